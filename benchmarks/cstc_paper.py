@@ -79,8 +79,7 @@ def measure_split(table: str, split: int, quick: bool) -> dict[str, list[Any]]:
                 trees += [(found[way + end][-1], tree)] if way + end == TREE else []
     chosen = shown([point for point, _ in trees])
     tree = next(tree for point, tree in trees if point is chosen)
-    test = data.part("test")
-    return {**found, "picture": [cf.plot_stages(tree, test.X, test.y, data.costs, n_jobs=1)]}
+    return {**found, "picture": [draw_stages(tree, data)]}
 
 
 def measure_synthetic(seed: int, *, quick: bool) -> dict[str, list[Any]]:
@@ -89,9 +88,15 @@ def measure_synthetic(seed: int, *, quick: bool) -> dict[str, list[Any]]:
     for way, recipe in ((TREE, None), (TREE + PRINTED, "paper")):
         models = [fit_quadrants(data, at, recipe) for at in (CLAIMED[1::2] if quick else CLAIMED)]
         found[way] = [measure_quadrants(data, model.predictor_) for model in models]
-        test = data.part("test")
-        picture = found.setdefault("picture", [cf.plot_stages(models[0], test.X, test.y, data.costs, n_jobs=1)])
+        picture = found.setdefault("picture", [draw_stages(models[0], data)])
     return {**found, "picture": picture}
+
+
+def draw_stages(model: Any, data: Dataset) -> dict[str, bytes]:
+    """Draw a model's stages with test rows, as "png" and "svg"."""
+    test = data.part("test")
+    picture = cf.StagesDisplay.of(model, test.X, test.y, data.costs, n_jobs=1)
+    return {kind: picture.to_bytes(kind) for kind in ("png", "svg")}
 
 
 def fit(data: Dataset, way: str, tradeoff: float, rounds: int, given: dict[str, Any]) -> cf.StageTree:

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from costframe.adoption import adopt
     from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.errors import CostframeError
+    from costframe.core.explanations.explanation import Explanation
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.plugins.registry import algorithms, estimator
+    from costframe.core.predictors.explain import explain, importances
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Predictor
@@ -23,15 +25,51 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Answer, Route
     from costframe.core.storage.saving import load, save
     from costframe.frontier import BudgetSearch, Frontier
+    from costframe.frontier.frontier_display import FrontierDisplay
     from costframe.hooks import Algorithm, hookimpl
-    from costframe.report.stages_plot import plot_stages
+    from costframe.report.stages_display import StagesDisplay
+    from costframe.report.step_displays import AcquisitionDisplay, RowAcquisitionDisplay, RowsPerStageDisplay
     from costframe.sources import predict_many, predict_one, predict_one_async
     from costframe.stagewise.train_bank import train_bank
+    from costframe_adapt.estimators import AdaptClassifier as AdaptClassifier
+    from costframe_baselines.estimators import AffordableClassifier as AffordableClassifier
+    from costframe_baselines.estimators import AffordableRanker as AffordableRanker
+    from costframe_baselines.estimators import AffordableRegressor as AffordableRegressor
+    from costframe_baselines.estimators import AndOrClassifier as AndOrClassifier
+    from costframe_baselines.estimators import AndOrRanker as AndOrRanker
+    from costframe_baselines.estimators import BoostingClassifier as BoostingClassifier
+    from costframe_baselines.estimators import BoostingRanker as BoostingRanker
+    from costframe_baselines.estimators import BoostingRegressor as BoostingRegressor
+    from costframe_baselines.estimators import EarlyExitClassifier as EarlyExitClassifier
+    from costframe_baselines.estimators import EarlyExitRanker as EarlyExitRanker
+    from costframe_baselines.estimators import L1GateClassifier as L1GateClassifier
+    from costframe_baselines.estimators import SoftCascadeClassifier as SoftCascadeClassifier
+    from costframe_baselines.estimators import SoftCascadeRanker as SoftCascadeRanker
+    from costframe_budgetforest.estimators import BudgetPruneClassifier as BudgetPruneClassifier
+    from costframe_budgetforest.estimators import BudgetRFClassifier as BudgetRFClassifier
+    from costframe_cegb.estimators import CEGBClassifier as CEGBClassifier
+    from costframe_cegb.estimators import CEGBRanker as CEGBRanker
+    from costframe_cegb.estimators import CEGBRegressor as CEGBRegressor
+    from costframe_cronus.estimators import CronusClassifier as CronusClassifier
+    from costframe_cronus.estimators import CronusRanker as CronusRanker
+    from costframe_cronus.estimators import ReweightedClassifier as ReweightedClassifier
+    from costframe_cronus.estimators import ReweightedRanker as ReweightedRanker
+    from costframe_cronus.estimators import ReweightedRegressor as ReweightedRegressor
+    from costframe_cstc.estimators import CSTCClassifier as CSTCClassifier
+    from costframe_cstc.estimators import CSTCRanker as CSTCRanker
+    from costframe_cstc.estimators import CSTCRegressor as CSTCRegressor
+    from costframe_miser.estimators import MiserClassifier as MiserClassifier
+    from costframe_miser.estimators import MiserRanker as MiserRanker
+    from costframe_miser.estimators import MiserRegressor as MiserRegressor
+    from costframe_planner.estimators import PlannerClassifier as PlannerClassifier
+    from costframe_planner.estimators import PlannerRanker as PlannerRanker
+    from costframe_planner.estimators import PlannerRegressor as PlannerRegressor
 
 __version__ = "0.1.0"
 
 # Public names and their modules; each module loads at the first use of its name.
 _HOME = {
+    "AcquisitionDisplay": "costframe.report.step_displays",
     "Algorithm": "costframe.hooks",
     "Answer": "costframe.core.stages.stages",
     "BudgetSearch": "costframe.frontier",
@@ -39,21 +77,27 @@ _HOME = {
     "CostReport": "costframe.core.cost.expected",
     "CostframeError": "costframe.core.errors",
     "ExpectedCost": "costframe.core.cost.expected",
+    "Explanation": "costframe.core.explanations.explanation",
     "FittedEstimator": "costframe.core.predictors.fitted",
     "Frontier": "costframe.frontier",
+    "FrontierDisplay": "costframe.frontier.frontier_display",
     "Prediction": "costframe.core.predictors.inquiry",
     "Predictor": "costframe.core.predictors.predictor",
     "Route": "costframe.core.stages.stages",
+    "RowAcquisitionDisplay": "costframe.report.step_displays",
+    "RowsPerStageDisplay": "costframe.report.step_displays",
     "StageTree": "costframe.core.predictors.stage_tree",
+    "StagesDisplay": "costframe.report.stages_display",
     "SteppedPredictor": "costframe.core.predictors.stepped",
     "WeakLearnerBank": "costframe.core.learners.bank",
     "adopt": "costframe.adoption",
     "algorithms": "costframe.core.plugins.registry",
     "datasets": "costframe",
     "estimator": "costframe.core.plugins.registry",
+    "explain": "costframe.core.predictors.explain",
     "hookimpl": "costframe.hooks",
+    "importances": "costframe.core.predictors.explain",
     "load": "costframe.core.storage.saving",
-    "plot_stages": "costframe.report.stages_plot",
     "predict_many": "costframe.sources",
     "predict_one": "costframe.sources",
     "predict_one_async": "costframe.sources",
@@ -62,6 +106,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AcquisitionDisplay",
     "Algorithm",
     "Answer",
     "BudgetSearch",
@@ -69,21 +114,27 @@ __all__ = [
     "CostReport",
     "CostframeError",
     "ExpectedCost",
+    "Explanation",
     "FittedEstimator",
     "Frontier",
+    "FrontierDisplay",
     "Prediction",
     "Predictor",
     "Route",
+    "RowAcquisitionDisplay",
+    "RowsPerStageDisplay",
     "StageTree",
+    "StagesDisplay",
     "SteppedPredictor",
     "WeakLearnerBank",
     "adopt",
     "algorithms",
     "datasets",
     "estimator",
+    "explain",
     "hookimpl",
+    "importances",
     "load",
-    "plot_stages",
     "predict_many",
     "predict_one",
     "predict_one_async",
@@ -94,6 +145,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
+        if name[:1].isupper():  # a class of an algorithm, if of any; plugins load to tell
+            from costframe.core.plugins.registry import registry
+
+            return registry().estimator_class(name)
         raise AttributeError(f"module 'costframe' has no attribute {name!r}")
     home = _HOME[name]
     value = (

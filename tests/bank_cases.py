@@ -34,6 +34,6 @@ def boosted(n_estimators=100, n=2000):
     """Trees on other rows than the tests'."""
     X, y = table(0, n)
     return cf.train_bank(
-        X, 2.0 * y - 1, n_estimators=n_estimators, learning_rate=0.3, max_features=0.25, max_depth=3,
+        X, 2.0 * y - 1, engine="xgboost", n_estimators=n_estimators, learning_rate=0.3, max_features=0.25, max_depth=3,
         feature_names=NAMES,
     )  # fmt: skip

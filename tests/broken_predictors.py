@@ -58,6 +58,12 @@ class ChargesTooLittle(Delegate):
         return attrs.evolve(report, per_row=report.per_row * 0.99)
 
 
+class ContributesTwice(Delegate):
+    def contributions(self, X, costs, background=None):
+        found = super().contributions(X, costs, background)
+        return attrs.evolve(found, values=2.0 * found.values)
+
+
 class CountsOneRoundOnly(Delegate):
     def cost(self, X, costs=None, **more):
         report = self.inner.cost(X, costs, **more)
@@ -274,6 +280,8 @@ lying(
     resources_are_charged_once="which acquired",
 )
 lying(ChargesTooLittle, cost_reported_is_cost_fetched="reported against charged")
+lying(ContributesTwice, explanations_add_up="do not add up to the scores")
+lying(ChargesTooLittle, explanations_add_up="payments against the cost")
 lying(CountsOneRoundOnly, cost_reported_is_cost_fetched="7 rounds reported")
 lying(KeepsNoPrices, cost_reported_is_cost_fetched="does not have the prices")
 lying(ForgetsComparisons, every_price_is_reported="path: reported against charged")

@@ -9,7 +9,9 @@ from pathlib import Path
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 HEART = SHARED / "heart"
-FILES = {"points.csv", "frontier.png", "frontier.svg"}
+# At the end of a run, together.
+WRITTEN = {"points.csv", "report.html", "frontier.png", "frontier.svg", "recommended.model"}
+FILES = WRITTEN | {"frontier.fits", "run.json", "fits", "models"}
 MAIN = "from costframe.cli import main; main()"
 
 # An algorithm that behaves as the text in place of BODY says.

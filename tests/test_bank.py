@@ -1,5 +1,7 @@
 """Banks and stage trees: what they hold, how they join, and what they refuse."""
 
+import sys
+
 import naive
 import numpy as np
 import pandas as pd
@@ -99,7 +101,7 @@ def test_trained_banks_boost(engine, loss):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"engine": "magic"}, "engine: expected 'xgboost' or 'cart', got 'magic'"),
+        ({"engine": "magic"}, "engine: expected 'cart' or 'xgboost', got 'magic'"),
         ({"loss": "hinge"}, "loss: expected 'squared', 'logistic' or 'softmax', got 'hinge'"),
         ({"n_estimators": 0}, "n_estimators: "),
         ({"max_features": 0.0}, "max_features: "),
@@ -127,6 +129,16 @@ def test_bad_training_settings_are_named(engine, settings, message):
     given = {"engine": engine, "y": [0.0, 1.0, 1.0, 0.0], **settings}
     with pytest.raises(cf.CostframeError, match=message):
         cf.train_bank(np.arange(8.0).reshape(4, 2), **given)
+
+
+def test_without_xgboost_its_engine_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    X, y = [[0.0], [1.0]], [0.0, 1.0]
+    with pytest.raises(
+        cf.CostframeError, match=r"^engine: .* pip install 'costframe\[xgboost\]', or use engine='cart'"
+    ):
+        cf.train_bank(X, y, engine="xgboost")
+    assert len(cf.train_bank(X, y, n_estimators=2)) == 2
 
 
 @pytest.mark.parametrize("engine", ["xgboost", "cart"])

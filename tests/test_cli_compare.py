@@ -11,14 +11,15 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from cli_cases import FILES, HEART, refused
+from cli_cases import FILES, HEART, WRITTEN, refused
 
 import costframe as cf
+from costframe.cli import results
 from costframe.datasets import read_table
 
 
 def test_compare_the_embedded_data(run, tmp_path):
-    result = run("compare", "--folds", 0, "--points", 3)
+    result = run("compare", "--folds", 0, "--points", 3, "--all")
     assert result.exit_code == 0, result.output
     assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
     with (tmp_path / "frontier" / "points.csv").open(newline="") as file:
@@ -28,9 +29,10 @@ def test_compare_the_embedded_data(run, tmp_path):
     of_miser = sum(point["algorithm"] == "miser" for point in points)
     assert 1 < of_miser <= 6  # at most 3, and 3 within sets of features
     assert "breast-cancer: 2 classes, 30 features" in result.stdout
-    assert "  all features cost 43.5 minutes per row\n" in result.stdout
+    assert "  all features cost: 43.5 minutes per row\n" in result.stdout
     assert len(re.findall(r"^\S* *miser +\S+ +0\.\d{4}", result.stdout, re.MULTILINE)) == of_miser
-    assert re.search(r"^3/\d+ \S+ along its path: ", result.stderr, re.MULTILINE)
+    assert re.search(r"^ *\d+% (about \d+ s left; )?\S+ along its path: ", result.stderr, re.MULTILINE)
+    assert "so far, after" in result.stderr
     assert all(len(line) <= 80 for line in result.stdout.splitlines() if not line.startswith("wrote"))
     assert "…" not in result.stdout  # nothing was cut to fit
     assert (tmp_path / "frontier" / "frontier.png").read_bytes().startswith(b"\x89PNG")
@@ -38,10 +40,10 @@ def test_compare_the_embedded_data(run, tmp_path):
 
 
 def test_compare_marks_what_the_csv_says(run, tmp_path):
-    result = run("compare", "--algorithms", "miser", "--points", 5, "--folds", 0, "--output", "there/it/is")
+    result = run("compare", "--algorithms", "miser", "--points", 5, "--folds", 0, "--output", "there/it/is", "--all")
     with (tmp_path / "there/it/is/points.csv").open(newline="") as file:
         points = list(csv.DictReader(file))
-    rows = [line for line in result.stdout.splitlines() if re.match(r"[* ][> ] +miser", line)]
+    rows = [line for line in result.stdout.splitlines() if re.match(r"[* ][> ] +miser ", line)]
     assert [row[0] == "*" for row in rows] == [point["non_dominated"] == "1" for point in points]
     assert sum(row[1] == ">" for row in rows) == 1
 
@@ -50,12 +52,10 @@ def test_compare_with_a_budget(run):
     result = run("compare", "--algorithms", "miser", "--points", 5, "--folds", 0, "--budget", 9)
     assert result.exit_code == 0
     said = " ".join(result.stdout.split())
-    chosen = re.search(
-        r"chosen within 9 minutes per row: miser at tradeoff \S+ roc_auc \S+ ±\S+; test \S+ .* cost (\S+) minutes", said
-    )
-    assert float(chosen.group(1)) <= 9.5  # on test; the budget is kept on valid
-    row = next(line for line in result.stdout.splitlines() if line[1:2] == ">")
-    assert float(row.split()[5]) <= 9
+    chosen = re.search(r"chosen within 9 minutes: (miser-\d+), at tradeoff .* cost (\S+) minutes", said)
+    assert float(chosen.group(2)) <= 9.5  # on test; the budget is kept on valid
+    row = next(line for line in result.stdout.splitlines() if line.startswith(f">   {chosen.group(1)} "))
+    assert float(row.split()[6]) <= 9
 
 
 def test_compare_a_file(run, patients, tmp_path):
@@ -84,11 +84,13 @@ def test_compare_a_file(run, patients, tmp_path):
 def test_compare_shows_errors_and_says_what_they_mean(run, patients):
     common = ("compare", patients[0], "--costs", patients[1], "--target", "ill", "--algorithms", "miser", "--points", 4)
     for more, rows in (((), "rows left out in turn, 240 in all"), (("--folds", 0), "the 60 rows of valid")):
-        result = run(*common, *more)
+        result = run(*common, *more, "--force")
         assert result.exit_code == 0, result.output
         said = " ".join(result.stdout.split())
-        assert f"score ±: an estimate and its standard error, from {rows}." in said
-        assert len(re.findall(r"^[* ][> ] miser +\S+ +0\.\d{4} ±\.\d{3} ", result.stdout, re.MULTILINE)) >= 3
+        assert f"an estimate from {rows}" in said
+        assert (
+            len(re.findall(r"^[> ] +miser-\d+ +0\.\d{4} +0\.\d{4} to [01]\.\d{4} ", result.stdout, re.MULTILINE)) >= 3
+        )
         low, high = re.search(r"\(9 of 10 times in (\S+) to (\S+)\)", said).groups()
         assert float(low) < float(high)
 
@@ -107,7 +109,7 @@ def test_a_budget_that_buys_nothing_useful_is_no_secret(run, patients, command):
         " ".join(poor.stdout.split()),
     )
     assert told
-    rich = run(*common, float(told.group(1)) * 1.001)
+    rich = run(*common, float(told.group(1)) * 1.001, "--force")
     assert rich.exit_code == 0
     assert "beats the constant" not in rich.stdout
 
@@ -158,21 +160,29 @@ def test_heart_row_by_row():
 
 
 def test_compare_writes_all_its_files_or_none(run, tmp_path, monkeypatch):
-    """A disk that is full at the third file leaves the first two as they were."""
-    assert run("compare", "--algorithms", "miser", "--points", 1, "--folds", 0).exit_code == 0
-    before = {path.name: path.read_bytes() for path in (tmp_path / "frontier").iterdir()}
-    synced = []
+    """A disk that is full at the third file leaves the first two as they were; the fits stay for --resume."""
+    small = ("compare", "--algorithms", "miser", "--points", 1, "--folds", 0)
+    assert run(*small).exit_code == 0
+    folder = tmp_path / "frontier"
+    before = {name: (folder / name).read_bytes() for name in WRITTEN}
+    synced, sync, write = [], os.fsync, results.write_into
 
     def full(file):
         synced.append(file)
         if len(synced) == 3:
             raise OSError(28, "No space left on device")
+        sync(file)
 
-    monkeypatch.setattr(os, "fsync", full)
-    result = run("compare", "--algorithms", "miser", "--points", 3, "--folds", 0)
+    def write_on_full_disk(*arguments):
+        monkeypatch.setattr(os, "fsync", full)
+        return write(*arguments)
+
+    monkeypatch.setattr(results, "write_into", write_on_full_disk)
+    result = run(*small[:4], 3, *small[5:], "--resume")
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == "error: frontier/frontier.svg: No space left on device"
-    assert {path.name: path.read_bytes() for path in (tmp_path / "frontier").iterdir()} == before
+    assert {name: (folder / name).read_bytes() for name in WRITTEN} == before
+    assert len(list((folder / "fits").iterdir())) == 2
 
 
 def test_a_write_that_fails_leaves_no_directory(run, tmp_path, monkeypatch):
@@ -182,12 +192,49 @@ def test_a_write_that_fails_leaves_no_directory(run, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     result = run("compare", "--algorithms", "miser", "--points", 1, "--folds", 0, "--output", "deep/down")
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1] == "error: deep/down/points.csv: No space left on device"
+    assert result.stderr.splitlines()[-1] == "error: deep/down/run.json: No space left on device"
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_is_neither_overwritten_nor_resumed_unasked(run, tmp_path):
+    small = ("compare", "--algorithms", "miser", "--points", 1, "--folds", 0)
+    assert refused(run(*small, "--resume")) == "error: --resume: there is no run in frontier"
+    assert run(*small).exit_code == 0
+    old = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "frontier" / "fits").iterdir()}
+    assert refused(run(*small)) == (
+        "error: --output: frontier would be overwritten; --resume goes on with its run, choose another place, or add "
+        "--force"
+    )
+    assert refused(run(*small, "--resume", "--force")) == "error: give either --resume or --force"
+    assert "has another score" in run(*small, "--resume", "--score", "accuracy").stderr
+    assert run(*small, "--resume").exit_code == 0
+    assert {file.name: file.stat().st_mtime_ns for file in (tmp_path / "frontier" / "fits").iterdir()} == old
+    assert run(*small, "--force", "--score", "accuracy").exit_code == 0
+    new = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "frontier" / "fits").iterdir()}
+    assert len(new) == 1
+    assert new != old
+
+
+def test_a_run_out_of_time_shows_what_it_has(run):
+    small = ("compare", "--algorithms", "miser", "--points", 1, "--folds", 0)
+    said = refused_late(run(*small, "--time-limit", "0.01s"))
+    assert said.startswith("error: no fit ended within 0.01 s")
+    assert run(*small, "--resume").exit_code == 0
+    late = run("compare", "--algorithms", "miser,cegb", "--points", 1, "--folds", 0, "--resume", "--time-limit", "0.01")
+    assert late.exit_code == 0, late.output
+    assert "time was up before all fits of" in late.stderr
+    assert "miser-1" in late.stdout
+    assert "expected a time such as 90" in refused(run(*small, "--time-limit", "soon"))
+
+
+def refused_late(result):
+    """Return the last line on the error stream of a command that was refused after it introduced its data."""
+    assert result.exit_code == 2, result.output
+    return result.stderr.splitlines()[-1]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
-@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("name", sorted(WRITTEN))
 @pytest.mark.parametrize("kind", ["a pipe", "a directory", "a link to nothing"])
 def test_compare_refuses_a_place_that_is_no_file_before_any_work(run, tmp_path, name, kind):
     (tmp_path / "out").mkdir()
@@ -215,7 +262,8 @@ def test_compare_shows_once_prices_and_what_nobody_pays(run, patients):
     assert re.search(r"^resource +room +7\.00 +\d", plain.stdout, re.MULTILINE)
     unwanted = prices.with_name("unwanted.toml")
     unwanted.write_text(prices.read_text().replace("9.0", "1e5"))
-    chosen = run("compare", table, "--costs", unwanted, *common[4:], "--points", 6, "--folds", 0, "--budget", 1.5)
+    chosen = run("compare", table, "--costs", unwanted, *common[4:], "--points", 6, "--folds", 0, "--budget", 1.5,
+                 "--force")  # fmt: skip
     assert chosen.exit_code == 0, chosen.output
     # What the chosen model never acquires is blank, be it a resource or a feature; the model at tradeoff 0 pays both.
     assert re.search(r"^resource +room +7\.00 {10,}\d+\.\d% +\S+$", chosen.stdout, re.MULTILINE)

@@ -70,7 +70,7 @@ def test_an_algorithm_that_refuses_the_prices_leaves_the_others(run, installed, 
     result = run("compare", small, "--target", "ill", "--algorithms", "plain,miser", "--points", 1, "--folds", 0)
     assert result.exit_code == 0
     assert result.stderr.splitlines()[-1] == "left out: algorithm 'plain': reuse: cannot be trained with"
-    alone = run("compare", "--algorithms", "plain")
+    alone = run("compare", "--algorithms", "plain", "--force")
     assert (alone.exit_code, alone.stderr) == (2, "error: reuse: cannot be trained with\n")
 
 
@@ -94,7 +94,7 @@ def test_authors_of_plugins_can_see_the_traceback(run, installed, small, monkeyp
         given = ("breast-cancer", "--algorithm", "rusty", "--tradeoff", 1, "--output", "m")
     assert "Traceback" not in run(command, *given).stderr
     monkeypatch.setenv("COSTFRAME_TRACEBACK", "1")
-    said = run(command, *given).stderr
+    said = run(command, *given, "--force").stderr
     assert re.search(
         r"^Traceback .*rusty_plugin\.py\", line \d+, in fit\n.*TypeError: dry$", said, re.DOTALL | re.MULTILINE
     )

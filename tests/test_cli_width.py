@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -10,9 +11,9 @@ from rich.console import Console
 
 from costframe.core.plugins.registry import TASKS
 from costframe.core.prices.costs import CostModel
-from costframe.frontier.display import EXPENDABLE, points_table
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
+from costframe.frontier.table import EXPENDABLE, points_table
 from costframe.hooks import Algorithm
 from costframe.report.console import LEAST_WIDTH, output
 from costframe.report.tables import algorithms_table, paid_table
@@ -20,7 +21,9 @@ from costframe.report.tables import algorithms_table, paid_table
 WIDTHS = (40, 45, 50, 60, 70, 80, 100, 200)
 
 
-@pytest.mark.parametrize("command", [[], ["compare"], ["fit"], ["cost"], ["algorithms"], ["datasets"]])
+@pytest.mark.parametrize(
+    "command", [[], ["compare"], ["fit"], ["cost"], ["costs"], ["predict"], ["inspect"], ["algorithms"], ["datasets"]]
+)
 def test_help_fits_in_80_columns(run, command):
     result = run(*command, "--help")
     assert result.exit_code == 0
@@ -38,9 +41,8 @@ def lines(table, width):
 
 def a_frontier(*names, cost=38.6):
     points = [
-        Point(name, tradeoff, 0.97, 0.005, cost, 0.9834, 0.01, cost + 1, 0.0, 26, 96, 3.0, 0.1)
-        for name in names
-        for tradeoff in (0.0, 1.52e-5)
+        Point(name, tradeoff, 0.97, 0.005, cost, 0.9834, 0.01, cost + 1, 0.0, 26 + number, 96, 3.0, 0.1)
+        for number, (name, tradeoff) in enumerate(itertools.product(names, (0.0, 1.52e-5)))
     ]
     return Frontier(tuple(points), "roc_auc", "minutes", 43.5)
 
@@ -175,7 +177,7 @@ def test_the_width_of_the_output(monkeypatch, columns, width):
 @pytest.mark.parametrize("width", [40, 50, 60, 80])
 def test_compare_fits(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    result = run("compare", "--algorithms", "miser", "--points", 4, "--folds", 0)
+    result = run("compare", "--algorithms", "miser", "--points", 4, "--folds", 0, "--all")
     assert result.exit_code == 0
     assert max(len(line) for line in result.stdout.splitlines() if not line.startswith("wrote")) <= width
     assert "…" not in result.stdout
@@ -184,7 +186,9 @@ def test_compare_fits(run, monkeypatch, width):
     said = " ".join(result.stdout.split())
     assert ("in points.csv, too wide for here: features, learners, rounds" in said) == (width == 60)
     assert ("too wide for here" in said) == (width < 80)
-    assert ("rounds: mean trips" in said) == (width == 80)
+    assert ("rows buy" in said) == (width == 80)
+    ranged = re.search(r"^> +miser-\d+ +0\.\d{4} +0\.\d{4} to", result.stdout, re.MULTILINE)
+    assert (ranged is not None) == (width >= 60)
 
 
 def test_compare_fits_as_a_process(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from costframe.core import files
 from costframe.core.errors import CostModelError
-from costframe.core.files import TargetError, check_target, write_atomically, write_together
+from costframe.core.files import TargetError, check_target, open_atomically, write_atomically, write_together
 from costframe.core.prices.costs import CostModel
 
 
@@ -114,3 +114,20 @@ def test_none_takes_its_place_before_all_are_whole(tmp_path, monkeypatch):
     assert seen == [[b"old", b"old"]] * 2
     assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"new", b"newer"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_what_is_written_piece_by_piece_takes_its_place_at_the_end(tmp_path):
+    (path := tmp_path / "long").write_bytes(b"old")
+    path.chmod(0o640)
+    with open_atomically(path) as file:
+        file.write(b"ne")
+        file.write(b"w")
+        assert path.read_bytes() == b"old"
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o640)
+    with pytest.raises(KeyboardInterrupt), open_atomically(path) as file:  # noqa: PT012 - it is interrupted in between
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError, match="none/long"), open_atomically(tmp_path / "none" / "long"):
+        pass

@@ -10,6 +10,10 @@ import pytest
 from frontier_cases import COSTS, some_rows
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError
@@ -27,7 +31,7 @@ def test_budget_search_stays_within_its_budget():
     search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=30), 8.0, points=6)
     search.fit(X, y, X_val=X_val, y_val=y_val)
     assert search.cost(X_val).mean == search.best_point_.cost <= 8.0
-    assert search.best_point_ == search.frontier_.within(8.0)
+    assert search.best_point_ == search.frontier_.recommended(8.0)
     assert search.score(X_val, y_val) == search.best_estimator_.score(X_val, y_val)
     assert search.best_point_.score > 0.7
     np.testing.assert_array_equal(search.predict(X_val), search.best_estimator_.predict(X_val))
@@ -36,7 +40,7 @@ def test_budget_search_stays_within_its_budget():
     assert search.n_features_in_ == 4
     assert list(search.classes_) == [0, 1]
     assert search.best_point_.test_score is None
-    assert search.frontier_.plot()["png"].startswith(b"\x89PNG")
+    assert cf.FrontierDisplay(search.frontier_).to_bytes().startswith(b"\x89PNG")
     assert ",,,0.0," in search.frontier_.to_csv()
 
 
@@ -68,7 +72,7 @@ def test_every_score_chooses_models_by_path_and_by_early_stopping(task, scoring)
     values = {"X_val": X[200:], "y_val": y[200:], **({"qid_val": more["qid"][200:]} if more else {})}
     first = {name: queries[:200] for name, queries in more.items()}
     estimator = cf.estimator("cegb", task, costs=COSTS, n_estimators=10, n_jobs=1)
-    search = BudgetSearch(estimator, 8.0, scoring=scoring, points=4, folds=0).fit(X[:200], y[:200], **first, **values)
+    search = BudgetSearch(estimator, 8.0, scoring=scoring, points=4, cv=0).fit(X[:200], y[:200], **first, **values)
     expected = {"log_loss": "neg_log_loss", "rmse": "neg_root_mean_squared_error"}.get(scoring, scoring)
     assert search.frontier_.score_name == expected
     nothing = next(point for point in search.frontier_.points if point.n_features == 0)
@@ -118,9 +122,9 @@ class Stubborn(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("folds", [0, 3])
 def test_budget_search_warns_where_the_budget_buys_nothing(folds):
     X, y = some_rows(300)
-    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 0.2, points=5, folds=folds)
+    search = BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 0.2, points=5, cv=folds)
     with pytest.warns(
-        UselessBudgetWarning, match=r"nothing within 0.2 CAD beats the constant .*: MiserClassifier, \S+ CAD per row"
+        UselessBudgetWarning, match=r"nothing within 0.2 CAD beats the constant .*: miser, \S+ CAD per row"
     ):
         search.fit(X, y)
     assert search.best_point_.n_features == 0
@@ -146,9 +150,7 @@ def test_weights_count_in_the_search():
     X, y = some_rows(150)
     weight = np.where(np.arange(150) % 3, 1.0, 2.0)
     twice = np.repeat(np.arange(150), weight.astype(int))
-    one, other = (
-        BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4, folds=0) for _ in "ab"
-    )
+    one, other = (BudgetSearch(cf.estimator("miser", costs=COSTS, n_estimators=8), 5.0, points=4, cv=0) for _ in "ab")
     one.fit(X, y, weight, X_val=X, y_val=y, sample_weight_val=weight)
     other.fit(X[twice], y[twice], X_val=X[twice], y_val=y[twice])
     assert one.best_point_.cost == pytest.approx(other.best_point_.cost)
@@ -165,7 +167,7 @@ def test_a_score_that_does_not_exist_is_refused():
 
 def asked(budget=5.0, estimator=None, **settings):
     estimator = cf.estimator("miser", costs=COSTS, n_estimators=3) if estimator is None else estimator
-    return BudgetSearch(estimator, budget, **{"points": 2, "folds": 0} | settings)
+    return BudgetSearch(estimator, budget, **{"points": 2, "cv": 0} | settings)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def asked(budget=5.0, estimator=None, **settings):
     [
         *(({"budget": budget}, "budget: expected a number >= 0") for budget in ("a", None, [1], np.nan, True)),
         *(({"points": points}, "points: expected a whole number >= 1") for points in ("a", 2.5, 0)),
-        *(({"folds": folds}, "folds: expected 0, or a whole number >= 3") for folds in ("a", 3.5, True, 2)),
+        *(({"cv": folds}, "cv: expected 0, or a whole number >= 3") for folds in ("a", 3.5, True, 2)),
         *(({"validation_fraction": v}, "validation_fraction: expected .* 0 and 1") for v in (0, 1, -1, "a", np.nan)),
         *(({"tradeoffs": tradeoffs}, "tradeoffs: expected") for tradeoffs in ((), ["a"], [-1.0], [np.nan], 0.5, "a")),
         ({"random_state": "a"}, "random_state: 'a'"),
@@ -190,7 +192,7 @@ def test_odd_settings_are_refused_by_name(settings, text):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"y": None}, "y: expected one label a row, got None"),
+        ({"y": None}, "y: requires y to be passed, but the target y is None"),
         ({"y": np.arange(20) % 2}, "y: expected one value a row, 60, got 20"),  # else forty rows would be left out
         ({"y": np.arange(70) % 2}, "y: expected one value a row, 60, got 70"),
         ({"y": np.array([None, 1] * 30, object)}, "y: expected labels of one kind"),
@@ -236,3 +238,81 @@ def test_a_class_without_a_row_leaves_no_area_under_the_curve():
     X, y = some_rows(90)
     with pytest.raises(DataError, match="score: there is no roc_auc on 60 rows that lack a class"):
         asked(tradeoffs=[0.0], scoring="roc_auc").fit(X, np.arange(90) % 3, X_val=X[:60], y_val=y[:60])
+
+
+EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "rows of weight zero count where rows are held out"}
+
+
+@parametrize_with_checks(
+    [BudgetSearch(cf.estimator("miser", n_estimators=2), 1e9, points=2, cv=0)],
+    expected_failed_checks=lambda _search: EXPECTED,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::costframe.frontier.points.UselessBudgetWarning")
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def several(**settings):
+    few = {"dear": cf.MiserClassifier(COSTS, n_estimators=8), "line": LogisticRegression()}
+    return BudgetSearch(**{"estimator": few, "budget": 8.0, "tradeoffs": [0.0, 0.01, 0.1], "cv": 0} | settings)
+
+
+def test_estimators_are_searched_together_and_the_best_is_kept():
+    X, y = some_rows(300)
+    search = several().fit(X, y)
+    assert {point.algorithm for point in search.frontier_} == {"dear", "line"}
+    assert search.best_point_ == search.frontier_.recommended(8.0)
+    assert search.best_point_.algorithm == "dear"  # the line costs 17.5
+    rich = several(budget=20.0, estimator=[cf.MiserClassifier(COSTS, n_estimators=1), LogisticRegression()]).fit(X, y)
+    assert rich.best_point_.algorithm == "LogisticRegression"
+    trained = rich.best_estimator_
+    assert rich.score(X, y) == np.mean(trained.predict(X) == y) > 0.8
+    assert rich.cost(X).mean == 17.5
+    np.testing.assert_array_equal(rich.predict_proba(X), trained.predict_proba(X))
+    assert list(rich.classes_) == [0, 1]
+
+
+def test_a_search_is_an_estimator_among_others():
+    X, y = some_rows(240)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    search = several()
+    assert search.get_params()["cv"] == 0
+    pipeline = make_pipeline(StandardScaler(), clone(search).set_params(budget=9.0)).set_output(transform="pandas")
+    assert pipeline.fit(frame, y).score(frame, y) > 0.7
+    assert list(pipeline[-1].feature_names_in_) == list("abcd")
+    assert cross_val_score(search, X, y, cv=3).min() > 0.6
+    assert (
+        clone(several(estimator=[LogisticRegression()])).estimator[0].get_params() == LogisticRegression().get_params()
+    )
+
+
+def test_a_splitter_gives_the_folds():
+    X, y = some_rows(150)
+    one, other = (several(cv=StratifiedKFold(3)).fit(X, y) for _ in "ab")
+    assert one.best_point_.score == other.best_point_.score
+    assert {len(moved) for moved in one.frontier_.influences} == {150}
+    qid = np.arange(150) // 5
+    ranked = BudgetSearch(cf.MiserRanker(COSTS, n_estimators=3), 8.0, tradeoffs=[0.0, 0.1], cv=GroupKFold(3))
+    assert ranked.fit(X, y, qid=qid).frontier_.score_name == "ndcg@5"
+    with pytest.raises(ParameterError, match="whole queries"):
+        ranked.set_params(cv=StratifiedKFold(3)).fit(X, y, qid=qid)
+
+
+def test_the_margin_and_what_a_larger_budget_buys():
+    X, y = some_rows(400)
+    search = several(budget=1.5, estimator=cf.MiserClassifier(COSTS, n_estimators=20), tradeoffs=None).fit(X, y)
+    chosen, frontier = search.best_point_, search.frontier_
+    assert search.margin_ == 1.5 - chosen.cost >= 0
+    assert 1 <= len(search.next_buys_) <= 3
+    for buy in search.next_buys_:
+        assert buy.point in frontier.non_dominated()
+        assert buy.cost == buy.point.cost - chosen.cost > 0
+        assert buy.gain == frontier.difference(buy.point, chosen)
+        assert str(buy).startswith(f"{buy.cost:.3g} CAD more per row would raise roc_auc by ")
+        assert f"({buy.point.name})" in str(buy)
+    first, *others = search.summary_.split("\n")
+    assert first.startswith(f"{chosen.name}: roc_auc {chosen.score:.3f} \u00b1")
+    assert first.endswith(" CAD per row, " + f"{search.margin_:.2f} below the budget")
+    assert others == list(map(str, search.next_buys_))
+    assert several(budget=99.0).fit(X, y).next_buys_ == ()

@@ -12,7 +12,7 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.hashed_labels import HashedLabels
-from costframe.datasets.tables import read_rows
+from costframe.datasets.model_rows import read_rows
 from costframe.sources import predict_many, predict_one
 
 HASHED = HashedLabels()

@@ -1,9 +1,9 @@
 """The package as a whole: its surface, its version, what importing it loads, and the README."""
 
+import ast
 import re
 import subprocess
 import sys
-import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,11 +24,49 @@ def test_the_public_surface_is_what_it_says():
         _ = cf.nothing
 
 
+def test_estimators_of_every_algorithm_are_attributes():
+    brought = [cls for one in cf.algorithms().values() for cls in (one.classifier, one.regressor, one.ranker) if cls]
+    for cls in brought:
+        assert getattr(cf, cls.__name__) is cls
+    from costframe import CEGBClassifier, PlannerRegressor
+
+    assert {CEGBClassifier, PlannerRegressor} <= set(brought)
+    with pytest.raises(AttributeError, match="no attribute 'MiserlyClassifier', and no algorithm has such a class"):
+        _ = cf.MiserlyClassifier
+
+
+def test_type_checkers_see_the_estimators_of_all_built_in_plugins():
+    tree = ast.parse((ROOT / "costframe/__init__.py").read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    seen = [a.asname for node in imports if node.module.startswith("costframe_") for a in node.names]
+    built_in = {package.name for package in (ROOT / "plugins").glob("*/costframe_*")}
+    brought = {
+        cls.__name__
+        for one in cf.algorithms().values()
+        for cls in (one.classifier, one.regressor, one.ranker)
+        if cls and cls.__module__.partition(".")[0] in built_in
+    }
+    assert len(seen) == len(brought) > 20
+    assert set(seen) == brought
+
+
+def test_a_name_that_is_no_class_loads_no_plugin():
+    code = "import costframe, sys; hasattr(costframe, 'nothing'), dir(costframe); print('pluggy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "False"
+
+
 def test_one_version_everywhere():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     citation = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
-    assert version("costframe") == cf.__version__ == declared == citation
-    assert f"## {declared}" in (ROOT / "CHANGELOG.md").read_text()
+    assert version("costframe") == cf.__version__ == citation
+    assert f"## {cf.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_type_checkers_find_the_types_of_every_package():
+    packages = [path.parent for path in (*ROOT.glob("costframe/__init__.py"), *ROOT.glob("plugins/*/*/__init__.py"))]
+    packages = [path for path in packages if path.name.startswith("costframe")]
+    assert len(packages) == 9
+    assert all((path / "py.typed").is_file() for path in packages)
 
 
 @pytest.mark.parametrize("statement", ["import costframe", "import costframe; costframe.CostModel.uniform(['a'])"])

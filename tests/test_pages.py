@@ -1,20 +1,120 @@
-"""The pages whose code stands for itself: every block runs, in order."""
+"""The pages and notebooks: every block of code runs, in order; commands too."""
 
+from __future__ import annotations
+
+import json
 import re
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = {"adopting": ("piped", "answer", "again"), "certain": ("answer", "near")}
+import costframe as cf
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```(python|console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # those with a path are quotations
+PAGES = {
+    "adopting": ("piped", "answer", "again"),
+    "certain": ("answer", "near"),
+    "concepts": ("tree", "answer"),
+    "explaining": ("explained", "one", "history"),
+    "index": ("model", "report"),
+    "serving": ("answer", "capped", "down"),
+    "tutorial": ("search", "again"),
+}
+PLUGINS = sorted(readme.parent.name for readme in ROOT.glob("plugins/*/README.md"))
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+NAMES = ("age", "chol", "fbs", "bureau", "mri", "blur")
+
+
+def blocks_of(text):
+    return BLOCK.findall(text)
+
+
+def run_blocks(blocks, names, run=None):
+    """Run blocks in this process, later ones on the names of earlier ones; `run` runs a command of costframe."""
+    for language, code in blocks:
+        if language == "python":
+            exec(code, names)  # noqa: S102 - our own text
+            continue
+        for line in code.splitlines():
+            if line.startswith("costframe "):
+                done = run(*shlex.split(line)[1:])
+                assert done.exit_code == 0, f"{line}: {done.output}"
+            else:
+                assert line.startswith("pip install "), line  # what else a page tells is run elsewhere
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
+def test_the_code_of_a_page_runs(page, run):
+    write_patients()
+    blocks = blocks_of((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
     names = {}
-    for block in blocks:  # later ones go on from the first
-        exec(block, names)  # noqa: S102 - our own text
+    run_blocks(blocks, names, run)
     assert set(PAGES[page]) <= names.keys()
-    assert len(capsys.readouterr().out.splitlines()) >= len(blocks) // 2
+
+
+def test_every_page_with_code_is_run_here_or_by_its_own_test():
+    with_code = {page.stem for page in (ROOT / "docs").glob("*.md") if blocks_of(page.read_text(encoding="utf-8"))}
+    assert with_code == PAGES.keys() | {"writing-a-plugin"}  # test_plugin_guide, and quotations of the example
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_code_of_a_plugins_page_runs(plugin, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = blocks_of((ROOT / "plugins" / plugin / "README.md").read_text(encoding="utf-8"))
+    assert blocks
+    run_blocks(blocks, readers_names())
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_holds_no_outputs(notebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = [cell for cell in json.loads(notebook.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
+    run_blocks([("python", "".join(cell["source"])) for cell in cells], {})
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's own
+def test_a_notebook_runs_in_jupyter(notebook, tmp_path):
+    pytest.importorskip("ipykernel", reason="needs jupyter: pip install 'costframe[notebooks]'")
+    client = pytest.importorskip("nbclient", reason="needs jupyter: pip install 'costframe[notebooks]'")
+    nbformat = pytest.importorskip("nbformat", reason="needs jupyter: pip install 'costframe[notebooks]'")
+    read = nbformat.read(notebook, as_version=4)
+    client.NotebookClient(read, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+
+
+def write_patients():
+    """Write the embedded test rows as patients.csv, and their prices as prices.toml."""
+    data = cf.datasets.load("breast-cancer")
+    rows = data.part("test").X
+    np.savetxt("patients.csv", rows, delimiter=",", header=",".join(data.feature_names), comments="")
+    data.costs.save("prices.toml")
+
+
+def readers_names():
+    """Return what a reader of a README has: rows, prices, and models in three cases, by the README's names."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, len(NAMES)))
+    y = (X[:, 0] + X[:, 1] * X[:, 3] + 0.5 * rng.standard_normal(300) > 0).astype(int)
+    grades = np.clip(np.round(X[:, 0] + 2), 0, 4)
+    costs = cf.CostModel.of({
+        "features": {"age": 1.0, "mri": 20.0, "blur": 5.0, "bureau": 8.0}
+        | {name: {"cost": 3.0, "needs": ["blood"]} for name in ("chol", "fbs")},
+        "resources": {"blood": 2.0},
+    })  # fmt: skip
+    for name in ("costs.toml", "prices-of-tomorrow.toml"):
+        costs.save(name)
+    fit, valid, test = slice(0, 160), slice(160, 240), slice(240, 300)
+    return {
+        "cf": cf, "X": X[fit], "y": y[fit], "X_valid": X[valid], "y_valid": y[valid], "X_test": X[test],
+        "y_test": y[test], "grades": grades[fit], "qid": np.arange(160) // 10, "names": NAMES,
+        "RandomForestClassifier": RandomForestClassifier,
+        "forest": RandomForestClassifier(20, max_depth=3, random_state=0).fit(X[fit], y[fit]),
+        "cegb": cf.estimator("cegb", costs=costs, tradeoff=1e-3, n_estimators=20).fit(X[fit], y[fit]),
+        "trees": cf.train_bank(X[fit], y[fit], n_estimators=20, feature_names=NAMES),
+    }  # fmt: skip

@@ -206,11 +206,11 @@ def test_prices_decide_at_prediction():
     report = predictor.cost(X, max_cost=42.0)
     assert report.per_row.tolist() == [1.0, 1.0]
     assert report.cut.tolist() == [True, True]
-    assert "cut=2" in repr(report)
+    assert "2 cut" in repr(report)
     assert predictor.cost(X, unavailable=["lab"], max_cost=0.5).per_row.tolist() == [0.0, 0.0]
     assert predictor.inquire(unavailable="lab").needs == ("a",)
     assert predictor.inquire(known={"b": 3.0}, unavailable="lab").needs == ("a",)
-    assert repr(predictor) == "PlannedPredictor(3 stops, 2 features, tradeoff=0.01)"
+    assert repr(predictor) == "PlannedPredictor(3 stops, tradeoff 0.01, reads 2 of 2 features)"
 
 
 def test_a_row_begins_where_all_is_known():

@@ -64,7 +64,7 @@ def without(monkeypatch):
 @pytest.mark.parametrize("name", [*CLIFFS, "adapt", "planner"])
 def test_a_budget_below_a_dear_resource_buys_what_is_useful(name):
     X, y = cliff()
-    search = searched(name, 12.0, X, y, folds=0)
+    search = searched(name, 12.0, X, y, cv=0)
     fresh, labels = cliff(3000, seed=1)
     assert 0 < search.cost(fresh).mean <= 12
     assert search.best_point_.cost <= 12
@@ -76,17 +76,17 @@ def test_a_budget_below_a_dear_resource_buys_what_is_useful(name):
 @pytest.mark.parametrize("name", CLIFFS)
 def test_without_it_they_fall(name):
     with pytest.warns(UselessBudgetWarning, match="the cheapest that does"):
-        search = searched(name, 12.0, *cliff(), folds=0)
+        search = searched(name, 12.0, *cliff(), cv=0)
     assert search.best_point_.n_features == 0
 
 
 def test_a_budget_that_buys_nothing_useful_still_says_so():
-    with pytest.warns(UselessBudgetWarning, match=r"nothing within 1\.5 EUR beats .* the cheapest that does: Miser"):
-        search = searched("miser", 1.5, *cliff(), folds=0)
+    with pytest.warns(UselessBudgetWarning, match=r"nothing within 1\.5 EUR beats .* the cheapest that does: miser, "):
+        search = searched("miser", 1.5, *cliff(), cv=0)
     assert search.best_point_.cost == 0
     random = np.random.default_rng(0)
     with pytest.warns(UselessBudgetWarning, match="nothing found at any cost does"):
-        searched("miser", 12.0, random.normal(size=(400, 7)), random.integers(0, 2, 400), folds=0)
+        searched("miser", 12.0, random.normal(size=(400, 7)), random.integers(0, 2, 400), cv=0)
 
 
 def test_the_command_line_finds_it_too(run, tmp_path):
@@ -132,14 +132,14 @@ def test_nothing_is_looked_at_where_there_is_no_need_or_no_price():
     X, y = cliff()
     asked = cf.estimator("miser", costs=COSTS, **FEW)
     strong = cf.estimator("miser", costs=COSTS, n_estimators=100)
-    assert len(BudgetSearch(strong, 60.0, tradeoffs=[0.0], folds=0).fit(X, y).frontier_.points) == 1
+    assert len(BudgetSearch(strong, 60.0, tradeoffs=[0.0], cv=0).fit(X, y).frontier_.points) == 1
     computing = {"features": dict.fromkeys(NAMES, 0.0), "split": 1.0}
-    free = BudgetSearch(cf.estimator("cegb", costs=computing, **FEW), 1e9, tradeoffs=[0.0], folds=0).fit(X, y)
+    free = BudgetSearch(cf.estimator("cegb", costs=computing, **FEW), 1e9, tradeoffs=[0.0], cv=0).fit(X, y)
     assert len(free.frontier_.points) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UselessBudgetWarning)
-        few = BudgetSearch(asked, 12.0, tradeoffs=[0.0, 0.1], folds=0).fit(X[:60], y[:60])
-        many = BudgetSearch(asked, 12.0, tradeoffs=[0.0, 0.1], folds=0).fit(X, y)
+        few = BudgetSearch(asked, 12.0, tradeoffs=[0.0, 0.1], cv=0).fit(X[:60], y[:60])
+        many = BudgetSearch(asked, 12.0, tradeoffs=[0.0, 0.1], cv=0).fit(X, y)
     within = [sum(1 for p in each.frontier_.points if p.tradeoff == 0) - 1 for each in (few, many)]
     assert within[0] == 0 < within[1] <= FITS_OF_BUDGET
 
@@ -151,15 +151,13 @@ def test_other_tasks(task):
     split = np.repeat(["train", "valid", "test"], 300)
     data = Dataset.from_arrays(X, y.astype(float), COSTS, feature_names=list(NAMES), task=task, qid=qid, split=split)
     frontier = Frontier.sweep(data, ["miser"], points=4, budget=12.0, folds=0, parameters=FEW)
-    assert 0 < frontier.within(12.0).cost <= 12
+    assert 0 < frontier.recommended(12.0).cost <= 12
 
 
 def test_threads_change_nothing():
     X, y = cliff(500)
     one, two = (
-        BudgetSearch(
-            cf.estimator("reweighted", costs=COSTS, n_jobs=n, **FEW_TREES), 12.0, tradeoffs=[0.0, 0.1], folds=0
-        )
+        BudgetSearch(cf.estimator("reweighted", costs=COSTS, n_jobs=n, **FEW_TREES), 12.0, tradeoffs=[0.0, 0.1], cv=0)
         .fit(X, y)
         .frontier_
         for n in (1, 2)
@@ -204,7 +202,7 @@ def test_a_class_that_the_searched_rows_lack(n_classes, scoring):
     labels = np.zeros(8000, int) if n_classes == 2 else y
     labels[[1, 3, 5]] = n_classes - 1
     fresh = np.arange(300) % n_classes
-    search = BudgetSearch(cf.estimator("miser", costs=COSTS, **FEW), 12.0, tradeoffs=[0.0], folds=0, scoring=scoring)
+    search = BudgetSearch(cf.estimator("miser", costs=COSTS, **FEW), 12.0, tradeoffs=[0.0], cv=0, scoring=scoring)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UselessBudgetWarning)
         with contextlib.suppress(ParameterError):  # the only model may be too dear

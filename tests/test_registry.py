@@ -238,6 +238,28 @@ def test_unknown_names_come_with_what_there_is_and_the_nearest(plug):
         found.algorithm("zzz")
 
 
+def test_a_class_is_found_by_its_name_whichever_algorithms_share_it(plug):
+    found = Registry.load([plug("one", **brings(algorithm("a"), algorithm("b", regressor=Kind)))])
+    assert found.estimator_class("Kind") is Kind
+    with pytest.raises(AttributeError, match="no attribute 'Kin', and no algorithm has such a class"):
+        found.estimator_class("Kin")
+
+
+def test_classes_of_one_name_are_refused_with_both_algorithms(plug):
+    other = type("Kind", (Kind,), {})
+    found = Registry.load([plug("one", **brings(algorithm("a"), algorithm("b", classifier=other)))])
+    with pytest.raises(ImportError, match="Kind: algorithms 'a' and 'b' each have a class of this name"):
+        found.estimator_class("Kind")
+
+
+def test_a_class_that_a_broken_plugin_may_have_is_refused_with_its_fault(plug):
+    bad = plug("bad", costframe_algorithms=raising(RuntimeError("out of luck")))
+    found = Registry.load([bad, plug("fine", **brings(algorithm()))])
+    assert found.estimator_class("Kind") is Kind
+    with pytest.raises(ImportError, match=r"no attribute 'RustyClassifier'.*; plugin bad .* out of luck"):
+        found.estimator_class("RustyClassifier")
+
+
 def test_without_plugins_the_error_says_so():
     with pytest.raises(PluginError, match="expected one of none"):
         Registry.load([]).algorithm("miser")

@@ -67,10 +67,13 @@ def test_pictures(monkeypatch):
     monkeypatch.setattr(
         matplotlib.text.Text, "set_text", lambda self, text: (drawn.append(str(text)), make(self, text))
     )
-    cf.plot_stages(report()[0], title=EVIL)
-    frontier().plot(title=EVIL)
+    tree = report()[0]
+    rows = {"X": np.ones((3, 1)), "y": [EVIL, "other", EVIL], "title": EVIL}
+    cf.FrontierDisplay(frontier(), title=EVIL).to_bytes()
+    for kind in (cf.StagesDisplay, cf.RowsPerStageDisplay, cf.AcquisitionDisplay, cf.RowAcquisitionDisplay):
+        kind.of(tree, **rows).to_bytes()
     assert all(map(plain, drawn))
-    assert not any("\n" in text for text in drawn)
+    assert not any("r\n" in text for text in drawn)
     assert sum("\\u202e" in text for text in drawn) >= 4
 
 

@@ -121,7 +121,7 @@ def test_a_named_score_without_a_value_is_refused():
 def test_a_named_score_of_other_labels_is_refused():
     for n_classes, name in ((0, "f1"), (2, "ndcg@5")):
         X, y = draw(n_classes=n_classes)
-        with pytest.raises(ParameterError, match=f"scoring: labels .* not '{name}'"):
+        with pytest.raises(ParameterError, match=f"scoring: .*, not '{name}'"):
             fit(
                 X, y, loss=LogisticLoss() if n_classes else SquaredLoss(), monitor=watch(Rows(X, y, np.ones(300)), name)
             )

@@ -18,7 +18,7 @@ import numpy as np
 from attrs import field, frozen
 from scipy import stats
 
-from costframe.frontier.sweeping import end_with_parent
+from costframe.frontier.processes import end_with_parent
 from harness.points import (
     CLOSE,
     NEAR,

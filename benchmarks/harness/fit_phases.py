@@ -157,9 +157,9 @@ def _histogram(n_words: int, n: int = 10_000) -> float:
     eights, words = random.integers(0, 2**64, n, np.uint64), random.integers(0, 99, n * n_words)
     sums = np.zeros(together * 256 * n_words, np.int64)
     if n_words == 1:
-        add = lambda: histogram_kernels._add_words(eights, words, n, together, sums, np.uint64(255))  # noqa: E731, SLF001
+        add = lambda: histogram_kernels.add_words(eights, words, n, together, sums, np.uint64(255))  # noqa: E731
     else:
-        add = lambda: histogram_kernels._add_pairs(eights, words, n, 0, together, sums, np.uint64(255))  # noqa: E731, SLF001
+        add = lambda: histogram_kernels.add_pairs(eights, words, n, 0, together, sums, np.uint64(255))  # noqa: E731
     add()
     return min(seconds_of_this_thread(add) for _ in range(99)) / (n * together)
 

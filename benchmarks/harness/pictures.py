@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.frontier.display import score_label
-from costframe.report.pictures import COLORS, PALE, STYLE, to_png_and_svg
+from costframe.report.pictures import COLORS, PALE, STYLE, new_figure, to_bytes
+from costframe.training.scoring import score_label
 from harness.points import at_budgets, standard_error
 
 if TYPE_CHECKING:
@@ -52,14 +52,11 @@ def draw(path: Path, title: str, panels: Sequence[Panel], *, shades: bool = Fals
 def sheet(path: Path, title: str, subtitle: str, count: int, columns: int = COLUMNS) -> Iterator[list[Axes]]:
     """Give as many axes as asked for, and write `path`.png and .svg at the end."""
     from matplotlib import style
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     rows = math.ceil(count / columns)
     columns = math.ceil(count / rows)
     with style.context([*STYLE, {"font.size": 9}]):
-        figure = Figure(figsize=(4.6 * columns, 3.2 * rows + 0.7), dpi=130, layout="constrained")
-        FigureCanvasAgg(figure)
+        figure = new_figure((4.6 * columns, 3.2 * rows + 0.7), 130, layout="constrained")
         inch = 1 / figure.get_figheight()
         figure.text(0.012, 1 - 0.12 * inch, title, va="top", fontsize=13, fontweight="bold")
         figure.text(0.012, 1 - 0.40 * inch, subtitle, va="top", fontsize=9, color="#555555")
@@ -68,8 +65,8 @@ def sheet(path: Path, title: str, subtitle: str, count: int, columns: int = COLU
         for axes in places[count:]:
             axes.set_visible(False)
         yield places[:count]
-        for kind, written in to_png_and_svg(figure).items():
-            path.with_suffix(f".{kind}").write_bytes(written)
+        for kind in ("png", "svg"):
+            path.with_suffix(f".{kind}").write_bytes(to_bytes(figure, kind))
 
 
 def dress(axes: Axes, title: str, x_label: str, y_label: str) -> None:

@@ -18,7 +18,6 @@ from attrs import frozen
 
 import costframe as cf
 from costframe.core.prices.costs import CostModel, FeaturePrice
-from costframe.datasets.splits import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -112,8 +111,7 @@ def load(name: str, split: int) -> Dataset:
     """Return a table as a data set, with its own split (0), or one that the number draws."""
     if name != "breast-cancer":
         return as_dataset(load_table(name, split))
-    data = cf.datasets.load(name)
-    return attrs.evolve(data, split=split_rows(data.y, None, len(data.y), split)[0]) if split else data
+    return cf.datasets.load(name, split)
 
 
 def fitting_rows(data: Dataset) -> dict[str, Any]:

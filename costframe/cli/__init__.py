@@ -1,4 +1,4 @@
-"""The command line: `costframe compare`, `fit`, `cost`, `algorithms` and `datasets`.
+"""The command line: `costframe compare`, `fit`, `cost`, `inspect`, `algorithms` and `datasets`.
 
 This module imports very little, so that `main` handles even an early interrupt.
 """

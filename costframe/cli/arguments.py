@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.files import check_target, write_together
+from costframe.core.files import check_target, write_folder
 from costframe.core.prices.entry_checks import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from costframe.core.stages.certain_layout import Until
     from costframe.datasets import Dataset
 
 __all__ = [
@@ -26,17 +27,22 @@ __all__ = [
     "check_fit",
     "costs_option",
     "folds_option",
+    "ignore_option",
     "is_file",
     "open_data",
+    "part_option",
     "reading_options",
     "score_option",
+    "seconds",
     "split_names",
     "target_path",
     "text",
+    "until_option",
     "write_into",
 ]
 
 DEFAULT_DATA = "breast-cancer"
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def text(value: str) -> str:
@@ -62,12 +68,24 @@ def amount(value: str) -> float:
     return number
 
 
-costs_option = click.option(
-    "--costs",
-    metavar="FILE",
-    type=text,
-    help="Prices of features and resources, TOML or JSON. [default: price 1 for every feature]",
-)
+def seconds(value: str) -> float:
+    """Return a time such as 90, 90s, 10m or 2h in seconds."""
+    number, unit = (value[:-1], value[-1]) if value and value[-1] in _SECONDS else (value, "s")
+    try:
+        time = float(number) * _SECONDS[unit]
+    except ValueError:
+        time = math.nan
+    if not (math.isfinite(time) and time > 0):
+        raise click.BadParameter(f"expected a time such as 90, 90s, 10m or 2h, got {value!r}")
+    return time
+
+
+def _costs_option(more: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    about = f"Prices of features and resources, TOML or JSON.{more}"
+    return click.option("--costs", metavar="FILE", type=text, help=about)
+
+
+costs_option = _costs_option()
 
 
 folds_option = click.option(
@@ -77,18 +95,44 @@ folds_option = click.option(
 )  # fmt: skip
 
 
+ignore_option = click.option(
+    "--ignore", metavar="COL", type=text, multiple=True, help="Column to leave out; may be repeated."
+)
+
+
+part_option = click.option(
+    "--part", type=click.Choice(["train", "valid", "test"]), help="Use only the rows of this part."
+)
+
+
+def _goal(_context: click.Context, _option: click.Parameter, until: str | None) -> Until:
+    """Return the value of `--until`; refuse other texts."""
+    if until is None or until == "class":
+        return until
+    try:
+        return float(until)
+    except ValueError:
+        raise ParameterError(f"--until: expected 'class' or a number, got {until!r}") from None
+
+
+until_option = click.option(
+    "--until", metavar="class|NUMBER", callback=_goal,
+    help="End a row as soon as the rest cannot change its class, or move its score by more than this.",
+)  # fmt: skip
+
+
 score_option = click.option(
     "--score", metavar="NAME", type=text,
     help="accuracy, roc_auc, average_precision, f1 or log_loss; r2 or rmse; ndcg@5, precision@5 or "
-    "average_precision@5, or another number of places; log_loss and rmse have a minus sign, for higher is better. "
-    "[default: by task]",
+    "average_precision@5, or another number of places; or any name that scikit-learn has for the task, such as "
+    "balanced_accuracy. Errors have a minus sign, for higher is better. [default: by task]",
 )  # fmt: skip
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for reading DATA."""
     for option in reversed([
-        costs_option,
+        _costs_option(" [default: price 1 for every feature]"),
         click.option("--target", metavar="COL", type=text, help="Column to predict, if DATA is a file."),
         click.option(
             "--task",
@@ -96,17 +140,16 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="By default chosen by the target: text, truth values and few whole numbers are classes; a column qid "
             "makes a ranking; everything else is regression.",
         ),
-        click.option(
-            "--ignore", metavar="COL", type=text, multiple=True, help="Column to leave out; may be repeated."
-        ),
+        ignore_option,
         click.option(
             "--categorical", metavar="COL", type=text, multiple=True,
-            help="Feature to split by categories, texts or numbers; may be repeated. Categories of a Parquet file are "
-            "found without it.",
+            help="Feature to split by categories, texts or numbers; may be repeated. Texts of few values, and "
+            "categories of a Parquet file, are split so without it.",
         ),
         click.option(
-            "--seed", type=click.IntRange(0), default=0, show_default=True,
-            help="Seed for splitting the rows, unless a column split holds train, valid or test.",
+            "--seed", type=click.IntRange(0), metavar="N",
+            help="Seed for splitting the rows into train, valid and test, if they do not come in these parts. "
+            "[default: 0]",
         ),
     ]):  # fmt: skip
         command = option(command)
@@ -115,7 +158,9 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_file(data: str) -> bool:
     """Return whether DATA is a file rather than the name of a data set."""
-    return Path(data).exists() or Path(data).suffix.lower() in {".csv", ".parquet"} or len(Path(data).parts) > 1
+    from costframe.datasets.endings import ending_of
+
+    return Path(data).exists() or ending_of(data) is not None or len(Path(data).parts) > 1
 
 
 def open_data(
@@ -125,26 +170,30 @@ def open_data(
     task: str | None,
     ignore: tuple[str, ...],
     categorical: tuple[str, ...],
-    seed: int,
+    seed: int | None,
 ) -> Dataset:
     """Return the data set for DATA and its options."""
     from costframe.datasets import load, names, read_table
+    from costframe.datasets.endings import ENDINGS
 
     name = data if data is not None else DEFAULT_DATA
     if is_file(name):
         if target is None:
             raise ParameterError(f"{name}: say with --target which column to predict")
-        return read_table(name, target, costs, task=task, ignore=ignore, categorical=categorical, seed=seed)
+        dataset = read_table(name, target, costs, task=task, ignore=ignore, categorical=categorical, seed=seed or 0)
+        if seed is not None and not any("by seed" in note for note in dataset.notes):
+            raise ParameterError(f"--seed: has no effect, the column split of {name} has train, valid and test")
+        return dataset
     if name not in names():
         raise DataError(
             f"{name}: no such file, and no data set has this name{suggestion(name, names())}; "
-            f"files end in .csv or .parquet, data sets are {', '.join(names())}"
+            f"files end in {ENDINGS}; data sets are {', '.join(names())}"
         )
     given = {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical}
     for option, value in given.items():
         if value:
             raise ParameterError(f"{option} is for files; the data set {name} says itself what to predict")
-    dataset = load(name)
+    dataset = load(name, seed)
     return dataset if costs is None else dataset.with_costs(costs)
 
 
@@ -199,17 +248,7 @@ def check_directory(path: Path, names: Iterable[str]) -> None:
 
 def write_into(directory: Path, contents: Mapping[str, bytes]) -> str:
     """Write files into a directory, all or none; return their paths as a text."""
-    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
-    paths = {directory / name: content for name, content in contents.items()}
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        write_together(paths)
-    except BaseException:
-        for folder in missing:
-            with contextlib.suppress(OSError):  # another process has put files there
-                folder.rmdir()
-        raise
-    return ", ".join(map(str, paths))
+    return ", ".join(map(str, write_folder(directory, contents)))
 
 
 def _try_writing(directory: Path) -> None:

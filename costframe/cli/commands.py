@@ -7,8 +7,11 @@ import click
 from costframe import __version__
 from costframe.cli.compare import compare
 from costframe.cli.cost import cost
+from costframe.cli.costs import costs
 from costframe.cli.fit import fit
 from costframe.cli.group import CostframeGroup, print_broken_plugins
+from costframe.cli.inspect import inspect
+from costframe.cli.predict import predict
 from costframe.core.errors import printable
 from costframe.core.plugins.registry import TASKS
 
@@ -19,7 +22,9 @@ Examples:
   costframe compare
   costframe compare patients.csv --costs prices.toml --target ill
   costframe fit breast-cancer --algorithm miser --budget 10 --output my.model
+  costframe predict my.model patients.csv --output predictions.csv
   costframe cost my.model breast-cancer
+  costframe inspect my.model
 """
 
 
@@ -52,5 +57,5 @@ def datasets() -> None:
     print_broken_plugins()
 
 
-for command in (compare, fit, cost, algorithms, datasets):
+for command in (compare, fit, predict, cost, costs, inspect, algorithms, datasets):
     costframe.add_command(command)

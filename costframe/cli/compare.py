@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -14,32 +16,43 @@ from costframe.cli.arguments import (
     open_data,
     reading_options,
     score_option,
+    seconds,
     split_names,
     target_path,
     text,
-    write_into,
 )
-from costframe.cli.group import name_written_files, print_broken_plugins, print_failures, show_traceback
-from costframe.core.errors import printable
+from costframe.cli.group import (
+    end_interrupted,
+    name_written_files,
+    print_broken_plugins,
+    print_error,
+    print_failures,
+    show_traceback,
+)
+from costframe.cli.overwriting import check_overwrite, force_option
+from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from costframe.cli.screen import Screen
     from costframe.core.errors import CostframeError
-    from costframe.datasets import Dataset
     from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
-    from costframe.report.console import Output
 
 __all__ = ["compare"]
 
-FILES = ("points.csv", "frontier.png", "frontier.svg")
+FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")
+TO_END = 0.05, 6.0  # share of a time limit, and seconds, for the last tables and pictures
 EXAMPLES = """\b
 Examples:
   costframe compare
   costframe compare --budget 10
   costframe compare patients.csv --costs prices.toml --target ill
-  costframe compare patients.csv --costs prices.toml --target ill --output out
+  costframe compare patients.csv --costs prices.toml --target ill \\
+    --time-limit 10m --output out
+  costframe compare patients.csv --costs prices.toml --target ill \\
+    --output out --resume
 """
 
 
@@ -55,10 +68,14 @@ Examples:
     help="Number of models of each algorithm, beside at most 3 within sets of features. "
     "[default: at most 24 if one fit gives a path of models, else 12 fits]",
 )  # fmt: skip
+@click.option("--time-limit", type=seconds, metavar="T", help="End after this time, such as 90, 90s, 10m or 2h.")
+@click.option("--all", "every", is_flag=True, help="Print all points, not the frontier alone.")
 @click.option(
     "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
-    help="Directory for points.csv, frontier.png and frontier.svg.",
+    help="Directory for all results: points.csv, pictures, report.html, and the models.",
 )  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on from the fits in DIR, after an interruption or a time limit.")
+@force_option
 def compare(
     data: str | None,
     algorithms: str | None,
@@ -66,152 +83,125 @@ def compare(
     score: str | None,
     points: int | None,
     folds: int | None,
+    time_limit: float | None,
+    every: bool,
     output: Path,
+    resume: bool,
+    force: bool,
     **reading: Any,
 ) -> None:
     """Fit algorithms at many tradeoffs between loss and cost, and compare their scores and costs.
 
-    DATA is a CSV or Parquet file, or the name of a data set; the default is breast-cancer. The command fits models on
-    train rows, chooses by estimates on held-out rows (valid, or folds of train and valid if valid is small), and scores
-    the choice on test rows. It recommends the cheapest model within one standard error of the best. Costs are exact:
-    the mean of the rows' charges.
+    DATA is a table file, or the name of a data set; the default is breast-cancer. The command fits models on train
+    rows, chooses by estimates on held-out rows (valid, or folds of train and valid if valid is small), and scores the
+    choice on test rows. Costs are exact: the mean of the rows' charges. Each finished fit is in DIR at once, with its
+    models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
     """
-    from costframe.frontier import Frontier
+    from costframe.cli.results import Results
+    from costframe.cli.screen import Screen
     from costframe.frontier.checks import check_algorithms, check_score
     from costframe.report.console import output as make_console
-    from costframe.report.console import show_progress
 
+    began = time.monotonic()
     wanted = split_names(algorithms)
     check_fit(wanted, reading["task"], score)
     check_directory(output, FILES)
+    _check_room(output, resume=resume, force=force)
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, wanted, len(dataset.classes))
     score = check_score(dataset, score)
     print_broken_plugins()
-    failures: dict[str, CostframeError] = {}
-    console = make_console()
-
-    def keep(algorithm: str, error: CostframeError) -> None:
-        """Show the traceback at once: where nothing can be fitted, the sweep ends in an error of its own."""
-        failures[algorithm] = error
-        show_traceback(error)
-
-    _introduce(console, dataset)
-    with show_progress() as progress:
-        frontier = Frontier.sweep(
-            dataset,
-            wanted,
+    results = Results(dataset, budget, output, make_console())
+    results.introduce()
+    screen = Screen(results.write, results.table)
+    with _keeping_fits(output, resume=resume):
+        frontier = _sweep(
+            screen,
+            output,
+            data=dataset,
+            algorithms=wanted,
             points=points,
             score=score,
             budget=budget,
             folds=folds,
-            progress=progress,
-            failed=keep,
-            n_jobs=None,
+            time_limit=None if time_limit is None else _time_to_fit(time_limit, began),
         )
-    print_failures(failures)
-    _report(console, dataset, frontier, budget, output)
-
-
-def _report(console: Output, dataset: Dataset, frontier: Frontier, budget: float | None, output: Path) -> None:
-    """Write the files, then show the results."""
-    from costframe.frontier.points import describe_useless_budget
-
-    chosen = frontier.recommended() if budget is None else frontier.within(budget)
-    written = write_into(output, _render(frontier, chosen, dataset))
+        written = screen.keep(frontier)
     with name_written_files(written):
-        _show(console, dataset, frontier, chosen, budget)
-        if text := describe_useless_budget(frontier, chosen, budget):
-            console.print(f"\n{text}", style="bold", markup=False)
-        console.print(f"\nwrote {printable(written)}", soft_wrap=True, markup=False)
-        console.finish()
+        results.show(frontier, every=every)
+        results.end(written)
+    if screen.interrupted:
+        _end_with_fits(output)
 
 
-def _introduce(console: Output, dataset: Dataset) -> None:
-    from costframe.core.errors import format_count
+def _check_room(output: Path, *, resume: bool, force: bool) -> None:
+    """Refuse a directory with fits or other results, unless the command is to resume or to replace them."""
+    from costframe.frontier.runs import holds_fits, holds_run
 
-    rows = ", ".join(f"{len(dataset.part(part)):,} {part}" for part in ("train", "valid", "test"))
-    kind = f"{len(dataset.classes)} classes" if dataset.classes else dataset.task
-    console.print(
-        f"{printable(dataset.name)}: {kind}, {format_count(len(dataset.feature_names), 'feature')}\n  rows: {rows}\n"
-        f"  all features cost {dataset.full_cost:,.6g} {printable(dataset.costs.unit)} per row",
-        markup=False,
-    )
-    for note in dataset.notes:
-        console.print(f"  {printable(note)}", style="dim", markup=False)
-
-
-def _show(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point, budget: float | None) -> None:
-    from costframe.frontier.display import points_table
-    from costframe.report.console import summary
-
-    rests_on = _rests_on(frontier, dataset)
-    table, omitted = points_table(frontier, chosen, width=console.width)
-    console.print()
-    console.print(table)
-    legend = f"\nscore: {frontier.score_name}   cost: mean {printable(frontier.unit)} per row\n"
-    if "rounds" not in omitted:
-        legend += "rounds: mean trips to the sources per row\n"
-    legend += "* no model has a better score at no higher cost   > chosen\n"
-    legend += (
-        f"score \u00b1: an estimate and its standard error, from {rests_on}. The test score\n"
-        "rests on few rows too: 9 of 10 times it is within 1.645 x the root of the sum of\n"
-        "squares of both errors."
-    )
-    if omitted:
-        legend += f"\nin points.csv, too wide for here: {', '.join(omitted)}"
-    console.print(legend, style="dim", markup=False)
-    console.print()
-    for label, point in _choices(frontier, chosen, budget).items():
-        console.print(summary(label, point, frontier))
-    _show_paid(console, dataset, frontier, chosen)
-
-
-def _rests_on(frontier: Frontier, dataset: Dataset) -> str:
-    """Return a text that names the rows of the estimates."""
-    valid = len(dataset.part("valid"))
-    numbers = {len(moved) for moved in frontier.influences if moved is not None}
-    if numbers == {valid}:
-        return f"the {valid:,} rows of valid"
-    return f"rows left out in turn, {max(numbers):,} in all" if numbers else "the algorithm itself"
-
-
-def _show_paid(console: Output, dataset: Dataset, frontier: Frontier, chosen: Point) -> None:
-    """Show the payments of the chosen model, and of the same algorithm's model trained without prices."""
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.report.tables import paid_table
-
-    rows = dataset.part("test").X
-    compared = {"chosen": chosen}
-    own = [point for point in frontier.points if point.algorithm == chosen.algorithm]
-    # On a path, only the first model is trained without prices.
-    plain = next((point for point in own if point.tradeoff == 0), chosen)
-    if plain != chosen:
-        compared["tradeoff 0"] = plain
-    exact = ExpectedCost(dataset.costs)
-    reports = {label: exact.evaluate(frontier.model(point).predictor_, rows) for label, point in compared.items()}
-    console.print(
-        "\n[bold]Payments of test rows[/]: the share of rows that pay, and the mean cost per row\n"
-        "[dim]a resource is paid once per row, with the first feature that needs it[/]\n"
-    )
-    console.print(paid_table(reports, dataset.costs, width=console.width))
-
-
-def _choices(frontier: Frontier, chosen: Point, budget: float | None) -> dict[str, Point]:
-    cheap, best = frontier.recommended(), frontier.best()
-    if cheap == best:
-        choices = {"best and recommended: no cheaper model is as good within the error": best}
+    if resume and force:
+        raise ParameterError("give either --resume or --force")
+    if resume:
+        if not holds_run(output):
+            raise ParameterError(f"--resume: there is no run in {output}")
+    elif holds_fits(output):
+        goes_on = "--resume goes on with its run, " if holds_run(output) else ""
+        check_overwrite([output], force=force, instead=f"{goes_on}choose another place")
     else:
-        choices = {"best": best, "recommended: the cheapest model as good within the error": cheap}
-    if budget is None:
-        return choices
-    return choices | {f"chosen within {budget:g} {printable(frontier.unit)} per row": chosen}
+        check_overwrite([output / name for name in FILES], force=force)
 
 
-def _render(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[str, bytes]:
-    pictures = frontier.plot(chosen=chosen, title=f"{dataset.name}: score and cost")
-    return {
-        "points.csv": frontier.to_csv().encode(),
-        "frontier.png": pictures["png"],
-        "frontier.svg": pictures["svg"],
-    }
+@contextlib.contextmanager
+def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
+    """Clear an old run unless it is resumed; keep all finished fits, whatever ends this one, and no folder without."""
+    from costframe.frontier.runs import clear_run, holds_fits, holds_run
+
+    if not resume and (holds_run(output) or holds_fits(output)):
+        clear_run(output)
+    try:
+        yield
+    except BaseException as error:
+        if not holds_fits(output):
+            clear_run(output)
+        elif isinstance(error, KeyboardInterrupt):
+            _end_with_fits(output)
+        raise
+
+
+def _end_with_fits(output: Path) -> NoReturn:
+    end_interrupted(f"interrupted; all finished fits are in {output}, --resume goes on")
+
+
+def _time_to_fit(limit: float, began: float) -> float:
+    """Return the seconds for fits: without those since the command began, and those for the last tables and files."""
+    share, most = TO_END
+    return max(limit - (time.monotonic() - began) - max(share * limit, min(most, 0.4 * limit)), 0.01)
+
+
+def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
+    """Return the frontier of all fits, or after an interrupt of those that are finished."""
+    from costframe.frontier import Frontier
+    from costframe.frontier.tasks import UnfinishedError
+
+    failures: dict[str, CostframeError] = {}
+    unfinished: list[str] = []
+
+    def keep(algorithm: str, error: CostframeError) -> None:
+        """Show the traceback at once: where nothing can be fitted, the sweep ends in an error of its own."""
+        if isinstance(error, UnfinishedError):
+            unfinished.append(algorithm)
+        else:
+            failures[algorithm] = error
+            show_traceback(error)
+
+    arguments |= {"progress": screen.progress, "failed": keep, "interim": screen.interim}
+    try:
+        with screen.showing():
+            frontier = Frontier.sweep(**arguments, n_jobs=None, directory=output, resume=True)
+    except KeyboardInterrupt:
+        if screen.so_far is None:
+            raise
+        screen.interrupted, frontier = True, screen.so_far()
+    print_failures(failures)
+    if unfinished:
+        print_error(f"time was up before all fits of {', '.join(dict.fromkeys(unfinished))}; --resume goes on")
+    return frontier

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from costframe.cli.arguments import costs_option, is_file, text
-from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.cli.arguments import costs_option, part_option, text, until_option
+from costframe.cli.models import open_model, open_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from costframe.core.cost.expected import CostReport
-    from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.certain_layout import Until
+    from costframe.report.console import Output
 
-__all__ = ["cost"]
+__all__ = ["cost", "show_cost"]
 
 EXAMPLES = """\b
 Examples:
@@ -32,105 +29,37 @@ Examples:
 @click.argument("model", type=text)
 @click.argument("data", type=text)
 @costs_option
-@click.option("--part", type=click.Choice(["train", "valid", "test"]), help="Use only the rows of this part.")
+@part_option
 @click.option(
     "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
     help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
 )  # fmt: skip
-@click.option(
-    "--until", metavar="class|NUMBER",
-    help="End a row as soon as the rest cannot change its class, or move its score by more than this.",
-)  # fmt: skip
-def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str, until: str | None) -> None:
+@until_option
+def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str, until: Until) -> None:
     """Report the exact cost of predicting the rows of DATA, and their payments.
 
-    MODEL is a file of `costframe fit` or `costframe.save`, or a model of LightGBM, XGBoost or CatBoost. DATA is a CSV
-    or Parquet file with a column for each feature that the model reads, or the name of a data set. The default prices
-    are those in MODEL.
+    MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
+    CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
+    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow.
+    The default prices are those in MODEL.
     """
-    from costframe.core.prices.costs import CostModel
+    from costframe.report.console import output
 
-    given = None if costs is None else CostModel.load(costs)
-    predictor = _open(Path(model), given)
-    prices = given or predictor.costs
-    if prices is None:
-        raise ParameterError(f"{model} holds no prices: give them with --costs")
-    _check_prices(prices, predictor, model, costs or "its prices")
-    rows = _rows(data, predictor, part, model)
-    report = predictor.cost(rows, prices, acquisition=acquisition, until=_goal(until))
-    _show(report, prices, part or "all")
+    fitted, prices = open_model(model, costs)
+    rows = open_rows(data, fitted.predictor_, part, model)
+    report = fitted.cost(rows, prices, acquisition=acquisition, until=until)
+    console = output()
+    show_cost(console, report, prices, part or "all")
+    console.finish()
 
 
-def _goal(until: str | None) -> Until:
-    """Return the value of `--until`; refuse other texts."""
-    if until is None or until == "class":
-        return until
-    try:
-        return float(until)
-    except ValueError:
-        raise ParameterError(f"--until: expected 'class' or a number, got {until!r}") from None
-
-
-def _open(path: Path, costs: CostModel | None) -> Predictor:
-    """Load or adopt a model, for the columns that it reads."""
-    from costframe.core.predictors.fitted import as_predictor
-    from costframe.core.storage.saving import is_saved, load
-
-    if is_saved(path):
-        return as_predictor(load(path)).only_used_features()
-    from costframe.adoption import adopt
-    from costframe.adoption.adopted import is_unnamed
-
-    predictor = adopt(path)
-    own = predictor.feature_names
-    if costs is not None and is_unnamed(own) and len(own) == len(costs.names) and own != costs.names:
-        predictor = adopt(path, feature_names=costs.names)  # trained on an array, in the order of the prices
-    return predictor.only_used_features()
-
-
-def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
-    """Refuse prices that lack a feature of the model; further prices are allowed."""
-    from costframe.core.errors import quote_names
-    from costframe.core.prices.entry_checks import suggestion
-
-    unpriced = [name for name in predictor.feature_names if name not in prices.names]
-    if not unpriced:
-        return
-    unread = [name for name in prices.names if name not in predictor.feature_names]
-    raise CostModelError(
-        f"{model} and {source} do not fit: features without a price: {quote_names(unpriced)}"
-        f"{suggestion(unpriced[0], unread)}; prices of no feature: {quote_names(unread) or 'none'}"
-    )
-
-
-def _rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
-    if is_file(data):
-        from costframe.datasets.tables import read_rows
-
-        return read_rows(data, predictor.feature_names, part, categories=predictor.categories, reader=model)
-    from costframe.core.errors import quote_names
-    from costframe.core.tables.hashed_labels import HashedLabels
-    from costframe.datasets import load
-
-    dataset = load(data)
-    missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
-    if missing:
-        raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
-    for name, labels in predictor.categories.items():
-        if dataset.categorical.get(name) != labels:
-            known = "hashes of texts" if isinstance(labels, HashedLabels) else quote_names(labels)
-            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {known}")
-    X = dataset.X if part is None else dataset.part(part).X
-    return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
-
-
-def _show(report: CostReport, costs: CostModel, part: str) -> None:
+def show_cost(console: Output, report: CostReport, costs: CostModel, part: str) -> None:
+    """Print the cost of rows, and their payments."""
     from costframe.core.errors import format_count, printable
-    from costframe.report.console import compare_cost, output
+    from costframe.report.console import compare_cost
     from costframe.report.console import cost as shown
     from costframe.report.tables import paid_table
 
-    console = output()
     full = costs.full_cost(report.feature_names)
     compared = f", {compare_cost(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
     least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
@@ -150,4 +79,3 @@ def _show(report: CostReport, costs: CostModel, part: str) -> None:
     console.print("\n".join(lines), markup=False)
     console.print()
     console.print(paid_table({part: report}, costs, width=console.width))
-    console.finish()

@@ -18,6 +18,7 @@ from costframe.cli.arguments import (
     text,
 )
 from costframe.cli.group import name_written_files
+from costframe.cli.overwriting import check_overwrite, force_option
 from costframe.core.errors import ParameterError, printable
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ Examples:
 @folds_option
 @score_option
 @click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
+@force_option
 def fit(
     data: str,
     algorithm: str,
@@ -55,13 +57,15 @@ def fit(
     folds: int | None,
     score: str | None,
     output: Path,
+    force: bool,
     **reading: Any,
 ) -> None:
     """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
 
-    The valid rows stop the training. With a budget, the command chooses the cheapest model within one standard error of
-    the best, by the estimates of `costframe compare`, and prints its score and cost on test. The file holds the prices;
-    `costframe.load` reads it.
+    DATA is the name of a data set, or a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet,
+    .feather or .arrow. Texts of few values are split as categories. The valid rows stop the training. With a budget,
+    the command chooses the cheapest model within one standard error of the best, by the estimates of
+    `costframe compare`, and prints its score and cost on test. The file holds the prices; `costframe.load` reads it.
     """
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
@@ -73,6 +77,7 @@ def fit(
         raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")
     check_fit([algorithm], reading["task"], score)
     check_file(output)
+    check_overwrite([output], force=force)
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, [algorithm], len(dataset.classes))
     check_saved(algorithm, dataset.task, len(dataset.classes))
@@ -86,7 +91,7 @@ def fit(
         frontier = Frontier.sweep(
             dataset, [algorithm], tradeoffs, score=score, budget=budget, folds=folds, progress=progress
         )
-    point = frontier.points[0] if budget is None else frontier.within(budget)
+    point = frontier.points[0] if budget is None else frontier.recommended(budget)
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
     _report(console, dataset, frontier, point, budget, output)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CostframeGroup",
+    "end_interrupted",
     "name_written_files",
     "print_broken_plugins",
     "print_error",
@@ -49,11 +50,15 @@ def show_traceback(error: BaseException) -> None:
 
 
 def print_failures(failures: Mapping[str, CostframeError]) -> None:
-    """Print a line for each algorithm that could not be fitted."""
+    """Print the algorithms that could not be fitted, those with one reason in one line."""
     from costframe.frontier.checks import failure_text
 
+    alike: dict[str, list[str]] = {}
     for algorithm, error in failures.items():
-        print_error(f"left out: {failure_text(algorithm, error)}")
+        alike.setdefault(str(error).removeprefix(f"{algorithm}: "), []).append(algorithm)
+    for reason, names in alike.items():
+        several = f"each of {', '.join(sorted(names))}: {reason}"
+        print_error(f"left out: {several if len(names) > 1 else failure_text(names[0], failures[names[0]])}")
 
 
 def _echo(text: str) -> None:
@@ -105,6 +110,11 @@ def name_written_files(written: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         _end(f"interrupted after writing {written}", INTERRUPTED)
+
+
+def end_interrupted(text: str) -> NoReturn:
+    """End the process after an interrupt, with one line."""
+    _end(text, INTERRUPTED)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from costframe.core.errors import CostframeError, DataError, ParameterError, Plu
 from costframe.core.plugins.registry import TASKS, estimator, registry, two_classes_only
 from costframe.core.plugins.registry import algorithms as usable_algorithms
 from costframe.training.query_scores import QueryScore
-from costframe.training.scoring import SHORT_NAMES, default_score, score_named, task_scores
+from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from costframe.datasets import Dataset
+
+T = TypeVar("T")
 
 __all__ = [
     "FitError",
@@ -28,9 +30,11 @@ __all__ = [
     "check_score",
     "check_searched",
     "check_share",
+    "check_time_limit",
     "choose_score",
     "failure_text",
     "joint_error",
+    "keep_successes",
     "name_failures",
     "skipped_algorithms",
 ]
@@ -51,6 +55,16 @@ def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> No
             raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {shown(tradeoff)}")
 
 
+def check_time_limit(seconds: Any, directory: object) -> None:
+    """Refuse a time limit that is no number of seconds, or has no directory that keeps the finished fits."""
+    if seconds is None:
+        return
+    if not (_is_number(seconds) and seconds > 0):
+        raise ParameterError(f"time_limit: expected a number of seconds > 0, got {shown(seconds)}")
+    if directory is None:
+        raise ParameterError("time_limit: needs a directory, which keeps the finished fits")
+
+
 def check_share(name: str, value: Any) -> None:
     """Refuse a share of rows that is not a number between 0 and 1."""
     if not (_is_number(value) and 0 < value < 1):
@@ -60,19 +74,15 @@ def check_share(name: str, value: Any) -> None:
 def choose_score(parameter: str, score: str | None, task: str, n_classes: int) -> str:
     """Return the name of the score to use, by default the task's own; refuse a score that the task does not have."""
     name = default_score(task, n_classes) if score is None else score
-    by_query, fitting = isinstance(score_named(name), QueryScore), task_scores(task, n_classes)
-    full_name = SHORT_NAMES.get(name, name)
-    if not (task == "ranking" if by_query else full_name in fitting):
-        classes = f" of {n_classes} classes" if n_classes else ""
-        raise ParameterError(f"{parameter}: {task}{classes} has {', '.join(fitting)}, not {name!r}")
-    return full_name
+    check_fitting(parameter, name, task, n_classes)
+    return SHORT_NAMES.get(name, name)
 
 
 def check_score(data: Dataset, score: str | None) -> str:
     """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
     name = choose_score("score", score, data.task, len(data.classes))
     needs_both = name in {"average_precision", "f1"} and len(data.classes) == 2
-    for part in ("valid", "test") if needs_both or name == "roc_auc" else ():
+    for part in ("valid", "test") if needs_both or name.startswith("roc_auc") else ():
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
         if absent:
             raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")
@@ -175,6 +185,22 @@ def joint_error(errors: Mapping[str, CostframeError]) -> CostframeError:
     if all(str(error) == str(first) for error in errors.values()):
         return first
     return PluginError(f"nothing could be fitted: {'; '.join(failure_text(*failure) for failure in errors.items())}")
+
+
+def keep_successes(
+    outcomes: Iterable[tuple[str, list[T] | CostframeError]],
+    failed: Callable[[str, CostframeError], None] | None,
+    errors: dict[str, CostframeError],
+) -> Iterator[tuple[str, list[T]]]:
+    """Yield names with results; add the errors of others to `errors` and call `failed`, or raise the first without."""
+    for name, outcome in outcomes:
+        if isinstance(outcome, list):
+            yield name, outcome
+            continue
+        if failed is None:
+            raise outcome
+        errors[name] = outcome
+        failed(name, outcome)
 
 
 def plugin_of(algorithm: str) -> str:

@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostframeError, ParameterError, printable
-from costframe.core.files import write_together
-from costframe.core.threads import thread_count
-from costframe.frontier.checks import check_algorithms, check_amounts, check_score, joint_error, skipped_algorithms
-from costframe.frontier.estimates import correct_choice_of_algorithm, difference_error
+from costframe.core.errors import ParameterError, printable, quote_names, shown
+from costframe.core.files import write_atomically, write_together
+from costframe.frontier.checks import check_amounts, check_share
+from costframe.frontier.estimates import correct_choice, correct_choice_of_algorithm, difference_error
+from costframe.frontier.finished import MODELS, Fitted, SavedModel, pack_fits, save_model, unpack_fits
+from costframe.frontier.intervals import NINE_OF_TEN, compare_points, score_interval
+from costframe.frontier.making import FrontierFits
+from costframe.frontier.notebook import describe_frontier, frontier_html, points_frame
 from costframe.frontier.points import (
+    Point,
     best_first,
     cheapest_near_best,
+    name_points,
     points_above_constant,
     points_csv,
 )
-from costframe.frontier.sweeping import Sweep, fit_each, process_count
+from costframe.frontier.runs import FRONTIER
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import best_value
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import Self
 
     import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from costframe.datasets import Dataset
-    from costframe.frontier.points import Point
-    from costframe.frontier.trial import Fitted, Progress
+    from costframe.frontier.frontier_display import FrontierDisplay
+    from costframe.frontier.intervals import Difference
 
 __all__ = ["Frontier"]
 
-NINE_OF_TEN = 1.645  # standard errors on both sides
 
-
-@frozen(eq=False)
-class Frontier:
+@frozen(eq=False, repr=False)
+class Frontier(FrontierFits):
     """Fitted models with their scores and costs; choices among them use estimates, never test rows.
 
     Attributes
@@ -62,8 +69,8 @@ class Frontier:
     score_name: str
     unit: str
     full_cost: float
-    models: tuple[Any, ...] = field(default=(), repr=False)
-    influences: tuple[NDArray[np.float64] | None, ...] = field(default=(), repr=False)
+    models: tuple[Any, ...] = ()
+    influences: tuple[NDArray[np.float64] | None, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         if not self.points:
@@ -73,124 +80,108 @@ class Frontier:
                 raise ParameterError(f"{name}: expected {len(self.points)}, one a point, got {len(given)}")
 
     @classmethod
-    def of(cls, found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Frontier:
-        """Make the frontier of fitted models, with scores corrected for the choice between algorithms."""
-        kept = correct_choice_of_algorithm(found)
+    def of(cls, found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Self:
+        """Make the frontier of fitted models: correct scores for choices, and name the points."""
+        algorithms = dict.fromkeys(fitted.point.algorithm for fitted in found)
+        each = [correct_choice([one for one in found if one.point.algorithm == name]) for name in algorithms]
+        kept = name_points(correct_choice_of_algorithm(list(itertools.chain(*each))))
         points, models, influences = (
             tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence")
         )
         return cls(points, score, unit, full_cost, models, influences)
 
-    @classmethod
-    def sweep(
-        cls,
-        data: Dataset | str,
-        algorithms: Iterable[str] | None = None,
-        tradeoffs: Sequence[float] | None = None,
-        *,
-        points: int | None = None,
-        score: str | None = None,
-        budget: float | None = None,
-        folds: int | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
-        failed: Callable[[str, CostframeError], None] | None = None,
-        n_jobs: int | None = 1,
-    ) -> Frontier:
-        """Fit algorithms at many tradeoffs, and estimate their scores on held-out rows.
+    def __len__(self) -> int:
+        return len(self.points)
 
-        It fits models on train, and estimates scores on valid, minus the optimism of the best. If valid is small, it
-        estimates scores on folds of train and valid, with further fits for each fold; docs/choosing.md explains it.
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
 
-        Parameters
-        ----------
-        data : Dataset, or the name of one
-            Fits use train; early stopping and choices use valid.
-        algorithms : iterable of str, optional
-            By default all with the data's task and number of classes.
-        tradeoffs : sequence of float, optional
-            One fit for each. By default an algorithm with `fit_path` trains all its models in one fit, and points are
-            chosen from its non-dominated ones; other algorithms are fitted at 0 and on a geometric grid in units of
-            (loss of the best constant) / (cost of all features), which covers the frontier at any scale of losses and
-            prices.
-        points : int, optional
-            Without `tradeoffs`: the largest number of points of a path, 24 by default, chosen with little loss at any
-            budget, the model trained without prices first; for other algorithms the number of tradeoffs, 12 by default.
-            At most three fits within sets of features may follow; docs/choosing.md explains when.
-        score : str, optional
-            As `scoring` of `BudgetSearch`. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
-        budget : float, optional
-            Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
-        folds : int, optional
-            Number of folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
-            queries) and each class has 5 rows, else 0.
-        parameters : mapping, optional
-            Further parameters of every estimator.
-        progress : callable, optional
-            Called with `(done, total, text)` before and after each fit.
-        failed : callable, optional
-            Called with `(algorithm, error)` if an algorithm cannot be fitted, and the others go on; also for algorithms
-            for two classes that `algorithms` does not name, if there are more classes. Without it, the first error of a
-            fit is raised.
-        n_jobs : int or None
-            Processes that fit algorithms side by side; the results are the same. A script that asks for more than one
-            needs the guard `if __name__ == "__main__":`, as these start by importing it. None chooses as the command
-            line does: one for each core, if the table is small and the algorithms are those of costframe.
+    def __getitem__(self, name: str) -> Point:
+        """Return the point with a name."""
+        found = next((point for point in self.points if point.name == name), None)
+        if found is None or not name:
+            names = [point.name for point in self.points]
+            raise ParameterError(f"point: expected the name of one, such as {quote_names(names)}, got {shown(name)}")
+        return found
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write points and models to a folder; `load` reads it, and `cf.load` each `models/NAME.model` in it.
+
+        Models of kinds that cannot be saved are left out.
 
         Raises
         ------
-        CostframeError
-            If an argument is wrong, or an algorithm refuses the data or its parameters.
-        PluginError
-            If an algorithm raises another exception, which is the cause; the text names the algorithm and its plugin.
+        StorageError
+            If a file cannot be written.
         """
-        if isinstance(data, str):
-            from costframe.datasets import load
+        folder = as_path(directory, "directory")
+        (folder / MODELS).mkdir(parents=True, exist_ok=True)
+        models = self.models or (None,) * len(self.points)
+        saved = [
+            save_model(model, folder / MODELS, point.name) for model, point in zip(models, self.points, strict=True)
+        ]
+        influences = self.influences or (None,) * len(self.points)
+        found = [Fitted(*each) for each in zip(self.points, saved, influences, strict=True)]
+        header = {"score_name": self.score_name, "unit": self.unit, "full_cost": self.full_cost}
+        write_atomically(folder / FRONTIER, pack_fits(found, header))
 
-            data = load(data)
-        check_amounts(tradeoffs, budget)
-        score = check_score(data, score)
-        names = check_algorithms(data.task, algorithms, len(data.classes))
-        if algorithms is None and failed is not None:
-            for name, unfit in skipped_algorithms(data.task, len(data.classes)).items():
-                failed(name, unfit)
-        sweep = Sweep(data, score, tradeoffs, points, budget, folds, parameters or {})
-        found: dict[str, list[Fitted]] = {}
-        errors: dict[str, CostframeError] = {}
-        processes = process_count(data, names) if n_jobs is None else thread_count(n_jobs)
-        for name, fitted in fit_each(sweep, names, progress, processes):
-            if isinstance(fitted, list):
-                found[name] = fitted
-                continue
-            if failed is None:
-                raise fitted
-            errors[name] = fitted
-            failed(name, fitted)
-        if errors and not found:
-            raise joint_error(errors)
-        ordered = [fitted for name in names for fitted in found.get(name, ())]
-        return cls.of(ordered, score, data.costs.unit, data.full_cost)
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Frontier:
+        """Read the folder of `save`, or of `costframe compare`; models are loaded when `model` asks for them.
+
+        Raises
+        ------
+        StorageError
+            If it has no frontier, or one that is truncated or altered.
+        """
+        folder = as_path(directory, "directory")
+        found, header = unpack_fits(folder / FRONTIER, folder / MODELS)
+        points, models, influences = (
+            tuple(getattr(fitted, name) for fitted in found) for name in ("point", "model", "influence")
+        )
+        return cls(points, header["score_name"], header["unit"], header["full_cost"], models, influences)
 
     def non_dominated(self) -> tuple[Point, ...]:
-        """Return the points without another of higher score at no higher cost, by ascending cost."""
-        return tuple(keep_non_dominated(self.points, lambda point: (point.cost, point.score)))
+        """Return the points without another of higher rank at no higher cost, by ascending cost."""
+        return tuple(keep_non_dominated(self.points, lambda point: (point.cost, self.rank(point)[0])))
 
-    def best(self) -> Point:
-        """Return the point with the best score, the cheapest of equal ones."""
-        return max(self.points, key=best_first)
+    def rank(self, point: Point) -> tuple[float, float]:
+        """Return the sort key of a point: the lower end of its score's interval, then its cost, the lowest last."""
+        return self.score_interval(point)[0], -point.cost
 
-    def recommended(self) -> Point:
-        """Return the cheapest point whose score is within one standard error of the best."""
-        return cheapest_near_best(self, self.points)
-
-    def within(self, budget: float) -> Point:
-        """Return the cheapest point within one standard error of the best one whose cost per row is at most `budget`.
+    def best(self, budget: float | None = None) -> Point:
+        """Return the point whose score is best by the lower end of its interval, of those that cost at most `budget`.
 
         Raises
         ------
         ParameterError
             If all cost more; the text names the cheapest.
         """
+        return max(self._affordable(budget), key=self.rank)
+
+    def recommended(self, budget: float | None = None) -> Point:
+        """Return the cheapest point as good as the best, of those that cost at most `budget`.
+
+        It is within one standard error of the best, by the lower ends of intervals, or surely within 0.5 % of it.
+        It is a constant only if no affordable point beats that by more than the error; errors as for `best`.
+        """
+        return cheapest_near_best(self, self._affordable(budget))
+
+    def cheapest(self, within: float = 0.01) -> Point:
+        """Return the cheapest point whose score is within a share, at least 0 and below 1, of the best score.
+
+        Scores are estimates: the test score of the point may be further from that of the best; see `interval`.
+        """
+        if within != 0:
+            check_share("within", within)
+        best = self.best().score
+        good = [point for point in self.points if point.score >= best - within * abs(best)]
+        return min(good, key=lambda point: (point.cost, -point.score))
+
+    def _affordable(self, budget: float | None) -> Sequence[Point]:
+        if budget is None:
+            return self.points
+        check_amounts(None, budget)
         affordable = [point for point in self.points if point.cost <= budget]
         if not affordable:
             least = min(self.points, key=lambda point: point.cost)
@@ -198,7 +189,7 @@ class Frontier:
                 f"budget: no model costs at most {budget:g} {printable(self.unit)} per row; the cheapest found costs "
                 f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
             )
-        return cheapest_near_best(self, affordable)
+        return affordable
 
     def useful(self) -> Point | None:
         """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
@@ -206,10 +197,22 @@ class Frontier:
 
     def difference_error(self, one: Point, other: Point) -> float:
         """Return the standard error of the difference of two scores; without influences, the better one's error."""
-        first, second = (self.influences[self.points.index(p)] if self.influences else None for p in (one, other))
+        first, second = self.influence(one), self.influence(other)
         if first is None or second is None:
             return max(one, other, key=best_first).score_error
         return difference_error(first, second)
+
+    def difference(self, one: Point, other: Point) -> Difference:
+        """Return the difference of the scores of two points, with its standard error and interval."""
+        return compare_points(self, one, other)
+
+    def influence(self, point: Point) -> NDArray[np.float64] | None:
+        """Return the influence of each row on the score of a point, float64 (rows,), or None if it is unknown."""
+        return self.influences[self.points.index(point)] if self.influences else None
+
+    def score_interval(self, point: Point) -> tuple[float, float]:
+        """Return an interval that has the score on many fresh rows nine times of ten; it ends before the best value."""
+        return score_interval(point, best_value(self.score_name))
 
     def interval(self, point: Point) -> tuple[float, float]:
         """Return an interval that has the score on test in nine of ten cases; without test rows, on many rows.
@@ -222,11 +225,25 @@ class Frontier:
         learned = point.rows_lacked * max(best - point.score, 0.0)
         return point.score - margin, min(point.score + learned + margin, best)
 
-    def model(self, point: Point) -> Any:
-        """Return the fitted estimator of a point."""
+    def file(self, point: Point) -> Path | None:
+        """Return the file of a point's model, if it is in one."""
+        model = self.models[self.points.index(point)] if self.models else None
+        return model.path if isinstance(model, SavedModel) else None
+
+    def has_model(self, point: Point) -> bool:
+        """Return whether `model` has one of a point; there are kinds of models that cannot be saved."""
+        return bool(self.models) and self.models[self.points.index(point)] is not None
+
+    def model(self, point: Point | str) -> Any:
+        """Return the fitted estimator of a point, given the point or its name."""
+        if isinstance(point, str):
+            point = self[point]
         if not self.models or point not in self.points:
             raise ParameterError("point: expected one of this frontier's, fitted by it")
-        return self.models[self.points.index(point)]
+        model = self.models[self.points.index(point)]
+        if model is None:
+            raise ParameterError(f"point: models of {point.algorithm} cannot be saved, so {point.name} has none here")
+        return model.load() if isinstance(model, SavedModel) else model
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the points as CSV, floats to the last bit; if `path` is given, also write it, whole or not at all."""
@@ -235,32 +252,18 @@ class Frontier:
             write_together({as_path(path): text.encode()})
         return text
 
-    def plot(
-        self,
-        path_png: str | os.PathLike[str] | None = None,
-        path_svg: str | os.PathLike[str] | None = None,
-        *,
-        chosen: Point | None = None,
-        title: str | None = None,
-    ) -> dict[str, bytes]:
-        """Draw test score against mean cost per row; equal points give equal bytes.
+    def to_frame(self) -> pd.DataFrame:
+        """Return the columns of `to_csv` as a data frame of pandas, indexed by the names of points."""
+        return points_frame(self)
 
-        Parameters
-        ----------
-        path_png, path_svg : path, optional
-            Files to write, whole or not at all.
-        chosen : Point, optional
-            Point to mark.
-        title : str, optional
+    def __repr__(self) -> str:
+        return describe_frontier(self)
 
-        Returns
-        -------
-        dict
-            Bytes of the picture as "png" and "svg".
-        """
-        from costframe.frontier.display import plot_frontier  # which loads matplotlib
+    def _repr_html_(self) -> str:
+        return frontier_html(self)
 
-        pictures = plot_frontier(self, chosen=chosen, title=title)
-        wanted = {"path_png": (path_png, pictures["png"]), "path_svg": (path_svg, pictures["svg"])}
-        write_together({as_path(path, name): data for name, (path, data) in wanted.items() if path is not None})
-        return pictures
+    def plot(self, ax: Axes | None = None, **options: Any) -> FrontierDisplay:
+        """Draw score against mean cost per row; options are the parameters of `FrontierDisplay`."""
+        from costframe.frontier.frontier_display import FrontierDisplay
+
+        return FrontierDisplay.from_frontier(self, ax=ax, **options)

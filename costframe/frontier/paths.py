@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.frontier.trial import Fitted, Progress, Trial
     from costframe.training.model_path import PathPoint
 
-__all__ = ["FitsPath", "ModelPath", "choose_points", "fit_along", "has_path"]
+__all__ = ["FitsPath", "ModelPath", "choose_points", "choose_spread", "fit_along", "has_path"]
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
@@ -69,6 +69,15 @@ def fit_along(
 
     Progress counts it as `points` fits. It also returns cost and score of all non-dominated points.
     """
+    what = {"path": points, "budget": budget}
+    found, front = trial.recall(what, lambda: _fit_path(trial, points, budget, progress))
+    progress(points, points, f"{trial.algorithm} along its path: {len(found)} points")
+    return found, front
+
+
+def _fit_path(
+    trial: Trial, points: int, budget: float | None, progress: Progress
+) -> tuple[list[Fitted], list[tuple[float, float]]]:
     began, name = time.perf_counter(), f"{trial.algorithm} along its path"
     paths, model = 1 + len(trial.folds), trial.make(0.0)
 
@@ -111,7 +120,6 @@ def fit_along(
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if _own_estimate(point) is None else float(point.cost)
             found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
-    progress(points, points, f"{name}: {len(found)} points ({seconds:.1f} s)")
     return found, [(point.cost, point.score) for point in front]
 
 
@@ -182,13 +190,22 @@ def choose_points(
     good = int(np.argmax(score >= score[last] - 0.01 * abs(score[last])))
     own = next((place for place, point in enumerate(front) if same_point(point, plain)), -1)
     kept = list(dict.fromkeys([last, good, own, 0]))[:count]
-    budgets = _budgets(cost, full_cost)
-    kept += _choose_greedily(_affordable_gain(cost, score, budgets), kept, count - len(kept), np.ptp(score))
+    kept += choose_spread(cost, score, kept, count - len(kept), full_cost)
     affordable = np.flatnonzero(cost <= (-np.inf if budget is None else budget))
     if len(affordable):
         kept.append(int(affordable[-1]))
     rest = [front[place] for place in sorted(set(kept) - {-1, own}, reverse=True)]
     return [plain, *rest] if own in kept else rest
+
+
+def choose_spread(
+    cost: NDArray[np.float64], score: NDArray[np.float64], kept: Sequence[int], count: int, full_cost: float
+) -> list[int]:
+    """Return at most `count` further places of non-dominated points by ascending cost; places below 0 are none.
+
+    Each most reduces the loss in score against all points, summed over budgets up to `full_cost`.
+    """
+    return _choose_greedily(_affordable_gain(cost, score, _budgets(cost, full_cost)), kept, count, float(np.ptp(score)))
 
 
 def same_point(a: PathPoint, b: PathPoint) -> bool:

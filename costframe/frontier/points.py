@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from attrs import frozen
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costframe.frontier.frontier import Frontier
+    from costframe.frontier.trial import Fitted
 
 __all__ = [
     "Point",
@@ -22,9 +24,15 @@ __all__ = [
     "best_first",
     "cheapest_near_best",
     "describe_useless_budget",
+    "distinct",
+    "name_points",
+    "plain_point",
     "points_above_constant",
     "points_csv",
+    "points_records",
 ]
+
+NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
 
 @frozen
@@ -60,6 +68,9 @@ class Point:
     rows_lacked : float
         Share of the model's training rows that the models behind `score` did not have; 0 if `score` is of the model
         itself.
+    name : str
+        The algorithm and a number, such as "planner-3"; distinct in a frontier that a sweep, fit or search made. The
+        model of the point in a run is `models/NAME.model`.
     """
 
     algorithm: str
@@ -76,21 +87,38 @@ class Point:
     rounds: float
     seconds: float
     rows_lacked: float = 0.0
+    name: str = ""
+
+
+def name_points(found: Sequence[Fitted]) -> list[Fitted]:
+    """Return fitted models whose points have names, each algorithm's numbered from 1 by ascending cost."""
+    names: dict[int, str] = {}
+    count: Counter[str] = Counter()
+    for place, each in sorted(enumerate(found), key=lambda item: (item[1].point.cost, -item[1].point.score)):
+        count[each.point.algorithm] += 1
+        names[place] = f"{each.point.algorithm}-{count[each.point.algorithm]}"
+    return [
+        each if each.point.name else attrs.evolve(each, point=attrs.evolve(each.point, name=names[place]))
+        for place, each in enumerate(found)
+    ]
+
+
+def points_records(frontier: Frontier) -> list[dict[str, Any]]:
+    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`."""
+    worth_having = frontier.non_dominated()
+    more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
+    return [attrs.asdict(p) | {"non_dominated": int(p in worth_having)} | more for p in frontier.points]
 
 
 def points_csv(frontier: Frontier) -> str:
     """Return one line per point, with floats that read back to the same bits.
 
-    The columns are the attributes of `Point`, then `non_dominated` (1 or 0), `score_name`, `unit`, `full_cost`.
+    The columns are those of `points_records`; `non_dominated` is 1 or 0.
     """
-    text = io.StringIO()
-    columns = [attribute.name for attribute in attrs.fields(Point)]
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*columns, "non_dominated", "score_name", "unit", "full_cost"])
-    worth_having = frontier.non_dominated()
-    for point in frontier.points:
-        values = [getattr(point, name) for name in columns]
-        writer.writerow([*values, int(point in worth_having), frontier.score_name, frontier.unit, frontier.full_cost])
+    text, records = io.StringIO(), points_records(frontier)
+    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
     return text.getvalue()
 
 
@@ -108,23 +136,49 @@ def points_above_constant(frontier: Frontier, points: Sequence[Point]) -> list[P
 
 
 def cheapest_near_best(frontier: Frontier, points: Sequence[Point]) -> Point:
-    """Return the cheapest point within one standard error of the best; a constant only if no point beats it.
+    """Return the cheapest point as good as the best one; a constant only if no point beats it.
 
-    The best point has the highest score minus error. A point with a larger error, as of an algorithm whose score varies
-    between folds, counts as worse by the difference of the errors.
+    Scores count by the lower ends of their intervals, so that a less certain one counts less. A point is as good if it
+    is within one standard error of the paired difference, or if the difference is surely below `NEGLIGIBLE`.
     """
     constants = [point for point in points if not point.n_features]
     if constants:
         if not points_above_constant(frontier, points):
             return max(constants, key=best_first)
         points = [point for point in points if point.n_features]
-    best = max(points, key=lambda point: (point.score - point.score_error, -point.cost))
-    good = [best]
-    for point in points:
-        worse = best.score - point.score + max(point.score_error - best.score_error, 0.0)
-        if worse <= frontier.difference_error(best, point):
-            good.append(point)
-    return min(good, key=lambda point: (point.cost, -point.score))
+    best = max(points, key=frontier.rank)
+    low = frontier.rank(best)[0]
+    good = [
+        point
+        for point in points
+        if low - frontier.rank(point)[0] <= frontier.difference_error(best, point)
+        or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
+    ]
+    return min([best, *good], key=lambda point: (point.cost, -point.score))
+
+
+def distinct(frontier: Frontier) -> tuple[Point, ...]:
+    """Return the points without those of a model that another point has, and with one of the constants.
+
+    Two points have the same model if their costs, numbers of features, and scores or influences are equal to the last
+    bit.
+    """
+    kept: dict[Any, int] = {}
+    for place, point in enumerate(frontier.points):
+        moved = frontier.influences[place] if frontier.influences else None
+        known: Any = (point.score, point.score_error) if moved is None else moved.tobytes()
+        alike = (
+            (point.cost, point.test_cost, point.test_score, point.n_features, known) if point.n_features else point.cost
+        )
+        if alike not in kept or point.score > frontier.points[kept[alike]].score:
+            kept[alike] = place
+    return tuple(frontier.points[place] for place in sorted(kept.values()))
+
+
+def plain_point(frontier: Frontier, algorithm: str) -> Point | None:
+    """Return the point of an algorithm that was trained without prices; on a path, only its first one."""
+    own = (point for point in frontier.points if point.algorithm == algorithm)
+    return next((point for point in own if point.tradeoff == 0), None)
 
 
 class UselessBudgetWarning(UserWarning):

@@ -123,4 +123,4 @@ def _within(trial: Trial, columns: tuple[int, ...], *, repeat: bool) -> Trial:
     def make(tradeoff: float) -> Any:
         return trial.make(tradeoff).reading_only(columns)
 
-    return evolve(trial, make=make, fits_repeat=repeat)
+    return evolve(trial, make=make, fits_repeat=repeat, settings=(*trial.settings, "within", *columns))

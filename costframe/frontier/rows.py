@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, column_or_1d
 
-from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.tables.rows import check_weights
+from costframe.core.errors import DataError, ParameterError, quote_names, shown
+from costframe.core.tables.rows import check_target, check_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fold", "Rows", "folds_of"]
+__all__ = ["Fold", "Rows", "folds_by", "folds_of"]
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
@@ -34,25 +36,50 @@ class Rows:
     def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "") -> Rows:
         """Make rows; refuse another number of labels, weights or queries than rows."""
         if y is None:
-            raise DataError(f"y{suffix}: expected one label a row, got None")
+            raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
         try:
             n = _num_samples(X)
         except TypeError:
             raise DataError(f"X{suffix}: expected a table of rows, got {type(X).__name__}") from None
-        if weight is not None and np.ndim(weight) == 0:
+        if not hasattr(X, "__getitem__"):
+            X = np.asarray(X)
+        y, weight, qid = (None if values is None else np.asarray(values) for values in (y, weight, qid))
+        if weight is not None and weight.ndim == 0:
             weight = check_weights(weight, n, f"sample_weight{suffix}")
         for name, values in (("y", y), ("sample_weight", weight), ("qid", qid)):
-            if values is not None and np.shape(values)[:1] != (n,):
-                given = np.shape(values)[0] if np.ndim(values) else repr(values)
+            if values is not None and values.shape[:1] != (n,):
+                given = values.shape[0] if values.ndim else repr(values.item())
                 raise DataError(f"{name}{suffix}: expected one value a row, {n}, got {given}")
         try:
-            np.unique(np.asarray(y))
+            np.unique(y)
         except TypeError as error:
             raise DataError(f"y{suffix}: expected labels of one kind: {error}") from None
-        return cls(X, y, weight, qid)
+        return cls(X, column_or_1d(y, warn=True) if y.shape[1:] == (1,) else y, weight, qid)
 
-    def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[Rows, Rows]:
-        """Split into training rows and a held-out share of rows, or of the queries of a ranking."""
+    @classmethod
+    def if_any(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str) -> Rows | None:
+        """Make rows of optional arguments, or None without X and y; refuse one of them without the other."""
+        if (X is None) != (y is None):
+            raise ParameterError(f"X{suffix} and y{suffix}: expected both or neither")
+        if X is not None:
+            return cls.of(X, y, weight, qid, suffix)
+        for name, values in (("sample_weight", weight), ("qid", qid)):
+            if values is not None:
+                raise ParameterError(f"{name}{suffix}: has no effect without X{suffix} and y{suffix}")
+        return None
+
+    def count_classes(self) -> int:
+        """Return the number of classes; refuse labels that are none."""
+        if self.y.dtype.kind == "f":
+            check_target(self.y, len(self.y), "y")
+        try:
+            check_classification_targets(self.y)
+        except ValueError as error:
+            raise DataError(f"y: {error}") from error
+        return len(np.unique(self.y))
+
+    def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of training rows and of a held-out share of rows, or of the queries of a ranking."""
         from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
         from sklearn.utils import check_random_state
 
@@ -64,15 +91,21 @@ class Rows:
         kind = StratifiedShuffleSplit if classes else ShuffleSplit if queries is None else GroupShuffleSplit
         splitter = kind(n_splits=1, test_size=share, random_state=seed)
         try:
-            parts = next(splitter.split(np.zeros(len(self.y)), np.asarray(self.y), queries))
+            train, valid = next(splitter.split(np.zeros(len(self.y)), np.asarray(self.y), queries))
         except ValueError as error:
             raise DataError(f"y: no rows can be held out; give X_val and y_val: {error}") from error
-        return self.take(parts[0]), self.take(parts[1])
+        return train, valid
 
     def codes(self, model: Any) -> NDArray[Any]:
         """Return the labels, as class codes for a classifier, that scores compare predictions with."""
         classes = getattr(model, "classes_", None)
-        return np.asarray(self.y, np.float64) if classes is None else np.searchsorted(classes, np.asarray(self.y))
+        if classes is None:
+            return np.asarray(self.y, np.float64)
+        labels, codes = np.unique(np.asarray(self.y), return_inverse=True)
+        place = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+        if unknown := [label for label in labels.tolist() if label not in place]:
+            raise DataError(f"y: has labels {quote_names(unknown)}, the model's classes are {quote_names(place)}")
+        return np.array([place[label] for label in labels.tolist()], np.int64)[codes]
 
     def take(self, chosen: NDArray[np.int64]) -> Rows:
         """Keep some rows, by number."""
@@ -114,14 +147,16 @@ class Fold:
     place: NDArray[np.int64]  # (rows of out,): positions among the rows of train followed by those of valid
 
 
-def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0) -> tuple[Fold, ...]:
+def folds_of(
+    train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0, name: str = "folds"
+) -> tuple[Fold, ...]:
     """Divide train and valid into `count` folds with equal shares of `classes`, if the labels are classes.
 
     None chooses the default number, or no folds if valid is large, or a class or the queries are too few.
     """
     whole = count is None or (isinstance(count, int | np.integer) and not isinstance(count, bool))
     if not whole or (count is not None and (count < 0 or 0 < count < LEAST)):
-        raise ParameterError(f"folds: expected 0, or a whole number >= {LEAST}, got {shown(count)}")
+        raise ParameterError(f"{name}: expected 0, or a whole number >= {LEAST}, got {shown(count)}")
     if count == 0 or (count is None and not (_is_small(valid) and _fit_together(train, valid))):
         return ()
     rows, number = train.append(valid), FOLDS if count is None else count
@@ -132,10 +167,41 @@ def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed
         if count is None:
             return ()
         what = "queries" if rows.qid is not None else "rows of each class" if classes else "rows"
-        raise ParameterError(f"folds: {count} need as many {what}, the smallest number in train and valid is {fewest}")
+        raise ParameterError(f"{name}: {count} need as many {what}, the smallest number in train and valid is {fewest}")
     first = np.unique(groups, return_index=True)[1]
     fold = _deal(kinds[first], number, np.random.default_rng(seed))[groups]
     return tuple(_make_fold(rows, fold, k, number) for k in range(number))
+
+
+def folds_by(train: Rows, valid: Rows, splitter: Any, order: NDArray[np.int64]) -> tuple[Fold, ...]:
+    """Divide train and valid into the parts that a splitter of scikit-learn holds out, one after another.
+
+    `order`, int64, has the number of each row of train, then of valid, in the table that the splitter splits. It must
+    hold out each row once, and queries as a whole.
+    """
+    from sklearn.model_selection import check_cv
+
+    rows, place = train.append(valid), np.argsort(order)
+    table = rows.take(place)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The groups parameter is ignored")  # the check below finds cut queries
+            parts = list(check_cv(splitter).split(table.X, np.asarray(table.y), table.qid))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"cv: {error}") from error
+    kind, n = type(splitter).__name__, len(order)
+    if len(parts) < LEAST:
+        raise ParameterError(f"cv: expected at least {LEAST} parts, got {len(parts)} of {kind}")
+    held = np.concatenate([out for _, out in parts])
+    if not np.array_equal(np.sort(held), np.arange(n)) or any(len(rest) + len(out) != n for rest, out in parts):
+        raise ParameterError(f"cv: expected a splitter that holds out each row once, as KFold does, got {kind}")
+    fold = np.empty(n, np.int64)
+    for number, (_, out) in enumerate(parts):
+        fold[place[out]] = number
+    queries = np.arange(n) if rows.qid is None else np.unique(np.asarray(rows.qid), return_inverse=True)[1]
+    if len(np.unique(queries * len(parts) + fold)) > len(np.unique(queries)):
+        raise ParameterError(f"cv: expected a splitter that holds out whole queries, as GroupKFold does, got {kind}")
+    return tuple(_make_fold(rows, fold, number, len(parts)) for number in range(len(parts)))
 
 
 def _is_small(valid: Rows) -> bool:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.core.errors import ParameterError
-from costframe.frontier.checks import check_amounts, check_searched, check_share, choose_score
+from costframe.core.errors import ParameterError, printable
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.frontier.buys import next_buys
+from costframe.frontier.checks import check_searched
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
-from costframe.frontier.rows import Rows, folds_of
-from costframe.frontier.tradeoffs import fit_all
-from costframe.frontier.trial import Trial, silent
+from costframe.frontier.rows import Rows
+from costframe.frontier.trial import silent
+from costframe.report.console import cost
+from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 
 if TYPE_CHECKING:
@@ -31,21 +35,30 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetSearch"]
 
+MOST_BUYS = 3  # that a search names
+
+
+def _models(estimator: Any) -> list[Any]:
+    """Return the estimators of a search, without fitted models."""
+    given = estimator.values() if isinstance(estimator, Mapping) else estimator
+    models = list(given) if isinstance(estimator, Mapping | list | tuple) else [estimator]
+    return [model for model in models if hasattr(model, "fit")]
+
 
 def _has(method: str) -> Callable[[Any], bool]:
-    """Return a check that a search's estimator has a method."""
-    return lambda search: hasattr(search.estimator, method)
+    """Return a check that a search's estimators have a method."""
+    return lambda search: all(hasattr(model, method) for model in _models(search.estimator))
 
 
 class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A search over tradeoffs that keeps the best model whose mean cost per row stays within a budget.
+    """A search over estimators and tradeoffs that keeps the best model whose mean cost per row is within a budget.
 
     Of models whose scores differ by less than the standard error, it keeps the cheapest.
 
     Parameters
     ----------
-    estimator : estimator of costframe
-        The search varies its `tradeoff`.
+    estimator : estimator of costframe, or a list of estimators, or a mapping of labels to them
+        The search varies the `tradeoff` of each; the others in a list are those of `Frontier.fit`.
     budget : float
         Upper bound on the mean cost per row of the validation rows, in the cost model's unit, without once-per-batch
         prices.
@@ -58,14 +71,18 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         follow if these promise more within the budget.
     scoring : str, optional
         A score of the task: "accuracy", "roc_auc", "average_precision", "f1", "log_loss"; "r2", "rmse"; "ndcg@k",
-        "precision@k", "average_precision@k" for any k (`costframe.training.query_scores.QueryScore`). Higher is better,
-        so log loss and RMSE are negative. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
-    folds : int, optional
-        Number of folds of all rows for estimates of scores, as for `Frontier.sweep`; 0 uses validation rows alone.
+        "precision@k", "average_precision@k" for any k (`costframe.training.query_scores.QueryScore`); or another name
+        in `sklearn.metrics.get_scorer_names()` that needs only labels and predictions. Higher is better, so log loss
+        and RMSE are negative. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+    cv : int or splitter of scikit-learn, optional
+        Number of folds of all rows for estimates of scores, as `folds` of `Frontier.sweep`; 0 uses validation rows
+        alone. A splitter holds out each row of X (then X_val) once; another part in turn stops the training.
     validation_fraction : float
         Share of the rows (of the queries of a ranking) to hold out if `fit` gets no X_val.
     random_state : int
         Seed of that choice.
+    n_jobs : int, optional
+        Number of estimators to search side by side, by joblib, as for `Frontier.fit`.
     verbose : int
         1 shows a progress bar.
 
@@ -75,8 +92,12 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     predictor_ : Predictor
         Trained model of the best estimator.
     frontier_ : Frontier
-        All fitted models, with estimates.
+        All fitted models, with estimates; `frontier_.to_frame()` is a table of them.
     best_point_ : Point
+    margin_ : float
+        The budget minus the mean cost of the chosen model.
+    next_buys_ : tuple of Buy
+        What a larger budget would buy, by ascending cost; the text of each is a sentence.
     """
 
     def __init__(
@@ -87,9 +108,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         scoring: str | None = None,
-        folds: int | None = None,
+        cv: Any = None,
         validation_fraction: float = 0.25,
         random_state: int = 0,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -97,9 +119,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.tradeoffs = tradeoffs
         self.points = points
         self.scoring = scoring
-        self.folds = folds
+        self.cv = cv
         self.validation_fraction = validation_fraction
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @restore_on_error
@@ -126,25 +149,47 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.budget is None:
             raise ParameterError("budget: expected a number >= 0, got None")
-        check_amounts(self.tradeoffs, self.budget)
-        check_searched(self.estimator)
-        if (X_val is None) != (y_val is None):
-            raise ParameterError("X_val and y_val: expected both or neither")
-        train, classes = Rows.of(X, y, sample_weight, qid), self._kind == "classifier"
-        if X_val is None:
-            for name, values in (("sample_weight_val", sample_weight_val), ("qid_val", qid_val)):
-                if values is not None:
-                    raise ParameterError(f"{name}: has no effect without X_val and y_val")
-            check_share("validation_fraction", self.validation_fraction)
-            train, valid = train.hold_out(self.validation_fraction, self.random_state, classes=classes)
-        else:
-            valid = Rows.of(X_val, y_val, sample_weight_val, qid_val, "_val")
-        folds = folds_of(train, valid, self.folds, classes=classes)
-        name, repeated = type(self.estimator).__name__, self.folds is not None
-        score = self._score(train)
-        trial = Trial(name, self._make, train, valid, None, score, folds=folds, fits_repeat=repeated)
-        self._choose(trial)
+        if not isinstance(self.estimator, Mapping | list | tuple):
+            check_searched(self.estimator)
+        from costframe.report.console import show_progress
+
+        with show_progress(silent if not self.verbose else None) as progress:
+            self.frontier_ = Frontier.fit(
+                self.estimator,
+                X,
+                y,
+                sample_weight,
+                X_val=X_val,
+                y_val=y_val,
+                sample_weight_val=sample_weight_val,
+                qid=qid,
+                qid_val=qid_val,
+                scoring=self.scoring,
+                budget=self.budget,
+                tradeoffs=self.tradeoffs,
+                points=self.points,
+                cv=self.cv,
+                validation_fraction=self.validation_fraction,
+                random_state=self.random_state,
+                progress=progress,
+                n_jobs=self.n_jobs,
+            )
+        self.best_point_ = self.frontier_.recommended(self.budget)
+        if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
+            warnings.warn(text, UselessBudgetWarning, stacklevel=3)
+        self.best_estimator_ = self.frontier_.model(self.best_point_)
+        self.margin_ = self.budget - self.best_point_.cost
+        self.next_buys_ = next_buys(self.frontier_, self.best_point_, MOST_BUYS)
         return self
+
+    @property
+    def summary_(self) -> str:
+        """Sentences on the chosen model, its margin, and what a larger budget would buy."""
+        check_is_fitted(self, "best_point_")
+        point, frontier = self.best_point_, self.frontier_
+        margin = f"{point.name}: {frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f} at "
+        margin += f"{cost(point.cost)} {frontier.unit} per row, {cost(self.margin_)} below the budget"
+        return "\n".join([printable(margin), *map(str, self.next_buys_)])
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:
         """Predict with the chosen model; all predicting methods take the model's `max_cost` and `unavailable`."""
@@ -161,8 +206,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self._chosen().decision_function(X, **limits))
 
     def score(self, X: Any, y: ArrayLike, **given: Any) -> float:
-        """Return the chosen model's own score; takes the arguments of the estimator's `score`."""
-        return float(self._chosen().score(X, y, **given))
+        """Return the chosen model's own score, of an adopted one accuracy, R^2 or NDCG@5; takes weights or `qid`."""
+        chosen = self._chosen()
+        if not isinstance(chosen, FittedEstimator):
+            return float(chosen.score(X, y, **given))
+        rows = Rows.of(X, y, given.get("sample_weight"), given.get("qid"))
+        name = {"classifier": "accuracy", "regressor": "r2", "ranker": "ndcg@5"}[chosen.kind]
+        predictions = chosen.predictor_.predict(X)
+        return float(score_named(name)(rows.codes(chosen), predictions, rows.weight, rows.qid))
 
     def cost(self, X: Any, **given: Any) -> CostReport:
         """Return the exact cost of predicting rows."""
@@ -194,33 +245,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def _make(self, tradeoff: float) -> Any:
-        return clone(self.estimator).set_params(tradeoff=tradeoff)
-
-    def _choose(self, trial: Trial) -> None:
-        from costframe.report.console import show_progress
-
-        with show_progress(silent if not self.verbose else None) as progress:
-            found = fit_all(trial, self.tradeoffs, self.points, self.budget, progress)
-        costs, names = found[0].model.costs_, found[0].model.predictor_.feature_names
-        self.frontier_ = Frontier.of(found, trial.score, costs.unit, costs.full_cost(names))
-        self.best_point_ = self.frontier_.within(self.budget)
-        if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
-            warnings.warn(text, UselessBudgetWarning, stacklevel=4)
-        self.best_estimator_ = self.frontier_.model(self.best_point_)
-
-    def _score(self, train: Rows) -> str:
-        classes = len(np.unique(np.asarray(train.y))) if self._kind == "classifier" else 0
-        task = {"classifier": "classification", "regressor": "regression"}.get(str(self._kind), "ranking")
-        return choose_score("scoring", self.scoring, task, max(classes, 2) if task == "classification" else 0)
-
-    @property
-    def _kind(self) -> str | None:
-        kind: str | None = get_tags(self.estimator).estimator_type
-        return kind
-
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, models = super().__sklearn_tags__(), _models(self.estimator)
         for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
-            setattr(tags, name, getattr(inner, name))
+            setattr(tags, name, getattr(get_tags(models[0]), name))
         return tags

@@ -1,171 +1,122 @@
-"""A sweep over algorithms: one after another, or side by side in processes."""
+"""A sweep over algorithms: one after another, or side by side in processes, until all are fitted or time is up."""
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import signal
-import threading
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, Any
-
-from attrs import field, frozen
+import time
+from typing import TYPE_CHECKING
 
 from costframe.core.errors import CostframeError
 from costframe.core.threads import thread_count
-from costframe.frontier.checks import FitError, plugin_of
-from costframe.frontier.tradeoffs import fit_all
-from costframe.frontier.trial import silent, trial_maker
+from costframe.frontier.checks import joint_error, keep_successes, plugin_of
+from costframe.frontier.finished import FinishedFits, join_fits
+from costframe.frontier.processes import fit_side_by_side
+from costframe.frontier.tasks import LATE, Total, UnfinishedError, fit_task, make_trials
+from costframe.frontier.trial import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from multiprocessing.queues import SimpleQueue
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from costframe.datasets import Dataset
-    from costframe.frontier.trial import Fitted, Progress
+    from costframe.frontier.finished import Fitted
+    from costframe.frontier.tasks import Sweep
+    from costframe.frontier.trial import Progress
 
-__all__ = ["Sweep", "end_with_parent", "fit_each", "process_count"]
+    Outcome = tuple[str, list[Fitted] | CostframeError]
+
+__all__ = ["collect_fits", "fit_each", "process_count"]
 
 _CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
-_PATIENCE = 0.1  # seconds between looks at the progress of processes
 
 
-@frozen(eq=False)
-class Sweep:
-    """What is the same for all algorithms of a sweep; the arguments are those of `Frontier.sweep`."""
-
-    data: Dataset
-    score: str
-    tradeoffs: Sequence[float] | None = None
-    points: int | None = None
-    budget: float | None = None
-    folds: int | None = None
-    parameters: Mapping[str, Any] = field(factory=dict)
+class _TimeIsUp(BaseException):
+    """The end of a fit in this process."""
 
 
-@frozen(eq=False)
-class _Total:
-    """The progress of all algorithms in one: those that have not begun count like the mean of the others."""
+def process_count(data: Dataset, names: Sequence[str], *, kept: bool = False) -> int:
+    """Return the number of processes that fit algorithms quickest: 1 for large tables.
 
-    progress: Progress
-    n_algorithms: int
-    _each: dict[str, tuple[int, int]] = field(factory=dict, init=False)
-
-    def of(self, name: str) -> Progress:
-        """Return the progress of one algorithm."""
-
-        def report(done: int, total: int, text: str) -> None:
-            self._each[name] = done, total
-            done, total = (sum(one[k] for one in self._each.values()) for k in (0, 1))
-            self.progress(done, round(total * self.n_algorithms / len(self._each)), text)
-
-        return report
-
-
-def process_count(data: Dataset, names: Sequence[str]) -> int:
-    """Return the number of processes that fit algorithms quickest: 1 for large tables, and with plugins of others.
-
-    These may be known to this process only.
+    Plugins of others may have models that cannot go to another process, so they need fits that are `kept` as files;
+    those that are not installed are known to this process only.
     """
     cells = len(data.part("train").X) * len(data.feature_names)
-    if cells > _CELLS or not all("(costframe " in plugin_of(name) for name in names):
+    installed = all("no distribution" not in plugin_of(name) for name in names)
+    if cells > _CELLS or not installed or not (kept or all("(costframe " in plugin_of(name) for name in names)):
         return 1
     return min(thread_count(), len(names))
 
 
+def collect_fits(
+    sweep: Sweep,
+    names: Sequence[str],
+    progress: Progress | None,
+    failed: Callable[[str, CostframeError], None] | None,
+    n_processes: int,
+    show: Callable[[Callable[[], list[Fitted]]], None],
+) -> list[Fitted]:
+    """Return all fits of a sweep, in the order of names; arguments as for `Frontier.sweep`.
+
+    It calls `show` when further fits are on disk, with a function that returns those so far.
+    """
+    found: dict[str, list[Fitted]] = {}
+    errors: dict[str, CostframeError] = {}
+
+    def so_far() -> list[Fitted]:
+        kept = found if sweep.directory is None else join_fits(FinishedFits(sweep.directory).all(), found)
+        return [fitted for name in names for fitted in kept.get(name, ())]
+
+    outcomes = fit_each(sweep, names, progress, n_processes, lambda: show(so_far))
+    for name, fitted in keep_successes(outcomes, failed, errors):
+        found[name] = [*found.get(name, ()), *fitted]
+    kept = so_far()
+    errors = {name: errors[name] for name in names if name in errors}  # processes end in any order
+    if errors and not kept:
+        raise joint_error(errors) if sweep.time_limit is None else _name_limit(sweep.time_limit, errors)
+    return kept
+
+
+def _name_limit(seconds: float, errors: Mapping[str, CostframeError]) -> CostframeError:
+    others = {name: error for name, error in errors.items() if not isinstance(error, UnfinishedError)}
+    return joint_error(others) if others else UnfinishedError(f"no fit ended within {seconds:.3g} s; allow more time")
+
+
 def fit_each(
-    sweep: Sweep, names: Sequence[str], progress: Progress | None = None, n_processes: int = 1
-) -> Iterator[tuple[str, list[Fitted] | CostframeError]]:
+    sweep: Sweep,
+    names: Sequence[str],
+    progress: Progress | None = None,
+    n_processes: int = 1,
+    kept: Callable[[], None] = lambda: None,
+) -> Iterator[Outcome]:
     """Fit algorithms; yield the name of each with its models, or with the error that ended it, in any order.
+
+    It calls `kept` when further fits of a sweep with a directory are on disk.
 
     Raises
     ------
     MemoryError
     """
-    total = _Total(progress or silent, len(names))
-    if min(n_processes, len(names)) > 1:
-        yield from _side_by_side(sweep, names, total, n_processes)
+    tasks = sweep.tasks(names)
+    total = Total(progress or silent, len(tasks))
+    if n_processes > 1:
+        yield from fit_side_by_side(sweep, tasks, total, n_processes, kept)
         return
-    make_trial = trial_maker(sweep.data, sweep.score, sweep.folds, sweep.parameters)
-    for name in names:
+    make = make_trials(sweep, kept)
+    for task in tasks:
         try:
-            yield name, fit_all(make_trial(name), sweep.tradeoffs, sweep.points, sweep.budget, total.of(name))
+            yield task.name, fit_task(sweep, make(task), _until(sweep.ends, total.of(task)))
         except CostframeError as error:
-            yield name, error
+            if not task.first_look:
+                yield task.name, error
+        except _TimeIsUp:
+            yield task.name, UnfinishedError(LATE)
+        total.end(task)
 
 
-def _side_by_side(
-    sweep: Sweep, names: Sequence[str], total: _Total, n_processes: int
-) -> Iterator[tuple[str, list[Fitted] | CostframeError]]:
-    # New processes rather than forks: threads and locks of this one would be missing or held there.
-    context = multiprocessing.get_context("spawn")
-    events, before = context.SimpleQueue(), set(multiprocessing.active_children())
-    with ProcessPoolExecutor(n_processes, context, _begin, (sweep, events)) as pool:
-        try:
-            with _without_interrupts():
-                fits = {pool.submit(_fit, name): name for name in names}
-            waiting = set(fits)
-            while waiting:
-                ended, waiting = wait(waiting, _PATIENCE, FIRST_COMPLETED)
-                while not events.empty():
-                    name, event = events.get()
-                    total.of(name)(*event)
-                for fit in ended:
-                    try:
-                        yield fits[fit], fit.result()
-                    except CostframeError as error:
-                        yield fits[fit], error
-                    except BrokenProcessPool:
-                        raise FitError(
-                            f"algorithm {fits[fit]!r}: its process was ended, perhaps for its memory"
-                        ) from None
-        except BaseException:  # also an interrupt, and a caller that wants no more
-            for process in set(multiprocessing.active_children()) - before:
-                process.terminate()
-            raise
+def _until(ends: float, progress: Progress) -> Progress:
+    """Return a progress that ends the fit in this process when time is up."""
 
+    def report(done: int, total: int, text: str) -> None:
+        progress(done, total, text)
+        if time.monotonic() > ends:
+            raise _TimeIsUp
 
-@contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Start processes that ignore interrupts, which are for this one: it ends them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-_here: dict[str, Any] = {}  # of a process that fits for another one
-
-
-def _begin(sweep: Sweep, events: SimpleQueue[Any]) -> None:
-    end_with_parent()
-    _here.update(
-        sweep=sweep, events=events, make_trial=trial_maker(sweep.data, sweep.score, sweep.folds, sweep.parameters)
-    )
-
-
-def end_with_parent() -> None:
-    """End this process when the one that it works for is gone, also if that was killed; it would wait for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None  # noqa: S101 - this is no main process
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _fit(name: str) -> list[Fitted]:
-    sweep: Sweep = _here["sweep"]
-
-    def report(*event: Any) -> None:
-        _here["events"].put((name, event))
-
-    return fit_all(_here["make_trial"](name), sweep.tradeoffs, sweep.points, sweep.budget, report)
+    return report

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.checks import check_number
-from costframe.frontier.estimates import correct_choice
 from costframe.frontier.paths import fit_along, has_path
 from costframe.frontier.promises import fit_promising
 from costframe.frontier.trial import count_on, fit_at
@@ -48,7 +47,6 @@ def fit_all(
     if tradeoffs is None or budget is not None:
         counted_on = count_on(progress, points or POINTS_OF_PATHS if along else len(found))
         found += fit_promising(trial, found, front, budget, counted_on, repeat=along or trial.fits_repeat)
-    found = correct_choice(found)
     return found if along or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 
@@ -58,8 +56,8 @@ def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
     If the upper end of the grid gives constants only, these fits go between costs that differ most.
     """
     plain = fit_at(trial, 0.0, progress, 0, points)
-    found = [plain]
-    for tradeoff in grid(*_cost_scales(plain), _loss_of_constant(plain.model, trial.train), points - 1):
+    found, model = [plain], plain.estimator
+    for tradeoff in grid(*_cost_scales(model, plain.point.cost), _loss_of_constant(model, trial.train), points - 1):
         found.append(fit_at(trial, float(tradeoff), progress, len(found), points))
         if found[-1].point.n_features == 0:  # all larger tradeoffs give constants too
             return fill(trial, found, points, progress)
@@ -78,12 +76,11 @@ def grid(cost: float, cheapest: float, loss: float, points: int) -> NDArray[np.f
     return np.geomspace(1e-3, top, points) * (loss / cost)
 
 
-def _cost_scales(plain: Fitted) -> tuple[float, float]:
+def _cost_scales(model: Any, paid: float) -> tuple[float, float]:
     """Return the price of all features and of the cheapest one; if features are free, the cost of evaluation."""
-    predictor = plain.model.predictor_
-    prices = plain.model.costs_.select(predictor.feature_names)
-    each = prices.alone
-    full = max(plain.model.costs_.full_cost(predictor.feature_names), plain.point.cost)
+    names = model.predictor_.feature_names
+    each = model.costs_.select(names).alone
+    full = max(model.costs_.full_cost(names), paid)
     return full, float(min(each[each > 0], default=full / 10))
 
 

@@ -18,6 +18,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
 from costframe.frontier.checks import name_failures
 from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
+from costframe.frontier.finished import FinishedFits, Fitted
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
 from costframe.frontier.rows import Rows, folds_of
@@ -25,8 +26,6 @@ from costframe.frontier.rows import Rows, folds_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
 
     from costframe.core.cost.expected import CostReport
     from costframe.datasets import Dataset
@@ -58,15 +57,6 @@ def count_on(progress: Progress, before: int, *, least: int = 0) -> Progress:
     return report
 
 
-@frozen
-class Fitted:
-    """A point with its fitted estimator, and the influence of each row on its score (float64, or None)."""
-
-    point: Point
-    model: Any = field(eq=False)
-    influence: NDArray[np.float64] | None = field(default=None, eq=False)
-
-
 @frozen(eq=False)
 class Trial:
     """One algorithm on one table, to be fitted and measured at tradeoffs.
@@ -84,9 +74,25 @@ class Trial:
     folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
     fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
     promises: Promises = field(factory=Promises)  # shared by trials on the same rows
+    finished: FinishedFits | None = None  # keeps what is fitted, and has what an interrupted sweep fitted
+    label: str | None = None  # begins the names of points, by default the algorithm
+    settings: tuple[object, ...] = ()  # JSON values on which fits depend beside the tradeoff
+
+    def recall(
+        self, what: Mapping[str, Any], fit: Callable[[], tuple[list[Fitted], list[tuple[float, float]]]]
+    ) -> tuple[list[Fitted], list[tuple[float, float]]]:
+        """Return what `fit` returns, without fitting if `what` is finished already."""
+        if self.finished is None:
+            return fit()
+        key = {"algorithm": self.algorithm, "settings": [self.label, *self.settings], **what}
+        return self.finished.recall(key, self.label or self.algorithm, fit)
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping on valid, and measure."""
+        what = {"tradeoff": tradeoff, "repeat": self.fits_repeat}
+        return self.recall(what, lambda: ([self._fit_anew(tradeoff)], []))[0][0]
+
+    def _fit_anew(self, tradeoff: float) -> Fitted:
         with self.guard():
             began = time.perf_counter()
             model = self._train(tradeoff, self.train, self.valid)

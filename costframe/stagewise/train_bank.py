@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.checks import check_choice
-from costframe.core.errors import DataError
+from costframe.core.errors import DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.tables.frames import column_names
 from costframe.core.tables.rows import as_rows, check_target, check_weights
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["train_bank"]
 
-ENGINES = ("xgboost", "cart")
+ENGINES = ("cart", "xgboost")
 LOSSES = {"squared": "reg:squarederror", "logistic": "binary:logistic", "softmax": "multi:softprob"}
 
 
@@ -34,7 +34,7 @@ def train_bank(
     X: Any,
     y: ArrayLike,
     *,
-    engine: str = "xgboost",
+    engine: str = "cart",
     loss: str = "squared",
     n_estimators: int = 100,
     learning_rate: float = 0.1,
@@ -56,8 +56,9 @@ def train_bank(
     y : (n,)
         Numbers; for "logistic" (K = 2) and "softmax" (one tree per class and round) class codes 0..K-1, which must all
         occur.
-    engine : {"xgboost", "cart"}
-        xgboost computes in single precision: values of X must be missing, or finite in single precision.
+    engine : {"cart", "xgboost"}
+        "cart" is costframe's own. "xgboost" needs that library (`pip install "costframe[xgboost]"`) and computes in
+        single precision: values of X must be missing, or finite in single precision.
     loss : {"squared", "logistic", "softmax"}
     n_estimators : int
         Rounds.
@@ -110,7 +111,12 @@ def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLi
 
 
 def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
-    import xgboost
+    try:
+        import xgboost
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            "engine: 'xgboost' needs the library of that name: pip install 'costframe[xgboost]', or use engine='cart'"
+        ) from error
 
     from costframe.adoption.xgboost.adopt import adopt_xgboost
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl, import_lazily
 
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from costframe_adapt.estimators import AdaptClassifier
+
 __all__ = ["AdaptClassifier"]
 
 __getattr__ = import_lazily(f"{__name__}.estimators", __all__)

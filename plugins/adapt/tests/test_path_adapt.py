@@ -224,7 +224,7 @@ def test_a_sweep_takes_its_own_data_and_budget(settings):
     rows, y = table(3, 600)
     data = Dataset.from_arrays(rows, y, FEATURES, feature_names=list(NAMES), name="rows")
     frontier = cf.Frontier.sweep(data, ["adapt"], parameters=settings, budget=5.0, points=6, folds=0)
-    assert frontier.within(5.0).cost <= 5.0
+    assert frontier.recommended(5.0).cost <= 5.0
 
 
 @pytest.mark.parametrize(

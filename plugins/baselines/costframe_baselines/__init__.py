@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl, import_lazily
 
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from costframe_baselines.estimators import (
+        AffordableClassifier,
+        AffordableRanker,
+        AffordableRegressor,
+        AndOrClassifier,
+        AndOrRanker,
+        BoostingClassifier,
+        BoostingRanker,
+        BoostingRegressor,
+        EarlyExitClassifier,
+        EarlyExitRanker,
+        L1GateClassifier,
+        SoftCascadeClassifier,
+        SoftCascadeRanker,
+    )
+
 __all__ = [
     "AffordableClassifier",
     "AffordableRanker",

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve
 
+from costframe.core.caps.expected_outputs import expect_everywhere
 from costframe.core.cost.report import sum_charges
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, format_count
+from costframe.core.explanations.contributions import split_scores
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.price_arrays import names_of
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
+    from costframe.core.explanations.contributions import Contributions
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
@@ -37,7 +41,7 @@ __all__ = ["ConfidenceExits", "ExitPredictor", "refuse_limits"]
 _NO_LIMITS = "a model with early exits for more than two classes has no limits"
 
 
-@define(eq=False, frozen=True, slots=False)
+@define(eq=False, frozen=True, slots=False, repr=False)
 class ExitPredictor(Predictor):
     """The common part: rows leave at exits, and each pays for the learners before its exit.
 
@@ -50,6 +54,11 @@ class ExitPredictor(Predictor):
 
     exits: Exits
     threshold: float
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Its size, for its `repr`."""
+        return format_count(len(self.exits.ends), "exit"), format_count(len(self.bank), "learner")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -124,7 +133,7 @@ class ExitPredictor(Predictor):
         return evolve(together, **by_row, stage_weight=stage_weight, predictions=predictions.reshape(len(X), -1))
 
 
-@define(eq=False, frozen=True, slots=False)
+@define(eq=False, frozen=True, slots=False, repr=False)
 class ConfidenceExits(ExitPredictor):
     """Rows of more than two classes leave when the log odds of their likeliest class exceed the threshold.
 
@@ -171,6 +180,14 @@ class ConfidenceExits(ExitPredictor):
         scores, exits = self._walk(X)
         predictions = apply_link(self.exits.answer.link, scores)
         return self._charges_at(exits, predictions, X, costs, weight, how, n_jobs)
+
+    def contributions(
+        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
+    ) -> Contributions:
+        """Split the score of each row at its exit; see `Predictor.contributions`."""
+        del costs
+        answers = {number: self.exits.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
+        return split_scores(self.bank, answers, self._walk(X)[1], X, expect_everywhere(self.bank, background))
 
     def leaves(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which rows with these scores, (m, K), leave: bool (m,)."""

@@ -31,7 +31,7 @@ __all__ = ["ProximityExits", "rank_by_exit"]
 _NO_LIMITS = "is for rows without queries; leave out qid"
 
 
-@define(eq=False, frozen=True, slots=False)
+@define(eq=False, frozen=True, slots=False, repr=False)
 class ProximityExits(ExitPredictor):
     """Rows of a query leave when their score is too far below the query's fifth best; see `drop_rows`.
 

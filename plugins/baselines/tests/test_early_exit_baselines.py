@@ -178,7 +178,7 @@ def test_estimates_from_folds_are_of_rows_that_leave(monkeypatch):
 
     monkeypatch.setattr(paths, "estimate_on_rows", noted)
     model = EarlyExitRanker(COSTS, n_estimators=30, n_trees_per_exit=2)
-    cf.BudgetSearch(model, budget=5.0, folds=3).fit(X, y, qid=qid)
+    cf.BudgetSearch(model, budget=5.0, cv=3).fit(X, y, qid=qid)
     assert min(lowest) < -0.5
 
 
@@ -321,6 +321,17 @@ def test_what_no_file_can_hold_is_refused_by_its_name_and_kept_by_pickle(tmp_pat
     kept = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own bytes
     np.testing.assert_array_equal(kept.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(kept.cost(X).per_row, model.cost(X).per_row)
+
+
+def test_scores_are_explained_at_the_exit_of_each_row():
+    X, y, _ = table(0, 200, classes=3)
+    model = EarlyExitClassifier(ALL, threshold=0.3, n_estimators=6, max_leaves=3, n_trees_per_exit=2).fit(X, y)
+    assert repr(model.predictor_).startswith("ConfidenceExits(")
+    assert len(np.unique(model.predictor_._walk(X)[1])) > 1
+    explanation = cf.explain(model, X, background=X)
+    assert explanation.parts == tuple(COSTS.names)
+    np.testing.assert_allclose(explanation.scores, model.decision_function(X), atol=1e-12)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 
 def test_rows_are_read_by_the_labels_of_a_given_model():

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from costframe.hooks import Algorithm, hookimpl, import_lazily
 
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from costframe_cronus.estimators import (
+        CronusClassifier,
+        CronusRanker,
+        ReweightedClassifier,
+        ReweightedRanker,
+        ReweightedRegressor,
+    )
+
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRanker", "ReweightedRegressor"]
 
 __getattr__ = import_lazily(f"{__name__}.estimators", __all__)

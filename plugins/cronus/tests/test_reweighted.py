@@ -47,8 +47,9 @@ def cancer():
 def bank(cancer):
     X, y, costs, first, _, _ = cancer
     return cf.train_bank(
-        X[first], 2.0 * y[first] - 1, n_estimators=80, max_features=0.1, feature_names=costs.names, max_depth=3
-    )
+        X[first], 2.0 * y[first] - 1, engine="xgboost", n_estimators=80, max_features=0.1, feature_names=costs.names,
+        max_depth=3,
+    )  # fmt: skip
 
 
 def test_less_is_bought_as_the_tradeoff_rises(cancer, bank):
@@ -182,7 +183,7 @@ def test_trees_read_few_columns():
         ({"bank": "columns", "random_state": "x"}, "random_state: expected a whole number"),
         ({"bank": cf.WeakLearnerBank.columns(["z"])}, "features: the bank reads 'z'"),
         ({"bank": cf.WeakLearnerBank.columns(["x0"], [])}, "bank: expected at least one learner"),
-        ({"engine": "forest"}, "engine: expected 'priced', 'xgboost' or 'cart'"),
+        ({"engine": "forest"}, "engine: expected 'priced', 'cart' or 'xgboost'"),
         ({"recipe": "none"}, "recipe: expected None or 'paper'"),
         ({"ridge": 0.0}, "ridge: expected a number > 0"),
         ({"l1": -1, "recipe": "paper"}, "l1: expected a number >= 0"),

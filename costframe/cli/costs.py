@@ -1,0 +1,120 @@
+"""`costframe costs`: a file of prices to fill in, for the columns of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from costframe.cli.arguments import (
+    check_file,
+    costs_option,
+    ignore_option,
+    is_file,
+    target_path,
+    text,
+)
+from costframe.cli.overwriting import check_overwrite, force_option, on_terminal
+from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from costframe.core.prices.costs import CostModel
+
+__all__ = ["costs"]
+
+EXAMPLES = """\b
+Examples:
+  costframe costs patients.csv --target ill > prices.toml
+  costframe costs patients.csv --target ill --ask --output prices.toml
+  costframe costs patients.csv --target ill --costs some.toml --output all.toml
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Write a file of prices to fill in.")
+@click.argument("data", type=text)
+@costs_option
+@click.option("--target", metavar="COL", type=text, help="Column to predict, which has no price.")
+@ignore_option
+@click.option("--unit", metavar="TEXT", type=text, help="Unit of the prices, such as CAD. [default: that of --costs]")
+@click.option("--ask", is_flag=True, help="Ask for each missing price on the terminal.")
+@click.option("--output", metavar="FILE", type=target_path, help="File to write, TOML. [default: standard output]")
+@force_option
+def costs(
+    data: str,
+    costs: str | None,
+    target: str | None,
+    ignore: tuple[str, ...],
+    unit: str | None,
+    ask: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write the prices of the columns of DATA, as TOML with placeholders to fill in.
+
+    The command keeps the prices in --costs and adds the missing ones. It guesses resources, which a row pays once, from
+    one-hot columns (color_red, color_blue), from statistics of one measurement (mean radius, worst radius), and from
+    three or more columns that begin alike; comments in the file say what it guessed. DATA is the name of a data set, or
+    a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow.
+    """
+    from costframe.core.files import write_atomically
+    from costframe.datasets.price_draft import draft_prices
+
+    if ask and not on_terminal():
+        raise ParameterError("--ask: needs a terminal; without it, each missing price is a placeholder")
+    if output is not None:
+        _check_output(output, force=force)
+    names, one_hot, known = _columns(data, costs, target, ignore)
+    draft = draft_prices(names, one_hot, known, unit)
+    missing = len(draft.open)
+    if ask:
+        draft = draft.filled_in(lambda name, why: _ask(name, why, draft.costs.unit))
+    content = draft.to_toml(f"Prices of {data}")
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    write_atomically(output, content.encode())
+    where = "" if ask or not missing else f", {format_count(missing, 'price')} to fill in"
+    click.echo(f"wrote {printable(str(output))}: {format_count(len(names), 'feature')}{where}")
+
+
+def _check_output(output: Path, *, force: bool) -> None:
+    if output.suffix.lower() != ".toml":
+        raise ParameterError(f"--output {output}: expected a file name that ends in .toml")
+    check_file(output)
+    check_overwrite([output], force=force)
+
+
+def _ask(name: str, why: str, unit: str) -> float:
+    from costframe.cli.arguments import amount
+
+    guessed = f" ({printable(why)})" if why else ""
+    return float(click.prompt(f"{printable(name)}{guessed}, {printable(unit)}", value_proc=amount, err=True))
+
+
+def _columns(
+    data: str, costs: str | None, target: str | None, ignore: tuple[str, ...]
+) -> tuple[list[str], list[list[str]], CostModel | None]:
+    """Return the features of DATA, groups of one-hot columns among them, and the prices that are known."""
+    from costframe.core.prices.costs import CostModel
+
+    known = None if costs is None else CostModel.load(costs)
+    if not is_file(data):
+        from costframe.datasets import load
+
+        dataset = load(data)
+        return list(dataset.feature_names), [], known or dataset.costs
+    from costframe.datasets.model_rows import SPLIT
+    from costframe.datasets.one_hot import find_one_hot
+    from costframe.datasets.table_files import TableFile
+    from costframe.datasets.tables import QID
+
+    table = TableFile.open(data).read()
+    others = {*ignore, *([] if target is None else [target])}
+    if unknown := [name for name in others if name not in table]:
+        raise DataError(f"{data}: no column {quote_names(unknown)}; the columns are {quote_names(table)}")
+    names = [name for name in table if name not in {*others, SPLIT, QID}]
+    if not names:
+        raise DataError(f"{data}: no column is left to be a feature")
+    return names, find_one_hot({name: table[name] for name in names}), known

@@ -1,0 +1,126 @@
+"""Models and rows that commands are given: saved and foreign model files, their prices, tables and data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from costframe.cli.arguments import is_file
+from costframe.cli.group import print_error
+from costframe.core.errors import CostModelError, DataError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.prices.costs import CostModel
+
+__all__ = ["open_blocks", "open_model", "open_rows"]
+
+
+def open_model(model: str, costs: str | None, *, uniform: bool = False) -> tuple[FittedEstimator, CostModel]:
+    """Load or adopt a model for the columns that it reads; return it with the prices in `costs`, else its own.
+
+    With `uniform`, every feature of a model without prices costs one.
+
+    Raises
+    ------
+    ParameterError
+        If there are no prices.
+    CostModelError
+        If a feature of the model has no price; further prices are allowed.
+    """
+    from costframe.core.prices.costs import CostModel
+
+    given = None if costs is None else CostModel.load(costs)
+    fitted = _load_or_adopt(Path(model), given)
+    prices = given or fitted.costs_
+    if prices is None and uniform:
+        prices = CostModel.uniform(fitted.predictor_.feature_names)
+    if prices is None:
+        raise ParameterError(f"{model} holds no prices: give them with --costs")
+    _check_prices(prices, fitted.predictor_, model, costs or "its prices")
+    return fitted, prices
+
+
+def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
+    from costframe.core.predictors.fitted import FittedEstimator, as_predictor
+    from costframe.core.storage.saving import is_saved, load
+
+    if is_saved(path):
+        loaded = load(path)
+        predictor = as_predictor(loaded).only_used_features()
+        kind = {"kind": loaded.kind} if isinstance(loaded, FittedEstimator) else {}
+        return FittedEstimator(predictor, **kind)
+    from costframe.adoption import adopt
+    from costframe.adoption.adopted import is_unnamed
+
+    predictor = adopt(path)
+    own = predictor.feature_names
+    if costs is not None and is_unnamed(own) and len(own) == len(costs.names) and own != costs.names:
+        predictor = adopt(path, feature_names=costs.names)  # trained on an array, in the order of the prices
+    return FittedEstimator(predictor.only_used_features())
+
+
+def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
+    """Refuse prices that lack a feature of the model; further prices are allowed."""
+    from costframe.core.errors import quote_names
+    from costframe.core.prices.entry_checks import suggestion
+
+    unpriced = [name for name in predictor.feature_names if name not in prices.names]
+    if not unpriced:
+        return
+    unread = [name for name in prices.names if name not in predictor.feature_names]
+    raise CostModelError(
+        f"{model} and {source} do not fit: features without a price: {quote_names(unpriced)}"
+        f"{suggestion(unpriced[0], unread)}; prices of no feature: {quote_names(unread) or 'none'}"
+    )
+
+
+def open_blocks(
+    data: str, predictor: Predictor, part: str | None, model: str, keep: tuple[str, ...] = ()
+) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
+    """Yield rows of a file or data set for a predictor, float64 (rows, d), and columns to copy, block by block.
+
+    `model` is its name in errors. What is unusual about a file goes to the error stream, in one line.
+    """
+    if not is_file(data):
+        if keep:
+            raise ParameterError(f"--keep is for files; the data set {data} has features only")
+        yield _dataset_rows(data, predictor, part, model), {}
+        return
+    from costframe.datasets.model_rows import ModelRows
+    from costframe.datasets.table_files import TableFile
+
+    file = TableFile.open(data)
+    if file.note is not None:
+        print_error(file.note)
+    yield from ModelRows(file, predictor.feature_names, part, predictor.categories, model, keep).blocks()
+
+
+def open_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
+    """Read the rows of a file or data set for a predictor, float64 (rows, d); see `open_blocks`."""
+    import numpy as np
+
+    return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model)])
+
+
+def _dataset_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
+    from costframe.core.errors import quote_names
+    from costframe.core.tables.hashed_labels import HashedLabels
+    from costframe.datasets import load
+
+    dataset = load(data)
+    missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
+    if missing:
+        raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
+    for name, labels in predictor.categories.items():
+        if dataset.categorical.get(name) != labels:
+            known = "hashes of texts" if isinstance(labels, HashedLabels) else quote_names(labels)
+            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {known}")
+    X = dataset.X if part is None else dataset.part(part).X
+    return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]

@@ -1,0 +1,196 @@
+"""`costframe predict`: predictions of rows, each with its exact cost."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from attrs import define, field
+
+from costframe.cli.arguments import (
+    amount,
+    check_file,
+    costs_option,
+    part_option,
+    target_path,
+    text,
+    until_option,
+)
+from costframe.cli.group import name_written_files
+from costframe.cli.models import open_blocks, open_model
+from costframe.cli.overwriting import check_overwrite, force_option
+from costframe.core.errors import ParameterError, format_count, printable, quote_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.report import CostReport
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.prices.costs import CostModel
+
+__all__ = ["predict"]
+
+STANDARD_OUTPUT = Path("-")
+EXAMPLES = """\b
+Examples:
+  costframe predict my.model patients.csv --output predictions.csv
+  costframe predict my.model patients.parquet --keep id --output answers.parquet
+  costframe predict xgboost.ubj new.csv --costs prices.toml --output - | head
+  costframe predict my.model new.csv --max-cost 10 --unavailable mri \\
+    --output cheap.csv
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Predict rows, each with its exact cost.")
+@click.argument("model", type=text)
+@click.argument("data", type=text)
+@costs_option
+@part_option
+@click.option("--keep", metavar="COL", type=text, multiple=True, help="Column to copy, an id say; may be repeated.")
+@click.option("--max-cost", metavar="C", type=amount, help="Hard cap on the cost of each row.")
+@until_option
+@click.option(
+    "--unavailable", metavar="NAME", type=text, multiple=True,
+    help="Feature or resource that cannot be had; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--output", metavar="FILE", required=True, type=target_path,
+    help="File to write: .csv, .tsv or .parquet; - for CSV on standard output.",
+)  # fmt: skip
+@force_option
+def predict(
+    model: str,
+    data: str,
+    costs: str | None,
+    part: str | None,
+    keep: tuple[str, ...],
+    output: Path,
+    force: bool,
+    **limits: Any,
+) -> None:
+    """Predict the rows of DATA, in their order: prediction, probability of each class, and cost of each row.
+
+    MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
+    CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
+    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow.
+    The default prices are those in MODEL. A large file is read and written in blocks.
+    """
+    ending = _check_output(output, force=force)
+    fitted, prices = open_model(model, costs)
+    predictions = _Predictions(fitted, prices, limits)
+    blocks = open_blocks(data, fitted.predictor_, part, model, keep)
+    with _open_output(output) as sink:
+        _write_blocks(sink, ending, predictions, blocks)
+    with name_written_files(str(output)):
+        lines = predictions.describe()
+        where = "" if output == STANDARD_OUTPUT else f"\nwrote {printable(str(output))}"
+        click.echo("\n".join(lines) + where, err=output == STANDARD_OUTPUT)
+
+
+def _check_output(output: Path, *, force: bool) -> str:
+    """Return the ending of the format to write; refuse a file that cannot be written."""
+    if output == STANDARD_OUTPUT:
+        return ".csv"
+    ending = output.suffix.lower()
+    from costframe.datasets.table_writer import WRITABLE
+
+    if ending not in WRITABLE:
+        raise ParameterError(f"--output {output}: expected a file name that ends in {', '.join(WRITABLE)}, or -")
+    check_file(output)
+    check_overwrite([output], force=force)
+    return ending
+
+
+@contextlib.contextmanager
+def _open_output(output: Path) -> Iterator[IO[bytes]]:
+    from costframe.core.files import open_atomically
+
+    if output == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with open_atomically(output) as sink:
+            yield sink
+
+
+def _write_blocks(
+    sink: IO[bytes],
+    ending: str,
+    predictions: _Predictions,
+    blocks: Iterator[tuple[NDArray[np.float64], dict[str, Any]]],
+) -> None:
+    from costframe.datasets.table_writer import table_writer
+
+    with table_writer(sink, ending) as write:
+        for X, kept in blocks:
+            columns = predictions.columns(X)
+            if twice := [name for name in kept if name in columns]:
+                raise ParameterError(f"--keep {quote_names(twice)}: the predictions have a column of this name")
+            write(kept | columns)
+
+
+@define
+class _Predictions:
+    """Predictions of blocks of rows, and the sums of their costs."""
+
+    fitted: FittedEstimator
+    prices: CostModel
+    limits: dict[str, Any]
+    rows: int = 0
+    cut: int = 0
+    paid: float = 0.0
+    bought: NDArray[np.bool_] = field(init=False)  # (d,): features that any row acquired
+
+    def __attrs_post_init__(self) -> None:
+        self.bought = np.zeros(self.fitted.n_features_in_, np.bool_)
+
+    def columns(self, X: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+        """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
+        report = self.fitted.cost(X, self.prices, **self.limits)
+        self.rows += len(X)
+        self.cut += 0 if report.cut is None else int(report.cut.sum())
+        self.paid += float(report.per_row.sum())
+        self.bought |= np.asarray(report.acquired).any(axis=0)
+        return self._answers(X, report) | {"cost": report.per_row}
+
+    def _answers(self, X: NDArray[np.float64], report: CostReport) -> dict[str, NDArray[Any]]:
+        from costframe.core.predictors.classes import both_classes, likeliest
+
+        values = report.predictions
+        assert values is not None  # noqa: S101 - routing is hard
+        if self.fitted.kind == "classifier":
+            classes = self.fitted.classes_
+            labels = (
+                self._labels_by_scores(X) if self.fitted.predictor_.labels_by_scores else likeliest(values, classes)
+            )
+            probabilities = both_classes(values).T
+            named = zip(classes.tolist(), probabilities, strict=True)
+            return {"prediction": labels} | {f"probability_{label}": p for label, p in named}
+        if values.ndim == 1:
+            return {"prediction": values}
+        return {f"prediction_{k}": each for k, each in enumerate(values.T)}
+
+    def _labels_by_scores(self, X: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the classes of the largest scores, which equal probabilities cannot tell apart."""
+        from costframe.core.predictors.fitted import FittedEstimator
+
+        priced: Any = self.fitted.predictor_
+        given = {name: value for name, value in self.limits.items() if value}
+        return FittedEstimator(priced.with_costs(self.prices)).predict(X, **given)
+
+    def describe(self) -> list[str]:
+        """Return lines about the rows and their mean cost."""
+        unit, verb = printable(self.prices.unit), "costs" if self.rows == 1 else "cost"
+        lines = [f"{format_count(self.rows, 'row')} {verb} {self.paid / self.rows:,.6g} {unit} per row on average"]
+        once = self.prices.select(self.fitted.predictor_.feature_names).once
+        if fixed := float(once[self.bought].sum()):
+            lines.append(f"  and {fixed:,.6g} {unit} once for the batch")
+        if self.cut:
+            lines.append(f"  {format_count(self.cut, 'row')} ended early")
+        return lines

@@ -1,0 +1,178 @@
+"""What a run shows and writes: its table, the recommendation, where its money goes, files and pictures."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.cli.arguments import write_into
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.errors import ParameterError, format_count, printable
+from costframe.frontier.buys import next_buys
+from costframe.frontier.frontier_display import FrontierDisplay
+from costframe.frontier.page import render_report
+from costframe.frontier.table import frontier_table, name_purchases, points_table
+from costframe.frontier.words import describe_choice, describe_few_rows
+from costframe.report.tables import paid_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.table import Table
+
+    from costframe.datasets import Dataset
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
+    from costframe.report.console import Output
+
+__all__ = ["Results"]
+
+
+@frozen(eq=False)
+class Results:
+    """The results of a run on a data set, chosen within a budget if there is one."""
+
+    dataset: Dataset
+    budget: float | None
+    output: Path
+    console: Output
+
+    def introduce(self) -> None:
+        """Print what the table is."""
+        (_, kind), *facts = self._facts()
+        lines = [f"{printable(self.dataset.name)}: {kind}", *(f"  {name}: {fact}" for name, fact in facts)]
+        self.console.print("\n".join(lines), markup=False)
+        for note in self.dataset.notes:
+            self.console.print(f"  {printable(note)}", style="dim", markup=False)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what the table is, as pairs of a name and a text."""
+        dataset = self.dataset
+        kind = f"{len(dataset.classes)} classes" if dataset.classes else dataset.task
+        rows = ", ".join(f"{len(dataset.part(part)):,} {part}" for part in ("train", "valid", "test"))
+        return [
+            ("task", f"{kind}, {format_count(len(dataset.feature_names), 'feature')}"),
+            ("rows", rows),
+            ("all features cost", f"{dataset.full_cost:,.6g} {printable(dataset.costs.unit)} per row"),
+        ]
+
+    @property
+    def _title(self) -> str:
+        return f"{self.dataset.name}: score and cost"
+
+    def choose(self, frontier: Frontier) -> Point:
+        """Return the recommended point, or the best within the budget."""
+        return frontier.recommended(self.budget)
+
+    def table(self, frontier: Frontier) -> Table:
+        """Return the table of a frontier, also of one so far, which may have nothing within the budget."""
+        try:
+            chosen = self.choose(frontier)
+        except ParameterError:
+            chosen = frontier.recommended()
+        return frontier_table(frontier, chosen, width=self.console.width)
+
+    def write(self, frontier: Frontier) -> str:
+        """Write points, pictures, report and models; return the files as a text."""
+        chosen: Point | None = None
+        with contextlib.suppress(ParameterError):  # `show` raises it for the last frontier
+            chosen = self.choose(frontier)
+        frontier.save(self.output)
+        picture = FrontierDisplay(frontier, chosen or frontier.recommended(), title=self._title)
+        files = {
+            "points.csv": frontier.to_csv().encode(),
+            "frontier.png": picture.to_bytes("png"),
+            "frontier.svg": picture.to_bytes("svg"),
+            "report.html": self._report(frontier).encode(),
+        }
+        if chosen is not None and (file := frontier.file(chosen)) is not None:
+            files["recommended.model"] = file.read_bytes()
+        return write_into(self.output, files)
+
+    def _report(self, frontier: Frontier) -> str:
+        test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
+        return render_report(frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget)
+
+    def show(self, frontier: Frontier, *, every: bool) -> None:
+        """Print the frontier, the choice, what it pays for, and what a bit more would buy."""
+        from costframe.frontier.points import describe_useless_budget
+        from costframe.report.console import summary
+
+        chosen = self.choose(frontier)
+        self._show_table(frontier, chosen, every=every)
+        self.console.print()
+        label = "recommended" if self.budget is None else f"chosen within {self.budget:g} {printable(frontier.unit)}"
+        self.console.print(summary(label, chosen, frontier))
+        useless = describe_useless_budget(frontier, chosen, self.budget)
+        words = [] if useless else [describe_choice(frontier, chosen)]
+        words += [str(buy) for buy in next_buys(frontier, chosen)]
+        self.console.print("\n".join(f"  {text}" for text in words), markup=False)
+        for warning in (useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))):
+            if warning:
+                self.console.print(f"\n{warning}", style="bold", markup=False)
+        self._show_paid(frontier, chosen)
+
+    def end(self, written: str) -> None:
+        """Print the files."""
+        models = self.output / "models"
+        self.console.print(
+            f"\nwrote {printable(written)}, and a model of each point in {printable(str(models))}",
+            soft_wrap=True,
+            markup=False,
+        )
+        self.console.finish()
+
+    def _show_table(self, frontier: Frontier, chosen: Point, *, every: bool) -> None:
+        self.console.print()
+        if every:
+            table, omitted = points_table(frontier, chosen, width=self.console.width)
+            self.console.print(table)
+            self.console.print()
+            if omitted:
+                omitted_text = f"in points.csv, too wide for here: {', '.join(omitted)}\n"
+                self.console.print(omitted_text, style="dim", markup=False)
+        purchases = name_purchases(frontier, chosen, self.dataset)
+        self.console.print(frontier_table(frontier, chosen, purchases, width=self.console.width))
+        self.console.print(
+            f"\ncost: mean {printable(frontier.unit)} per row, exact; {printable(frontier.score_name)}: an estimate "
+            f"from {self._rests_on(frontier)}; > chosen"
+            + ("" if every else f"; --all prints all {len(frontier.points)} points"),
+            style="dim", markup=False,
+        )  # fmt: skip
+
+    def _rests_on(self, frontier: Frontier) -> str:
+        """Return a text that names the rows of the estimates."""
+        rows = self._rows_of_estimates(frontier)
+        if rows == len(self.dataset.part("valid")):
+            return f"the {rows:,} rows of valid"
+        return f"rows left out in turn, {rows:,} in all" if rows else "the algorithm itself"
+
+    def _rows_of_estimates(self, frontier: Frontier) -> int:
+        return max((len(moved) for moved in frontier.influences if moved is not None), default=0)
+
+    def _class_rows(self, frontier: Frontier) -> dict[Any, int]:
+        """Return the number of rows of each class among those that estimates rest on; none without classes."""
+        if not self.dataset.classes:
+            return {}
+        valid = self.dataset.part("valid").y
+        inside = self._rows_of_estimates(frontier) <= len(valid)
+        y = valid if inside else np.concatenate([self.dataset.part("train").y, valid])
+        return {label: int((y == label).sum()) for label in self.dataset.classes}
+
+    def _show_paid(self, frontier: Frontier, chosen: Point) -> None:
+        """Show the payments of the chosen model, and of the best one."""
+        rows, best = self.dataset.part("test").X, frontier.best()
+        compared = {"chosen": chosen} | ({} if best == chosen else {"best": best})
+        compared = {label: point for label, point in compared.items() if frontier.has_model(point)}
+        if "chosen" not in compared:
+            return
+        exact = ExpectedCost(self.dataset.costs)
+        reports = {label: exact.evaluate(frontier.model(point).predictor_, rows) for label, point in compared.items()}
+        self.console.print(
+            "\n[bold]Payments of test rows[/]: the share of rows that pay, and the mean cost per row\n"
+            "[dim]a resource is paid once per row, with the first feature that needs it[/]\n"
+        )
+        self.console.print(paid_table(reports, self.dataset.costs, width=self.console.width))

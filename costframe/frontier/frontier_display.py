@@ -1,0 +1,246 @@
+"""The picture of a frontier: score against cost."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from attrs import define, field
+
+from costframe.core.checks import check_choice
+from costframe.core.errors import ParameterError
+from costframe.report.console import cost as cost_text
+from costframe.report.console import with_error
+from costframe.report.display import Display
+from costframe.report.labels import bar_boxes, lay_out, line_boxes, marker_boxes, place_label, put_above
+from costframe.report.pictures import COLORS, INK, PALE, to_drawable
+from costframe.training.model_path import keep_non_dominated
+from costframe.training.scoring import score_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
+
+__all__ = ["FrontierDisplay"]
+
+PARTS = ("estimate", "test")
+MARKERS = ("o", "s", "^", "v", "D", "<", ">")  # another number than of colors, so that no two algorithms look alike
+ON_TEST: dict[str, Any] = {"marker": "*", "ls": "", "ms": 11, "mfc": "white", "mec": INK, "mew": 1.2}
+LINE_LABEL = 0.22  # inches for the label of a vertical line
+LOG_SPAN = 50  # costs that span more than this factor have a logarithmic scale
+
+
+@define(eq=False)
+class FrontierDisplay(Display):
+    """Score against mean cost per row: all points, and in bold the best estimate at each cost.
+
+    Parameters
+    ----------
+    frontier : Frontier
+    chosen : Point, optional
+        Point to name, by default the recommended one.
+    part : {"estimate", "test"}
+        Scores and costs to draw. Estimates are those that choices use: bars are their standard errors, a line joins the
+        non-dominated ones, and the chosen point has its result on test beside it. Results on test are not joined,
+        because the points were not chosen by them.
+    title : str, optional
+
+    Raises
+    ------
+    ParameterError
+        If `chosen` is not a point of the frontier, or there are no results on test to draw.
+    """
+
+    frontier: Frontier
+    chosen: Point = field()
+    part: str = field(default="estimate", kw_only=True)
+    title: str | None = field(default=None, kw_only=True)
+
+    @chosen.default
+    def _recommended(self) -> Point:
+        return self.frontier.recommended()
+
+    def __attrs_post_init__(self) -> None:
+        check_choice("part", self.part, PARTS)
+        if self.chosen not in self.frontier.points:
+            raise ParameterError("chosen: expected one of the frontier's points")
+        if self.part == "test" and any(point.test_score is None for point in self.frontier.points):
+            raise ParameterError("part: expected 'estimate', the points have no results on test")
+
+    @classmethod
+    def from_frontier(cls, frontier: Frontier, *, ax: Axes | None = None, **options: Any) -> Self:
+        """Draw a frontier; options are the display's parameters."""
+        return cls(frontier, **options).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, scoring: str | None = None, qid: Any = None,
+        ax: Axes | None = None, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the frontier of a fitted `BudgetSearch`, or a fitted model's score and cost under falling caps.
+
+        Parameters
+        ----------
+        estimator : BudgetSearch, estimator or FittedEstimator
+            A search shows the models that it fitted, and names the chosen one. Any other model shows itself, and the
+            same model under caps on each row's cost (`max_cost`).
+        X, y : optional
+            Rows and labels: of a model, to score it; of a search, to score the chosen model as test rows do.
+        scoring : str, optional
+            For a model; as `scoring` of `BudgetSearch`.
+        qid : (n,), optional
+            Query of each row, of a ranker.
+        ax : matplotlib Axes, optional
+        **options
+            Parameters of the display.
+        """
+        from costframe.frontier.capped_points import frontier_of_search, frontier_under_caps
+
+        if hasattr(estimator, "frontier_"):
+            frontier, chosen = frontier_of_search(estimator, X, y, qid)
+        else:
+            frontier, chosen = frontier_under_caps(estimator, X, y, scoring, qid)
+        return cls.from_frontier(frontier, **{"chosen": chosen, **options, "ax": ax})
+
+    def draw(self, ax: Axes) -> None:
+        """Draw on axes."""
+        _Drawing(ax, self).draw()
+
+
+class _Drawing:
+    """One picture under construction."""
+
+    def __init__(self, ax: Axes, display: FrontierDisplay) -> None:
+        self.ax, self.display, self.frontier = ax, display, display.frontier
+        self.on_test = display.part == "test"
+        # A much worse constant would squeeze all other points.
+        points = self.frontier.points
+        self.points = [p for p in points if p.n_features or p == display.chosen] or list(points)
+        front = [point for point in self.frontier.non_dominated() if point in self.points]
+        self.best = keep_non_dominated(front, lambda point: (point.cost, point.score))
+        self.lines: list[Line2D] = []  # that labels must not cover
+        self.bars: list[Any] = []
+
+    def at(self, point: Point) -> tuple[float, float]:
+        if self.on_test:
+            assert point.test_cost is not None  # noqa: S101 - the display checks it
+            assert point.test_score is not None  # noqa: S101
+            return point.test_cost, point.test_score
+        return point.cost, point.score
+
+    def draw(self) -> None:
+        """Draw points, the line, the chosen point, axes, legend and labels."""
+        algorithms = list(dict.fromkeys(point.algorithm for point in self.points))
+        self._scales()
+        for number, name in enumerate(algorithms):
+            self._algorithm(name, COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)])
+        self._errors()
+        if not self.on_test:
+            self._line()
+        tested = self._chosen()
+        self._axes()
+        self._legend(tested=tested)
+        self._labels()
+
+    def _algorithm(self, name: str, color: str, marker: str) -> None:
+        mine = [point for point in self.points if point.algorithm == name]
+        label = to_drawable(name)
+        for points, how in (
+            ([p for p in mine if p not in self.best], {"ms": 4.5, "alpha": 0.5, "mew": 0, "zorder": 3}),
+            ([p for p in mine if p in self.best], {"ms": 7, "mec": "white", "mew": 0.8, "zorder": 5}),
+        ):
+            if points:  # layouts take an empty line for a point in the corner
+                places = np.array([self.at(point) for point in points]).T
+                self.lines += self.ax.plot(*places, marker, ls="", color=color, label=label, clip_on=False, **how)
+
+    def _errors(self) -> None:
+        errors = [(p.test_error if self.on_test else p.score_error) or 0.0 for p in self.best]
+        x, y = np.array([self.at(point) for point in self.best]).T
+        self.bars = self.ax.errorbar(x, y, errors, fmt="none", ecolor=INK, elinewidth=0.9, alpha=0.35, zorder=2)[2]
+
+    def _line(self) -> None:
+        """Join the non-dominated points by steps, and go on to the cost of all features."""
+        x, y = np.array([self.at(point) for point in self.best]).T
+        end = max(x[-1], self.frontier.full_cost)
+        self.lines += self.ax.plot(
+            [*x, end], [*y, y[-1]], drawstyle="steps-post", color=INK, lw=2, zorder=4, label="frontier"
+        )
+
+    def _chosen(self) -> bool:
+        """Mark the chosen point; return whether its result on test is there too."""
+        point = self.display.chosen
+        self.lines += self.ax.plot(*self.at(point), "o", ms=13, mfc="none", mec=INK, mew=1.5, zorder=6)
+        if self.on_test or point.test_score is None or point.test_cost is None:
+            return False
+        ends = np.array([self.at(point), (point.test_cost, point.test_score)])
+        self.lines += self.ax.plot(*ends.T, color=INK, lw=1, ls=":", zorder=5)
+        self.lines += self.ax.plot(*ends[1], **ON_TEST, zorder=6)
+        return True
+
+    def _scales(self) -> None:
+        costs = np.array([self.at(point)[0] for point in self.points] + [self.frontier.full_cost])
+        positive = costs[costs > 0]
+        if not len(positive):
+            return
+        least, most = float(positive.min()), float(positive.max())
+        room = LINE_LABEL * self.ax.figure.dpi / self.ax.get_window_extent().width  # right of the line, as a share
+        if most > LOG_SPAN * least:
+            # Linear below the least cost, for models of cost zero.
+            self.ax.set_xscale("symlog", linthresh=least, linscale=0.3)
+            self.ax.set_xlim(-0.2 * least if (costs <= 0).any() else 0.8 * least, most * (most / least) ** room)
+            self.ax.xaxis.set_major_locator(_round_costs(least, most))
+            self.ax.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
+        else:
+            self.ax.set_xlim(-0.03 * most, (1 + room) * most)
+
+    def _axes(self) -> None:
+        ax, full = self.ax, self.frontier.full_cost
+        name = score_label(self.frontier.score_name)
+        ax.set_xlabel(to_drawable(f"mean cost per row ({self.frontier.unit})"), parse_math=False)
+        ax.set_ylabel(to_drawable(f"{name} on test" if self.on_test else f"estimated {name}"), parse_math=False)
+        ax.grid(visible=True, color="#e9e9e9", lw=0.8)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.margins(y=0.1)
+        if full > 0:
+            self.lines.append(ax.axvline(full, color=PALE, lw=1.2, ls=(0, (4, 3)), zorder=1))
+
+    def _legend(self, *, tested: bool) -> None:
+        from matplotlib.lines import Line2D
+
+        handles = {str(line.get_label()): line for line in self.lines if not str(line.get_label()).startswith("_")}
+        if tested:
+            handles["chosen, on test"] = Line2D([], [], **ON_TEST)
+        put_above(self.ax, handles, self.display.title)
+
+    def _labels(self) -> None:
+        """Name the chosen point and the line of all features, off the data."""
+        lay_out(self.ax)
+        taken = [marker_boxes(line) for line in self.lines if line.get_marker() != "None"]
+        taken += [line_boxes(line) for line in self.lines if line.get_linestyle() != "None"]
+        boxes = np.vstack([*taken, *map(bar_boxes, self.bars)])
+        point = self.display.chosen
+        boxes = place_label(self.ax, self._name(point), [self.at(point)], boxes, color=INK)
+        if (full := self.frontier.full_cost) > 0:
+            along = [(full, float(y)) for y in np.linspace(*self.ax.get_ylim(), 15)]
+            place_label(self.ax, f"all features: {full:.6g}", along, boxes, beside=True, rotation=90)
+
+    def _name(self, point: Point) -> str:
+        """Return lines with the name, score and cost of the chosen point."""
+        lines = [to_drawable(str(point.name or point.algorithm))]
+        score, error = (point.test_score, point.test_error) if self.on_test else (point.score, point.score_error)
+        lines.append(f"{with_error(score or 0.0, error or 0.0)} at {cost_text(self.at(point)[0])}")
+        return "\n".join(lines)
+
+
+def _round_costs(least: float, most: float) -> Any:
+    """Return ticks at zero and at 1, 2, 5 times powers of ten, or fewer of them over many decades."""
+    from matplotlib.ticker import FixedLocator
+
+    first, last = math.floor(math.log10(least)), math.ceil(math.log10(most))
+    steps = (1, 2, 5) if last - first <= 3 else (1,)
+    return FixedLocator([0.0, *(step * 10.0**power for power in range(first, last + 1) for step in steps)])

@@ -1,0 +1,161 @@
+"""The report of a frontier as one HTML page: its points, the choice within every budget, and the models to choose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.errors import format_count
+from costframe.core.predictors.fitted import as_predictor
+from costframe.frontier.buys import next_buys
+from costframe.frontier.finished import MODELS, SavedModel
+from costframe.report.console import cost
+from costframe.report.page.content import BudgetChoice, FrontierView, ModelCard, Page, Spot
+from costframe.report.page.document import render_page
+from costframe.report.page.stages import view_stages
+from costframe.report.tables import payments
+from costframe.training.scoring import score_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.costs import CostModel
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
+
+__all__ = ["frontier_page", "render_report"]
+
+MOST_CARDS = 30
+
+
+def render_report(
+    frontier: Frontier,
+    X: NDArray[np.float64],
+    costs: CostModel,
+    *,
+    title: str,
+    part: str = "test",
+    facts: Iterable[tuple[str, str]] = (),
+    budget: float | None = None,
+) -> str:
+    """Return one self-contained HTML page about a frontier.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        With its models, the page shows what they pay for.
+    X : float64 (n, d)
+        Rows whose payments the page shows.
+    costs : CostModel
+        Prices of its columns.
+    title : str
+    part : str
+        The part of the table that has these rows.
+    facts : iterable of (label, text)
+        Lines below the title.
+    budget : float, optional
+        Mean cost per row that the page opens with; by default it opens without a limit.
+    """
+    return render_page(frontier_page(frontier, X, costs, title=title, part=part, facts=facts, budget=budget))
+
+
+def frontier_page(
+    frontier: Frontier,
+    X: NDArray[np.float64],
+    costs: CostModel,
+    *,
+    title: str,
+    part: str = "test",
+    facts: Iterable[tuple[str, str]] = (),
+    budget: float | None = None,
+) -> Page:
+    """Return the content of the page that `render_report` renders."""
+    names = _name_points(frontier)
+    chosen = _choose(frontier)
+    choices = tuple(BudgetChoice(limit, names[point]) for limit, point in chosen)
+    good = frontier.non_dominated()
+    spots = tuple(_spot(point, name, non_dominated=point in good) for point, name in names.items())
+    # The page can show any choice; models of the frontier that no budget chooses fill the room that is left.
+    shown = list(dict.fromkeys([*(point for _, point in chosen), *good]))
+    shown = shown[: max(MOST_CARDS, len(set(choices)))]
+    shown.sort(key=lambda point: point.cost)
+    cards = tuple(_card(frontier, point, names, X, costs, part) for point in shown)
+    view = FrontierView(spots, choices, score_label(frontier.score_name), frontier.unit, frontier.full_cost, budget)
+    return Page(title, tuple(facts), frontier.unit, cards, view)
+
+
+def _name_points(frontier: Frontier) -> dict[Point, str]:
+    """Return the name of each point; one without a name has its algorithm and place."""
+    return {point: point.name or f"{point.algorithm}-{place}" for place, point in enumerate(frontier.points, 1)}
+
+
+def _choose(frontier: Frontier) -> list[tuple[float, Point]]:
+    """Return each budget from which on `Frontier.recommended` chooses another point, with that point, ascending."""
+    choices: list[tuple[float, Point]] = []
+    for limit in sorted({point.cost for point in frontier.points}):
+        point = frontier.recommended(limit)
+        if not choices or choices[-1][1] != point:
+            choices.append((limit, point))
+    return choices
+
+
+def _spot(point: Point, name: str, *, non_dominated: bool) -> Spot:
+    tested = None if point.test_score is None or point.test_cost is None else (point.test_score, point.test_cost)
+    return Spot(
+        name=name,
+        algorithm=point.algorithm,
+        cost=point.cost,
+        score=point.score,
+        error=point.score_error,
+        tested=tested,
+        n_features=point.n_features,
+        non_dominated=non_dominated,
+    )
+
+
+def _card(
+    frontier: Frontier,
+    point: Point,
+    names: Mapping[Point, str],
+    X: NDArray[np.float64],
+    costs: CostModel,
+    part: str,
+) -> ModelCard:
+    """Return the card of a point, with payments and stages if the frontier has its model."""
+    label, unit, name = score_label(frontier.score_name), frontier.unit, names[point]
+    low, high = frontier.score_interval(point)
+    between = f"9 of 10 times in {low:.4f} to {high:.4f}"
+    saved = f"{max(0.0, 1 - point.cost / frontier.full_cost):.0%}" if frontier.full_cost > 0 else "0%"
+    figures = [(label, f"{point.score:.4f}", between), ("cost per row", cost(point.cost), unit)]
+    figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
+    sentence = f"{name}, algorithm {point.algorithm}, {label} {point.score:.4f}, {between}; "
+    sentence += f"costs {cost(point.cost)} {unit} per row, saves {saved}"
+    if point.test_score is not None:
+        figures.append((f"{label} on test", f"{point.test_score:.4f}", f"at {cost(point.test_cost)} per row"))
+        sentence += f"; on test {point.test_score:.4f} at {cost(point.test_cost)}"
+    kept = frontier.models[frontier.points.index(point)] if frontier.models else None
+    predictor = None if kept is None else as_predictor(frontier.model(point))
+    report = None if predictor is None else ExpectedCost(costs).evaluate(predictor, X)
+    return ModelCard(
+        name=name,
+        sentence=sentence,
+        figures=tuple(figures),
+        facts=_facts(frontier, point),
+        payments=None if report is None else tuple(payments(report, costs)),
+        paid_by=format_count(len(X), f"{part} row"),
+        stages=() if predictor is None else view_stages(predictor, costs, X),
+        path=f"{MODELS}/{kept.path.name}" if isinstance(kept, SavedModel) else None,
+    )
+
+
+def _facts(frontier: Frontier, point: Point) -> tuple[tuple[str, str], ...]:
+    facts = [("algorithm", f"{point.algorithm} at tradeoff {point.tradeoff:.3g}")]
+    size = f"{format_count(point.n_features, 'feature')}, {format_count(point.n_learners, 'learner')}"
+    facts.append(("reads", size if point.n_features else "nothing: it gives all rows the same answer"))
+    if point.fixed:
+        facts.append(("once per batch", f"{cost(point.fixed)} {frontier.unit}"))
+    facts += [("a bit more buys", str(buy)) for buy in next_buys(frontier, point, 1)]
+    return tuple(facts)

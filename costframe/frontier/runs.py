@@ -1,0 +1,107 @@
+"""The folder of a run: what it was made from, so that no other table's fits are taken for its own."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import ParameterError
+from costframe.core.files import write_folder
+from costframe.frontier.finished import FITS, MODELS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from costframe.frontier.tasks import Sweep
+
+__all__ = ["FRONTIER", "clear_run", "holds_fits", "holds_run", "open_run"]
+
+RUN, FRONTIER = "run.json", "frontier.fits"
+NOUNS = {
+    "version": "version of costframe",
+    "table": "table or split of rows",
+    "prices": "prices",
+    "score": "score",
+    "folds": "number of folds",
+    "parameters": "parameters of estimators",
+}
+
+
+def holds_run(directory: Path) -> bool:
+    """Return whether a directory has an earlier run, which can be resumed."""
+    return (directory / RUN).exists()
+
+
+def holds_fits(directory: Path) -> bool:
+    """Return whether a directory has finished fits, of a run or of a saved frontier."""
+    return (directory / FRONTIER).exists() or any((directory / FITS).glob("*.fits"))
+
+
+def open_run(sweep: Sweep, *, resume: bool) -> None:
+    """Make the folder of a sweep that keeps its fits, or check that its run can be resumed.
+
+    Raises
+    ------
+    ParameterError
+        If the folder has a run, and this one is not to resume it or is of something else.
+    """
+    directory = sweep.directory
+    if directory is None:
+        return
+    wanted = _describe(sweep)
+    if holds_run(directory):
+        if not resume:
+            raise ParameterError(f"directory: {directory} holds a run; resume it, or give another directory")
+        other = [noun for name, noun in NOUNS.items() if _read(directory).get(name) != wanted[name]]
+        if other:
+            raise ParameterError(f"directory: the run in {directory} has another {' and another '.join(other)}")
+    write_folder(directory, {RUN: json.dumps(wanted, indent=1).encode()})
+
+
+def clear_run(directory: Path) -> None:
+    """Delete a run's finished fits and models; other files stay."""
+    (directory / RUN).unlink(missing_ok=True)
+    (directory / FRONTIER).unlink(missing_ok=True)
+    for folder, ending in ((FITS, "*.fits"), (MODELS, "*.model")):
+        for file in (directory / folder).glob(ending):
+            file.unlink()
+        with contextlib.suppress(OSError):  # it has files of others
+            (directory / folder).rmdir()
+    with contextlib.suppress(OSError):
+        directory.rmdir()
+
+
+def _read(directory: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((directory / RUN).read_text("utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ParameterError(f"directory: {directory / RUN} is no description of a run")
+    return found
+
+
+def _describe(sweep: Sweep) -> dict[str, Any]:
+    """Return what the fits of a sweep depend on, beside algorithm, tradeoff, and number of points."""
+    from costframe import __version__
+
+    data, digest = sweep.data, hashlib.sha256()
+    for array in (data.X, data.y, data.split, data.qid):
+        values = np.asarray([] if array is None else array)
+        text = values if values.dtype.kind in "biuf" else np.char.encode(values.astype(np.str_), "utf-8")
+        digest.update(f"{values.dtype.kind} {values.shape}".encode())
+        digest.update(np.ascontiguousarray(text).tobytes())
+    digest.update(repr((data.feature_names, data.task, data.classes, dict(data.categorical))).encode())
+    prices = json.dumps(data.costs.to_dict(), sort_keys=True)
+    return {
+        "version": __version__,
+        "table": digest.hexdigest(),
+        "prices": hashlib.sha256(prices.encode()).hexdigest(),
+        "score": sweep.score,
+        "folds": sweep.folds,
+        "parameters": {name: repr(value) for name, value in sorted(sweep.parameters.items())},
+    }

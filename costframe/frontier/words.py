@@ -1,0 +1,115 @@
+"""Sentences about models of a frontier, which claim no more than the estimates support."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.errors import format_count, printable, shown
+from costframe.frontier.intervals import NINE_OF_TEN
+from costframe.frontier.points import plain_point
+from costframe.training.query_scores import QueryScore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.intervals import Difference
+    from costframe.frontier.points import Point
+
+__all__ = ["describe_buy", "describe_choice", "describe_few_rows"]
+
+NEAR = 0.01  # share of the best score
+FEW_OF_A_CLASS = 50
+WIDE = 0.25  # largest half-width of the best score's interval, as a share of its gain over a constant
+
+
+def describe_choice(frontier: Frontier, point: Point) -> str:
+    """Return sentences that compare a point's score with the best one, and with the same algorithm without prices."""
+    best, plain, name = frontier.best(), plain_point(frontier, point.algorithm), frontier.score_name
+    texts = [f"Its {name} is the best of all models, counted by the lower ends of intervals."]
+    if point != best:
+        found, near = frontier.difference(point, best), NEAR * abs(best.score)
+        texts = [f"Its {name} is {_apart(found, f'that of the best model, {_name(frontier, best)}')}."]
+        if found.low >= -near:
+            texts.append("So it is within 1 % of the best.")
+        elif found.high < -near:
+            texts.append("So it is more than 1 % below the best.")
+    if plain is not None and plain not in {point, best}:
+        other = f"that of {_name(frontier, plain)}, trained without prices"
+        texts.append(f"Its {name} is {_apart(frontier.difference(point, plain), other)}.")
+    return " ".join(texts)
+
+
+def describe_few_rows(frontier: Frontier, point: Point, classes: Mapping[Any, int] | None = None) -> str | None:
+    """Return sentences that warn of estimates on too few rows, and say about how many it would take; None if not.
+
+    They are too few if it is open whether the point is within 1 % of the best one, if the interval of the best score is
+    wide against its gain over a constant, or if one of the `classes`, with their numbers of rows, has fewer than 50.
+    """
+    rows = max((int(np.count_nonzero(moved)) for moved in frontier.influences if moved is not None), default=0)
+    texts, needs = [], [need for need in _needs(frontier, point) if rows]
+    if needs:
+        what = "queries" if QueryScore.named(frontier.score_name) else "rows"
+        number = _round_up(rows * max(times for _, times in needs))
+        texts.append(
+            f"The estimates rest on {rows:,} {what}, too few to tell {' and '.join(text for text, _ in needs)}; it "
+            f"would take about {number}."
+        )
+    if few := {label: count for label, count in (classes or {}).items() if count < FEW_OF_A_CLASS}:
+        label = min(few, key=lambda each: few[each])
+        texts.append(f"Of class {shown(label)} there are only {format_count(few[label], 'row')} to estimate on.")
+    return " ".join(texts) or None
+
+
+def _needs(frontier: Frontier, point: Point) -> list[tuple[str, float]]:
+    """Return what the estimates leave open, with the factor by which more rows would answer it."""
+    best, needs = frontier.best(), []
+    found, near = frontier.difference(point, best), NEAR * abs(best.score)
+    if near and found.low < -near <= found.high:
+        needs.append(("whether this model is within 1 % of the best", (found.high - found.low) / near))
+    constant = max((each.score for each in frontier.points if not each.n_features), default=best.score)
+    wide = NINE_OF_TEN * best.score_error / (WIDE * (best.score - constant)) if best.score > constant else 0.0
+    if wide > 1:
+        needs.append(("how much better the best model is than a constant", wide))
+    return [(text, width**2) for text, width in needs]
+
+
+def describe_buy(frontier: Frontier, more: float, gain: Difference, point: Point) -> str:
+    """Return a sentence about the gain in score of a point that costs more."""
+    value, error = (_rounded(number, gain.error) for number in (gain.value, gain.error))
+    end = "" if gain.value > gain.error else ", which is no certain gain"
+    end = f"would raise {frontier.score_name} by {value} \u00b1 {error} ({_name(frontier, point)}){end}."
+    return f"{more:.3g} {printable(frontier.unit)} more per row {end}"
+
+
+def _name(frontier: Frontier, point: Point) -> str:
+    at = f"{printable(point.algorithm)} at {point.cost:.4g} {printable(frontier.unit)}"
+    return printable(point.name) if point.name else at
+
+
+def _apart(found: Difference, other: str) -> str:
+    """Return by how much a score is above or below another one, with its interval."""
+    value, low, high = (_side(value, found.error) for value in (found.value, found.low, found.high))
+    return f"{value} {other} (9 of 10 times between {low} and {high})"
+
+
+def _side(value: float, error: float) -> str:
+    text = _rounded(abs(value), error)
+    return f"{text} {'below' if value < 0 else 'above'}" if float(text) else "equal to"
+
+
+def _rounded(value: float, error: float) -> str:
+    """Return a value with two digits of its error that is 1.x, or one of a larger one."""
+    if not error > 0:
+        return f"{value:.4f}"
+    place = math.floor(math.log10(error))
+    return f"{value:.{max(-place + (error < 2 * 10.0**place), 0)}f}"
+
+
+def _round_up(count: float) -> str:
+    """Return a number above, with two digits."""
+    unit = 10 ** max(math.floor(math.log10(count)) - 1, 0)
+    return f"{math.ceil(count / unit) * unit:,}"

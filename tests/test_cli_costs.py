@@ -1,0 +1,121 @@
+"""`costframe costs`: a file to fill in, with resources guessed from names, which keeps the prices that are known."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+
+import pandas as pd
+import pytest
+from cli_cases import refused
+from click.testing import CliRunner
+
+from costframe.cli.commands import costframe
+from costframe.core.prices.costs import CostModel
+from costframe.datasets import load
+from costframe.datasets.price_draft import draft_prices
+
+HOSTILE = ['we"ird, [x] = 1\n# no', "a.b c", "größe", "\x1b[31mred", "'", "#", " ", "\u202egnorw", "\x7f"]
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """Write a table of groups of columns; return its path."""
+    columns = {
+        "age": [1, 2, 3], "color_red": [1, 0, 0], "color_blue": [0, 1, 0], "sick_nose": [1, 1, 0],
+        "sick_ear": [1, 0, 1], "cbc.rbc": [1, 2, 3], "cbc.wbc": [2, 2, 2], "cbc.hgb": [1, 1, 1],
+        "mean radius": [1, 2, 3], "radius error": [1, 2, 3], "worst radius": [2, 3, 4], "job": ["a", "b", "c"],
+        "ill": [0, 1, 0],
+    }  # fmt: skip
+    pd.DataFrame(columns).to_csv(tmp_path / "cells.csv", index=False)
+    return tmp_path / "cells.csv"
+
+
+def needs(model):
+    return {price.name: price.needs for price in model.features if price.needs}
+
+
+def test_the_file_is_read_back_with_guessed_resources(run, cells, tmp_path):
+    result = run("costs", cells, "--target", "ill", "--unit", "CAD")
+    assert result.exit_code == 0, result.output
+    (tmp_path / "prices.toml").write_text(result.stdout)
+    model = CostModel.load(tmp_path / "prices.toml")
+    assert model.names == tuple(pd.read_csv(cells).columns[:-1])
+    assert model.unit == "CAD"
+    assert needs(model) == {
+        "color_red": ("color",), "color_blue": ("color",), "cbc.rbc": ("cbc",), "cbc.wbc": ("cbc",),
+        "cbc.hgb": ("cbc",), "mean radius": ("radius",), "radius error": ("radius",), "worst radius": ("radius",),
+    }  # fmt: skip
+    assert {price.cost for price in model.features if price.needs} == {0.0}
+    assert {price.cost for price in (*model.resources, *model.features) if price.name not in needs(model)} == {1.0}
+    said = result.stdout.splitlines()
+    assert "color = 1.0  # fill in; guessed from one-hot 'color_red', 'color_blue'" in said
+    assert "age = 1.0  # fill in" in said
+    assert (
+        "radius = 1.0  # fill in; guessed from statistics of one measurement, 'mean radius', 'radius error'"
+        in "".join(line.replace(", 'worst radius'", "") for line in said)
+    )
+
+
+def test_known_prices_stay_and_missing_ones_are_added(run, cells, tmp_path):
+    some = tmp_path / "some.toml"
+    some.write_text('unit = "EUR"\nsplit = 0.5\n[features]\ncolor_red = { cost = 3, needs = ["color"] }\nage = 7\n'
+                    "[resources]\ncolor = 9\n")  # fmt: skip
+    result = run("costs", cells, "--target", "ill", "--ignore", "job", "--costs", some, "--output", "all.toml")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "wrote all.toml: 11 features, 4 prices to fill in\n"
+    model = CostModel.load(tmp_path / "all.toml")
+    price = {price.name: price for price in model.features}
+    assert (model.unit, model.split, price["age"].cost, price["color_red"].cost) == ("EUR", 0.5, 7.0, 3.0)
+    assert price["color_blue"].needs == ("color",)
+    assert {resource.name: resource.cost for resource in model.resources} == {"color": 9.0, "radius": 1.0, "cbc": 1.0}
+    text = (tmp_path / "all.toml").read_text()
+    assert "age = 7.0\n" in text
+    assert "sick_nose = 1.0  # fill in\n" in text
+
+
+def test_any_name_is_quoted(tmp_path):
+    text = draft_prices(HOSTILE).to_toml("Prices of a\nb = 1")
+    assert all(line.isprintable() for line in text.splitlines())
+    (tmp_path / "p.toml").write_text(text)
+    model = CostModel.load(tmp_path / "p.toml")
+    assert model.names == tuple(HOSTILE)
+    grouped = draft_prices(["\n_a", "\n_b", "x_\x07", "x_\n", "x_c", "x"], [["\n_a", "\n_b"]])
+    (tmp_path / "p.toml").write_text(grouped.to_toml("grouped"))
+    assert CostModel.load(tmp_path / "p.toml") == grouped.costs
+    assert "x (shared)" in grouped.costs.resource_names
+
+
+def test_prices_of_a_data_set_are_its_own(run):
+    assert CostModel.from_dict(tomllib.loads(run("costs", "breast-cancer").stdout)) == load("breast-cancer").costs
+
+
+def test_each_missing_price_is_asked_for_on_a_terminal(run, cells, tmp_path, monkeypatch):
+    assert "--ask: needs a terminal" in refused(run("costs", cells, "--ask"))
+    monkeypatch.setattr("costframe.cli.costs.on_terminal", lambda: True)
+    given = ["costs", str(cells), "--target", "ill", "--ask", "--output", "asked.toml"]
+    answers = io.BytesIO(b"-1\n10\n0.5\n" + b"2\n" * 20)
+    result = CliRunner().invoke(costframe, given, input=answers)
+    assert result.exit_code == 0, result.output
+    assert "expected a finite number >= 0, got '-1'" in result.stderr
+    model = CostModel.load(tmp_path / "asked.toml")
+    costs = {price.name: price.cost for price in (*model.features, *model.resources)}
+    assert sorted(cost for cost in costs.values() if cost) == [0.5, *[2.0] * 5, 10.0]
+    assert "fill in" not in (tmp_path / "asked.toml").read_text()
+
+
+def test_what_costs_refuses(run, cells, tmp_path):
+    assert "no column 'il'" in refused(run("costs", cells, "--target", "il"))
+    assert "ends in .toml" in refused(run("costs", cells, "--output", "prices.csv"))
+    (tmp_path / "mine.toml").write_text("mine")
+    assert "mine.toml would be overwritten; choose another place, or add --force" in refused(
+        run("costs", cells, "--output", "mine.toml")
+    )
+    assert (tmp_path / "mine.toml").read_text() == "mine"
+    assert run("costs", cells, "--output", "mine.toml", "--force").exit_code == 0
+
+
+def test_columns_without_a_price_name_the_command(run, cells, tmp_path):
+    (tmp_path / "some.toml").write_text("[features]\nage = 1\n")
+    said = refused(run("compare", cells, "--target", "ill", "--costs", "some.toml", "--ignore", "job"))
+    assert said.endswith(f"; `costframe costs {cells} --costs some.toml` adds them")

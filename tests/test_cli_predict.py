@@ -1,0 +1,185 @@
+"""`costframe predict`: predictions and exact costs of the rows of a file, in its order, as CSV or Parquet."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_cases import refused
+
+import costframe as cf
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Answer, Route
+
+NAMES = ("age", "chol", "scan")
+PRICES = CostModel.from_dict({
+    "unit": "CAD",
+    "features": {"age": 1.0, "chol": {"cost": 2.0, "needs": ["blood"]}, "scan": {"cost": 50.0, "once": 7.0}},
+    "resources": {"blood": 3.0},
+})  # fmt: skip
+
+
+def cascade(classes=("no", "yes"), link="sigmoid"):
+    """Return a model that asks for age, and above -1 for chol and scan."""
+    stages = [Route([0], [1.0], 0.0, -1.0, 1.0, 1, 2), Answer([0], [[1.0]], [0.5], link),
+              Answer([0, 1, 2], [[1.0], [-2.0], [0.5]], [0.1], link)]  # fmt: skip
+    return cf.StageTree(WeakLearnerBank.columns(NAMES, range(3)), stages, PRICES, classes=classes)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Write a model and a table with columns in another order; return the table."""
+    cf.save(cascade(), tmp_path / "my.model")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=["scan", "age", "chol"])
+    frame.insert(1, "name", [f'Nr. 00{i}, "x"' for i in range(50)])
+    frame["zip"] = "00123"
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    return pd.read_csv(tmp_path / "rows.csv", dtype={"zip": str})
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.tsv", "-"])
+def test_predictions_are_those_of_the_model(run, rows, tmp_path, name):
+    result = run(
+        "predict", "my.model", "rows.csv", "--output", name, "--keep", "name", "--keep", "zip", "--keep", "age"
+    )
+    assert result.exit_code == 0, result.output
+    if name == "-":
+        out = pd.read_csv(io.StringIO(result.stdout), dtype={"zip": str})
+    elif name == "out.parquet":
+        out = pd.read_parquet(tmp_path / name)
+    else:
+        out = pd.read_csv(tmp_path / name, sep="\t" if name == "out.tsv" else ",", dtype={"zip": str})
+    assert list(out) == ["name", "zip", "age", "prediction", "probability_no", "probability_yes", "cost"]
+    model = cf.FittedEstimator(cascade())
+    report = model.cost(rows)
+    for column in ("name", "zip"):
+        assert list(out[column]) == list(rows[column])
+    np.testing.assert_array_equal(out["age"].astype(float), rows["age"])
+    assert list(out["prediction"]) == list(model.predict(rows))
+    np.testing.assert_array_equal(out[["probability_no", "probability_yes"]], model.predict_proba(rows))
+    np.testing.assert_array_equal(out["cost"], report.per_row)
+    said = result.stderr if name == "-" else result.stdout
+    assert said.startswith(f"50 rows cost {report.mean:,.6g} CAD per row on average\n  and 7 CAD once for the batch\n")
+    assert ("wrote" in said) == (name != "-")
+
+
+def test_limits_and_other_prices_are_the_models(run, rows, tmp_path):
+    (tmp_path / "p.toml").write_text("[features]\nage = 1\nchol = 5\nscan = 2\nmore = 9\n")
+    for given, terms in [
+        (("--max-cost", 6), {"max_cost": 6.0}),
+        (("--unavailable", "scan"), {"unavailable": ["scan"]}),
+        (("--unavailable", "blood", "--max-cost", 3), {"unavailable": ["blood"], "max_cost": 3.0}),
+        (("--costs", "p.toml", "--max-cost", 4), {"costs": tmp_path / "p.toml", "max_cost": 4.0}),
+    ]:
+        result = run("predict", "my.model", "rows.csv", "--output", "out.csv", "--force", *given)
+        assert result.exit_code == 0, result.output
+        report = cascade().cost(rows, **terms)
+        out = pd.read_csv(tmp_path / "out.csv")
+        np.testing.assert_array_equal(out["cost"], report.per_row)
+        np.testing.assert_array_equal(out["probability_yes"], report.predictions)
+        assert f"  {report.cut.sum()} rows ended early\n" in result.stdout
+
+
+def test_blocks_give_what_the_whole_gives(run, rows, tmp_path, monkeypatch):
+    run("predict", "my.model", "rows.csv", "--output", "whole.csv")
+    monkeypatch.setattr("costframe.datasets.table_files._BLOCK", 256)
+    monkeypatch.setattr("costframe.datasets.table_files._LINES", 1)
+    monkeypatch.setattr("costframe.datasets.table_files._CELLS", 21)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    for name in ("rows.csv", "rows.parquet"):
+        result = run("predict", "my.model", name, "--output", f"{name}.csv")
+        assert result.exit_code == 0, result.output
+        assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+        assert "50 rows cost" in result.stdout
+        assert "and 7 CAD once for the batch" in result.stdout
+
+
+@pytest.mark.parametrize("kind", ["values", "several", "numbered"])
+def test_columns_of_other_models(run, rows, tmp_path, kind):
+    models = {
+        "values": cascade(None, "identity"),
+        "several": cf.StageTree(
+            WeakLearnerBank.columns(NAMES, range(3)), [Answer([0, 1], [[1.0, 2.0], [0.0, 1.0]], [0, 0], "identity")],
+            PRICES,
+        ),
+        "numbered": cf.StageTree(
+            WeakLearnerBank.columns(NAMES, range(3)), [Answer([0], [[1.0, 2.0, 3.0]], [0, 0, 0], "softmax")], PRICES,
+            classes=[3, 5, 8],
+        ),
+    }  # fmt: skip
+    cf.save(models[kind], tmp_path / "m")
+    result = run("predict", "m", "rows.csv", "--output", "out.parquet")
+    assert result.exit_code == 0, result.output
+    out = pd.read_parquet(tmp_path / "out.parquet")
+    values = models[kind].predict(rows)
+    if kind == "values":
+        assert list(out) == ["prediction", "cost"]
+        np.testing.assert_array_equal(out["prediction"], values)
+    elif kind == "several":
+        np.testing.assert_array_equal(out[["prediction_0", "prediction_1"]], values)
+    else:
+        np.testing.assert_array_equal(out[["probability_3", "probability_5", "probability_8"]], values)
+        assert list(out["prediction"]) == list(np.array([3, 5, 8])[values.argmax(axis=1)])
+
+
+def test_a_part_and_a_data_set(run, rows, tmp_path):
+    rows.assign(split=["train", "test"] * 25).to_csv(tmp_path / "parts.csv", index=False)
+    assert run("predict", "my.model", "parts.csv", "--part", "test", "--output", "o.csv").exit_code == 0
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "o.csv")["cost"], cascade().cost(rows[1::2]).per_row)
+    names = cf.datasets.load("breast-cancer").feature_names
+    bank = WeakLearnerBank.columns(names, [0])
+    cf.save(cf.StageTree(bank, [Answer([0], [[1.0]], [0.0], "identity")], CostModel.uniform(names)), tmp_path / "bc")
+    result = run("predict", "bc", "breast-cancer", "--output", "bc.csv")
+    assert "569 rows cost 1 unit per row on average" in result.stdout
+    assert "--keep is for files" in refused(run("predict", "bc", "breast-cancer", "--keep", "x", "--output", "b2.csv"))
+
+
+def test_what_predict_refuses_writes_nothing(run, rows, tmp_path):
+    (tmp_path / "taken.csv").write_text("mine")
+    rows.drop(columns="chol").to_csv(tmp_path / "less.csv", index=False)
+    rows.assign(cost=1).to_csv(tmp_path / "more.csv", index=False)
+    (tmp_path / "late.csv").write_text("age,chol,scan\n1,2,3\n1,x,3\n")
+    before = sorted(tmp_path.iterdir())
+    for given, text in [
+        (("rows.csv", "--output", "taken.csv"), "taken.csv would be overwritten; choose another place, or add --force"),
+        (("rows.csv", "--output", "out.xlsx"), "out.xlsx: expected a file name that ends in .csv, .tsv, .parquet,"),
+        (("rows.csv", "--output", "none/out.csv"), "there is no directory none"),
+        (("less.csv", "--output", "o.csv"), "less.csv: no column 'chol', which my.model reads"),
+        (("late.csv", "--output", "o.csv"), "late.csv: column 'chol': a feature that is not named categorical is a"),
+        (("rows.csv", "--keep", "id", "--output", "o.csv"), "rows.csv: no column 'id' to copy"),
+        (("more.csv", "--keep", "cost", "--output", "o.csv"), "--keep 'cost': the predictions have a column"),
+        (("rows.csv", "--until", "class", "--output", "o.csv"), "until: expected a model that is one sum of learners"),
+        (("rows.csv", "--unavailable", "scam", "--output", "o.csv"), "scam"),
+    ]:  # fmt: skip
+        assert text in refused(run("predict", "my.model", *given)), given
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "taken.csv").read_text() == "mine"
+
+
+def test_a_foreign_model_predicts_as_it_is_adopted(run, rows, tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    matrix = xgboost.DMatrix(rows[list(NAMES)], rows["age"] + rows["chol"] * rows["scan"] > 0)
+    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 2}, matrix, 3)
+    booster.save_model(tmp_path / "theirs.ubj")
+    assert "give them with --costs" in refused(run("predict", "theirs.ubj", "rows.csv", "--output", "o.csv"))
+    PRICES.save(tmp_path / "p.toml")
+    given = ("predict", "theirs.ubj", "rows.csv", "--costs", "p.toml", "--output")
+    assert run(*given, "o.csv").exit_code == 0
+    adopted, out = cf.adopt(booster), pd.read_csv(tmp_path / "o.csv")
+    assert list(out) == ["prediction", "cost"]
+    np.testing.assert_array_equal(out["prediction"], adopted.predict(rows))
+    np.testing.assert_array_equal(out["cost"], adopted.cost(rows, PRICES).per_row)
+    early = run(*given, "early.csv", "--until", "class")
+    report = adopted.cost(rows, PRICES, until="class")
+    assert f"{report.cut.sum()} rows ended early" in early.stdout
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "early.csv")["cost"], report.per_row)
+
+
+def test_what_excel_wrote_is_said_on_the_error_stream(run, rows, tmp_path):
+    rows.to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    result = run("predict", "my.model", "rows.csv", "--output", "-")
+    assert result.stderr.startswith("rows.csv: read as separated by semicolons, decimal commas\n")
+    np.testing.assert_allclose(pd.read_csv(io.StringIO(result.stdout))["cost"], cascade().cost(rows).per_row)

@@ -1,0 +1,73 @@
+"""What `costframe compare` finds in its folder: finished fits survive interrupts and mistakes, files of others too."""
+
+from __future__ import annotations
+
+import pytest
+from cli_cases import refused
+
+from costframe.frontier import sweeping
+from costframe.frontier.frontier import Frontier
+
+
+@pytest.fixture
+def command(run, small):
+    """Run `compare` with two models of miser."""
+    arguments = ("compare", small, "--target", "ill", "--points", 2, "--folds", 0, "--algorithms")
+    return lambda *more, algorithms="miser": run(*arguments, algorithms, *more)
+
+
+def fits(tmp_path):
+    return {file.name: file.read_bytes() for file in (tmp_path / "frontier" / "fits").glob("*.fits")}
+
+
+def interrupt(*_arguments):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_before_the_first_new_fit_keeps_those_of_the_run(command, tmp_path, monkeypatch):
+    assert command().exit_code == 0
+    before = fits(tmp_path)
+    monkeypatch.setattr(sweeping, "fit_task", interrupt)
+    ended = command("--resume")
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
+        130, "interrupted; all finished fits are in frontier, --resume goes on"
+    )  # fmt: skip
+    assert fits(tmp_path) == before
+
+
+def test_an_interrupt_of_the_last_files_keeps_the_fits(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(Frontier, "save", interrupt)
+    ended = command()
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
+        130, "interrupted; all finished fits are in frontier, --resume goes on"
+    )  # fmt: skip
+    monkeypatch.undo()
+    assert fits(tmp_path)
+
+
+def test_force_clears_a_run_only_once_there_is_a_table(command, run, tmp_path):
+    assert command().exit_code == 0
+    before = fits(tmp_path)
+    assert "none.csv" in refused(run("compare", "none.csv", "--target", "ill", "--force"))
+    assert fits(tmp_path) == before
+
+
+def test_a_run_without_a_fit_is_in_nobodys_way(command):
+    assert "no fit ended" in command("--time-limit", "0.001").stderr
+    assert command().exit_code == 0
+
+
+def test_files_of_others_are_not_overwritten_unasked(command, tmp_path):
+    (folder := tmp_path / "frontier").mkdir()
+    (folder / "points.csv").write_text("mine")
+    said = refused(command())
+    assert said == "error: --output: frontier/points.csv would be overwritten; choose another place, or add --force"
+    assert (folder / "points.csv").read_text() == "mine"
+    assert command("--force").exit_code == 0
+
+
+def test_a_saved_frontier_is_not_overwritten_unasked(command, tmp_path):
+    assert command().exit_code == 0
+    Frontier.load(tmp_path / "frontier").save(tmp_path / "saved")
+    said = refused(command("--output", "saved"))
+    assert said == "error: --output: saved would be overwritten; choose another place, or add --force"

@@ -1,0 +1,176 @@
+"""Runs: finished fits on disk, resumed after any end, within a time limit, and frontiers saved with their models."""
+
+from __future__ import annotations
+
+import itertools
+
+import attrs
+import numpy as np
+import pytest
+from frontier_cases import COSTS, some_rows
+
+import costframe as cf
+from costframe.core.errors import ParameterError, StorageError
+from costframe.datasets.dataset import Dataset
+from costframe.frontier import Frontier, tasks
+from costframe.frontier.finished import FinishedFits, pack_fits, unpack_fits
+from costframe.frontier.tasks import UnfinishedError
+from costframe.frontier.trial import Trial
+
+FEW = {"n_estimators": 5}
+SWEEP = {"algorithms": ["miser", "cegb"], "tradeoffs": [0.0, 0.01, 0.1], "parameters": FEW, "folds": 0}
+ALONG = {"algorithms": ["miser"], "points": 4, "folds": 0, "parameters": FEW}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return Dataset.from_arrays(*some_rows(), COSTS, feature_names=list("abcd"))
+
+
+def without_time(frontier):
+    """The points but for what differs between runs: the seconds of fits."""
+    return [attrs.evolve(point, seconds=0.0) for point in frontier.points]
+
+
+def without_names(frontier):
+    return [attrs.evolve(point, name="") for point in without_time(frontier)]
+
+
+@pytest.fixture(scope="module")
+def whole(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, Frontier.sweep(data, **SWEEP, directory=folder)
+
+
+def test_a_run_has_the_points_of_a_sweep_in_memory(data, whole):
+    _, frontier = whole
+    assert without_names(frontier) == without_names(Frontier.sweep(data, **SWEEP))
+    assert len({point.name for point in frontier.points}) == len(frontier.points)
+
+
+@pytest.mark.parametrize("settings", [SWEEP, ALONG], ids=["single fits", "a path"])
+def test_a_whole_run_is_resumed_without_a_fit(data, tmp_path, monkeypatch, settings):
+    frontier = Frontier.sweep(data, **settings, directory=tmp_path)
+    monkeypatch.setattr(Trial, "_train", lambda *_: pytest.fail("it was finished"))
+    monkeypatch.setattr("costframe.frontier.paths._fit_path", lambda *_: pytest.fail("it was finished"))
+    again = Frontier.sweep(data, **settings, directory=tmp_path, resume=True)
+    assert again.points == frontier.points
+
+
+def test_interrupted_runs_end_as_the_whole_one(data, whole, tmp_path):
+    """Whatever the fit that was interrupted, its predecessors are on disk, and the rest follows."""
+    folder = tmp_path / "run"
+
+    def interrupt(_so_far):
+        raise KeyboardInterrupt
+
+    kept = []
+    for number in itertools.count(1):
+        try:
+            frontier = Frontier.sweep(data, **SWEEP, directory=folder, resume=number > 1, interim=interrupt)
+            break
+        except KeyboardInterrupt:
+            kept.append(sum(map(len, FinishedFits(folder).all().values())))
+    assert kept == sorted(set(kept))
+    assert len(kept) > 3
+    assert without_time(frontier) == without_time(whole[1])
+
+
+def test_interim_frontiers_grow(data, tmp_path):
+    sizes = []
+    frontier = Frontier.sweep(
+        data, **SWEEP, directory=tmp_path, interim=lambda so_far: sizes.append(len(so_far().points))
+    )
+    assert sizes == sorted(set(sizes))
+    assert sizes[-1] == len(frontier.points)
+
+
+def test_models_of_points_are_files_that_predict_as_the_fitted_ones(data, whole):
+    folder, frontier = whole
+    rows, plain = data.part("test").X, Frontier.sweep(data, **SWEEP)
+    for saved, fitted in zip(frontier.points, plain.points, strict=True):
+        model = cf.load(folder / "models" / f"{saved.name}.model")
+        expected = plain.model(fitted)
+        np.testing.assert_array_equal(model.predict_proba(rows), expected.predict_proba(rows))
+        np.testing.assert_array_equal(model.cost(rows).per_row, expected.cost(rows).per_row)
+        assert frontier.file(saved) == folder / "models" / f"{saved.name}.model"
+
+
+def test_a_saved_frontier_is_loaded_as_it_was(data, whole, tmp_path):
+    _, frontier = whole
+    for each in (frontier, Frontier.sweep(data, **ALONG)):
+        folder = tmp_path / f"of {len(each.points)}"
+        each.save(folder)
+        again = Frontier.load(folder)
+        assert again.points == each.points
+        assert (again.score_name, again.unit, again.full_cost) == (each.score_name, each.unit, each.full_cost)
+        one, other = (one.model(one.recommended()) for one in (again, each))
+        np.testing.assert_array_equal(one.predict(data.X), other.predict(data.X))
+        assert again.recommended().score == each.recommended().score
+
+
+def test_what_a_run_refuses(data, whole, tmp_path):
+    folder, _ = whole
+    with pytest.raises(ParameterError, match="holds a run; resume it, or give another"):
+        Frontier.sweep(data, **SWEEP, directory=folder)
+    dear = data.with_costs(cf.CostModel.uniform(list("abcd")))
+    with pytest.raises(ParameterError, match=r"has another prices$"):
+        Frontier.sweep(dear, **SWEEP, directory=folder, resume=True)
+    fewer = Dataset.from_arrays(*some_rows(300), COSTS, feature_names=list("abcd"))
+    with pytest.raises(ParameterError, match="another table or split of rows and another score"):
+        Frontier.sweep(fewer, **SWEEP, score="accuracy", directory=folder, resume=True)
+    (tmp_path / "run.json").write_text("[")
+    with pytest.raises(ParameterError, match="is no description of a run"):
+        Frontier.sweep(data, **SWEEP, directory=tmp_path, resume=True)
+    with pytest.raises(ParameterError, match="time_limit: needs a directory"):
+        Frontier.sweep(data, **SWEEP, time_limit=1.0)
+    for wrong in (0, -1.0, "1", True, float("nan")):
+        with pytest.raises(ParameterError, match="time_limit: expected a number of seconds > 0"):
+            Frontier.sweep(data, **SWEEP, time_limit=wrong, directory=tmp_path / "new")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_run_out_of_time_ends_with_what_is_finished(data, tmp_path, processes):
+    with pytest.raises(UnfinishedError, match="no fit ended within 1e-09 s"):
+        Frontier.sweep(
+            data, **SWEEP, directory=tmp_path / "none", time_limit=1e-9, n_jobs=processes, failed=lambda *_: None
+        )
+    unfinished = {}
+    Frontier.sweep(data, **SWEEP | {"algorithms": ["miser"]}, directory=tmp_path / "some")
+    frontier = Frontier.sweep(
+        data, **SWEEP, directory=tmp_path / "some", resume=True, time_limit=1e-9, n_jobs=processes,
+        failed=unfinished.__setitem__,
+    )  # fmt: skip
+    assert {point.algorithm for point in frontier.points} == {"miser"}
+    assert "cegb" in unfinished
+    assert all(isinstance(error, UnfinishedError) for error in unfinished.values())
+
+
+def test_large_tables_have_first_looks(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "_MANY_ROWS", 200)
+    monkeypatch.setattr(tasks, "_FIRST_ROWS", 100)
+    frontier = Frontier.sweep(data, **ALONG | {"algorithms": ["cronus", "miser"]}, directory=tmp_path)
+    quick = [point for point in frontier.points if "quick" in point.name]
+    assert {point.algorithm for point in quick} == {"miser"}  # cronus has no path
+    assert sorted(point.name for point in quick) == [f"miser-quick-{n + 1}" for n in range(len(quick))]
+    assert len(frontier.points) > len(quick)
+    first = min((tmp_path / "fits").iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    assert unpack_fits(first, tmp_path)[0][0].point.name == "miser-quick-1"
+
+
+def test_altered_files_of_fits_are_refused(whole, tmp_path):
+    folder, _ = whole
+    good = next((folder / "fits").iterdir()).read_bytes()
+    file = tmp_path / "some.fits"
+    for content in (good[:-1], good[:50], b"", good[:100] + bytes([good[100] ^ 1]) + good[101:]):
+        file.write_bytes(content)
+        with pytest.raises(StorageError, match=r"some\.fits: "):
+            unpack_fits(file, tmp_path)
+    model = next((folder / "models").iterdir())
+    with pytest.raises(StorageError, match="expected finished fits of a run"):
+        unpack_fits(model, tmp_path)
+    file.write_bytes(pack_fits([], {"front": []}))
+    with pytest.raises(StorageError, match="expected finished fits of a run, got none"):
+        unpack_fits(file, tmp_path)
+    with pytest.raises(StorageError, match="cannot be read"):
+        Frontier.load(tmp_path / "nothing")
