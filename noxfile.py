@@ -51,7 +51,12 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build the distributions and check that they install and run."""
-    session.install("build", "twine")
-    session.run("python", "-m", "build", "--outdir", "dist")
-    session.run("twine", "check", "--strict", "dist/*")
+    """Build the distributions, and try the wheel in an empty environment of every supported Python that is here."""
+    session.run(".ci/wheel", external=True)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site into build/site; warnings and broken links are errors."""
+    session.install("-e", ".[docs]")
+    session.run("mkdocs", "build", "--strict")

@@ -1,0 +1,57 @@
+"""The figures of the algorithms' pages: score against cost of each on the embedded data, before all others."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+import costframe as cf
+
+if TYPE_CHECKING:
+    from costframe.frontier.points import Point
+
+# Two frontiers of a plugin have different marks, too: colors alone are not for everybody.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+STYLES = ("o-", "s--", "^-.", "D:", "v-", "P--")
+
+
+def sweep() -> dict[str, list[Point]]:
+    """Return the non-dominated points of each algorithm by name, on validation rows."""
+    chosen: dict[str, list[Point]] = defaultdict(list)
+    for name, algorithm in cf.algorithms().items():
+        if algorithm.classifier is not None:
+            found = cf.Frontier.sweep("breast-cancer", [name], points=8, folds=0)
+            chosen[name] = sorted(found.non_dominated(), key=lambda point: point.cost)
+    return chosen
+
+
+def plugin_of(algorithm: str) -> str:
+    """Return the name of the plugin that has an algorithm."""
+    return str(cf.algorithms()[algorithm].classifier.__module__).split(".")[0].removeprefix("costframe_")
+
+
+def draw(points: dict[str, list[Point]], plugin: str) -> bytes:
+    """Return a figure as SVG: a plugin's algorithms in color, all others in grey."""
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "costframe"}):
+        figure = Figure(figsize=(7, 3.6), layout="constrained")
+        axes = figure.subplots()
+        styles = iter(zip(COLORS, STYLES, strict=True))
+        for name in sorted(points, key=lambda name: plugin_of(name) == plugin):
+            costs = [point.cost for point in points[name]]
+            scores = [point.score for point in points[name]]
+            if plugin_of(name) == plugin:
+                color, style = next(styles)
+                axes.plot(costs, scores, style, color=color, label=name)
+            else:
+                axes.plot(costs, scores, "-", color="0.8", zorder=0)
+        axes.set(xlabel="mean cost per row, minutes", ylabel="ROC AUC on validation rows", ylim=(0.85, 1.0))
+        axes.set_title("The embedded data; the other algorithms are grey", fontsize="medium")
+        axes.legend(loc="lower right")
+        axes.spines[["top", "right"]].set_visible(False)
+        out = io.BytesIO()
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()

@@ -1,0 +1,108 @@
+"""Pages that are made of other files: the plugins' READMEs, notebooks, the changelog and the public names."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = "docs/notebooks"
+CHANGELOG = "CHANGELOG.md"
+PLUGIN = re.compile(r"plugins/(\w+)/README\.md")
+LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
+FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+
+def plugin_names() -> list[str]:
+    """Return the names of the plugins in this repository, sorted."""
+    return sorted(readme.parent.name for readme in ROOT.glob("plugins/*/README.md"))
+
+
+def page_of(path: str) -> str | None:
+    """Return the page that shows a file or folder of the repository, or None."""
+    if (ROOT / path / "README.md").is_file():
+        path = posixpath.normpath(f"{path}/README.md")
+    special = {CHANGELOG: "changelog.md", "README.md": "index.md"}
+    if found := PLUGIN.fullmatch(path):
+        return f"algorithms/{found[1]}.md"
+    if path in special or not path.startswith("docs/"):
+        return special.get(path)
+    return path.removeprefix("docs/")
+
+
+def read_pages() -> dict[str, tuple[str, str]]:
+    """Return the made pages by name, each with the path of its source in the repository and its Markdown."""
+    sources = [f"plugins/{name}/README.md" for name in plugin_names()]
+    pages = {str(page_of(path)): (path, (ROOT / path).read_text("utf-8")) for path in (*sources, CHANGELOG)}
+    for notebook in sorted((ROOT / NOTEBOOKS).glob("*.ipynb")):
+        pages[f"notebooks/{notebook.stem}.md"] = f"{NOTEBOOKS}/{notebook.name}", _as_markdown(notebook)
+    return pages | {f"api/{name}.md": (f"api/{name}.md", text) for name, text in _reference().items()}
+
+
+def relink(markdown: str, source: str, page: str) -> tuple[str, list[str]]:
+    """Point links between files of the repository to pages; return the text and the links that lead nowhere.
+
+    A file without a page, such as a module, is shown as text.
+    """
+    broken: list[str] = []
+
+    def replace(found: re.Match[str]) -> str:
+        text, target = found[1], found[2]
+        path, _, anchor = target.partition("#")
+        if not path or ":" in path:
+            return found[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if not path.startswith("docs/") and not (ROOT / path).exists():  # MkDocs checks its own pages
+            broken.append(target)
+        if (shown := page_of(path)) is None:
+            return text.strip("[]")
+        return f"{text}({posixpath.relpath(shown, posixpath.dirname(page))}{'#' if anchor else ''}{anchor})"
+
+    parts = FENCED.split(markdown)  # odd ones are code
+    parts[::2] = [LINK.sub(replace, part) for part in parts[::2]]
+    return "".join(parts), broken
+
+
+def with_figure(plugin: str, text: str) -> str:
+    """Put the figure of a plugin's algorithms before the first block of code."""
+    figure = f"![Score against cost, {plugin} and the others]({plugin}.svg)\n\n"
+    return text.replace("```python\n", figure + "```python\n", 1)
+
+
+def _as_markdown(notebook: Path) -> str:
+    """Return the cells of a notebook as text and code, with a link to download it."""
+    cells: list[dict[str, Any]] = json.loads(notebook.read_text("utf-8"))["cells"]
+    sources = [("".join(cell["source"]), cell["cell_type"]) for cell in cells]
+    parts = [f"```python\n{text}\n```" if kind == "code" else text for text, kind in sources]
+    parts.insert(1, f"[Download this notebook]({notebook.name})")
+    return "\n\n".join(parts)
+
+
+def _reference() -> dict[str, str]:
+    """Return the pages of the reference: directives that render the docstrings of the public names."""
+    import costframe as cf
+    import costframe.plugin
+    import costframe.testing
+
+    kinds = {
+        kind
+        for algorithm in cf.algorithms().values()
+        for kind in (algorithm.classifier, algorithm.regressor, algorithm.ranker)
+        if kind is not None and (ROOT / "plugins" / kind.__module__.split(".")[0].removeprefix("costframe_")).is_dir()
+    }
+    public = [name for name in cf.__all__ if name != "datasets"]
+    own = [name for name in costframe.plugin.__all__ if name not in cf.__all__]
+    named = {
+        "costframe": [f"costframe.{name}" for name in public] + ["costframe.datasets"],
+        "estimators": sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds),
+        "plugin": [f"costframe.plugin.{name}" for name in own],
+        "testing": [f"costframe.testing.{name}" for name in costframe.testing.__all__],
+    }
+    titles = {"costframe": "costframe", "plugin": "costframe.plugin", "testing": "costframe.testing"}
+    return {
+        page: "\n\n".join([f"# {titles.get(page, 'Estimators')}", *(f"::: {name}" for name in names)])
+        for page, names in named.items()
+    }
