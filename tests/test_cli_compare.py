@@ -118,7 +118,10 @@ def test_compare_replaces_what_is_there_and_nothing_else(run, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "points.csv").write_text("old")
     (tmp_path / "out" / "notes.txt").write_text("mine")
-    assert run("compare", "--algorithms", "miser", "--points", 2, "--folds", 0, "--output", "out").exit_code == 0
+    arguments = ("compare", "--algorithms", "miser", "--points", 2, "--folds", 0, "--output", "out")
+    assert "points.csv would be overwritten" in refused(run(*arguments))
+    assert (tmp_path / "out" / "points.csv").read_text() == "old"
+    assert run(*arguments, "--force").exit_code == 0
     assert (tmp_path / "out" / "points.csv").read_text().startswith("algorithm,tradeoff")
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"notes.txt"}
 
@@ -219,7 +222,7 @@ def test_a_run_out_of_time_shows_what_it_has(run):
     small = ("compare", "--algorithms", "miser", "--points", 1, "--folds", 0)
     said = refused_late(run(*small, "--time-limit", "0.01s"))
     assert said.startswith("error: no fit ended within 0.01 s")
-    assert run(*small, "--resume").exit_code == 0
+    assert run(*small).exit_code == 0
     late = run("compare", "--algorithms", "miser,cegb", "--points", 1, "--folds", 0, "--resume", "--time-limit", "0.01")
     assert late.exit_code == 0, late.output
     assert "time was up before all fits of" in late.stderr
