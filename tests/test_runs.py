@@ -154,6 +154,11 @@ def test_large_tables_have_first_looks(data, tmp_path, monkeypatch):
     assert {point.algorithm for point in quick} == {"miser"}  # cronus has no path
     assert sorted(point.name for point in quick) == [f"miser-quick-{n + 1}" for n in range(len(quick))]
     assert len(frontier.points) > len(quick)
+    trial = tasks.make_trials(tasks.Sweep(data, "roc_auc"), lambda: None)(tasks.Task("miser", first_look=True))
+    assert (len(trial.train.y), len(trial.stopping.y)) == (75, 25)  # no fit has seen valid, which measures
+    known = {row.tobytes() for row in data.part("train").X}
+    assert len({row.tobytes() for rows in (trial.train, trial.stopping) for row in rows.X} & known) == 100
+    assert len(trial.valid.y) == len(data.part("valid").y)
     first = min((tmp_path / "fits").iterdir(), key=lambda file: file.stat().st_mtime_ns)
     assert unpack_fits(first, tmp_path)[0][0].point.name == "miser-quick-1"
 

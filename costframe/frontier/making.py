@@ -111,7 +111,8 @@ class FrontierFits(ABC):
         resume : bool
             Whether to go on from the fits in `directory`, of the same table, prices, score, folds and parameters.
         time_limit : float, optional
-            Seconds after which the sweep ends with what is in `directory`, which it needs.
+            Seconds after which the sweep ends with what is in `directory`, which it needs. With one process, it ends
+            when the fit that is on its way next reports progress.
         interim : callable, optional
             Called when further fits are in `directory`, with a function that returns the frontier so far.
 
@@ -136,7 +137,7 @@ class FrontierFits(ABC):
         folder = None if directory is None else as_path(directory, "directory")
         sweep = Sweep(data, score, tradeoffs, points, budget, folds, parameters or {}, folder, time_limit)
         open_run(sweep, resume=resume)
-        processes = process_count(data, names, kept=directory is not None) if n_jobs is None else thread_count(n_jobs)
+        processes = process_count(sweep, names) if n_jobs is None else thread_count(n_jobs) if n_jobs != 1 else 0
 
         def make(found: list[Fitted]) -> Any:
             return cls.of(found, score, data.costs.unit, data.full_cost)

@@ -98,12 +98,13 @@ def _fit_path(
         return path
 
     with trial.guard():
-        path = fit_path(model, trial.train, trial.valid, 0)
+        path = fit_path(model, trial.train, trial.stopping or trial.valid, 0)
         seconds = time.perf_counter() - began
         front, plain = path.frontier(), path.plain()
         full = model.costs_.full_cost(model.predictor_.feature_names)
         chosen = choose_points(front, plain, points, full_cost=full, budget=budget)
-        known: Sequence[Estimate | None] = [_own_estimate(point) for point in chosen]
+        own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
+        known: Sequence[Estimate | None] = own
         if trial.folds and None in known:
             folds = []
             for done, fold in enumerate(trial.folds, 1):
@@ -114,11 +115,11 @@ def _fit_path(
             known = _join(trial, chosen, folds)
         largest = max(point.tradeoff for point in [*front, plain])
         found = []
-        for point, estimate in zip(chosen, known, strict=True):
+        for point, estimate, one in zip(chosen, known, own, strict=True):
             # A path has no tradeoff at which it buys nothing.
             tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
-            cost = None if _own_estimate(point) is None else float(point.cost)
+            cost = None if one is None else float(point.cost)
             found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
     return found, [(point.cost, point.score) for point in front]
 

@@ -16,7 +16,6 @@ from costframe.frontier.trial import silent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from costframe.datasets import Dataset
     from costframe.frontier.finished import Fitted
     from costframe.frontier.tasks import Sweep
     from costframe.frontier.trial import Progress
@@ -32,17 +31,20 @@ class _TimeIsUp(BaseException):
     """The end of a fit in this process."""
 
 
-def process_count(data: Dataset, names: Sequence[str], *, kept: bool = False) -> int:
-    """Return the number of processes that fit algorithms quickest: 1 for large tables.
+def process_count(sweep: Sweep, names: Sequence[str]) -> int:
+    """Return the number of processes that fit algorithms quickest; 0 is this one alone, for large tables.
 
-    Plugins of others may have models that cannot go to another process, so they need fits that are `kept` as files;
-    those that are not installed are known to this process only.
+    Only the fits of another process can be ended at any moment, so sweeps with a time limit have at least one. Plugins
+    of others may have models that cannot go to another process, so they need fits that are kept as files; those that
+    are not installed are known to this process only.
     """
-    cells = len(data.part("train").X) * len(data.feature_names)
-    installed = all("no distribution" not in plugin_of(name) for name in names)
-    if cells > _CELLS or not installed or not (kept or all("(costframe " in plugin_of(name) for name in names)):
-        return 1
-    return min(thread_count(), len(names))
+    plugins, kept = [plugin_of(name) for name in names], sweep.directory is not None
+    ours = all("(costframe " in each for each in plugins)
+    if any("no distribution" in each for each in plugins) or not (kept or ours):
+        return 0
+    cells = len(sweep.data.part("train").X) * len(sweep.data.feature_names)
+    count = 1 if cells > _CELLS else min(thread_count(), len(names))
+    return count if count > 1 or sweep.time_limit is not None else 0
 
 
 def collect_fits(
@@ -83,12 +85,12 @@ def fit_each(
     sweep: Sweep,
     names: Sequence[str],
     progress: Progress | None = None,
-    n_processes: int = 1,
+    n_processes: int = 0,
     kept: Callable[[], None] = lambda: None,
 ) -> Iterator[Outcome]:
     """Fit algorithms; yield the name of each with its models, or with the error that ended it, in any order.
 
-    It calls `kept` when further fits of a sweep with a directory are on disk.
+    With 0 processes it fits here. It calls `kept` when further fits of a sweep with a directory are on disk.
 
     Raises
     ------
@@ -96,7 +98,7 @@ def fit_each(
     """
     tasks = sweep.tasks(names)
     total = Total(progress or silent, len(tasks))
-    if n_processes > 1:
+    if n_processes:
         yield from fit_side_by_side(sweep, tasks, total, n_processes, kept)
         return
     make = make_trials(sweep, kept)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LATE", "Sweep", "Task", "Total", "UnfinishedError", "fit_task", "make_trials"]
 
-_FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # training rows of a first look, and of a table that has one
+_FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, and training rows of a table that has one
+_STOPPING = 0.25  # share of the rows of a first look that stops its training early
 _PERCENT = 100  # progress of one task
 LATE = "time was up before all its fits ended"
 
@@ -107,9 +108,12 @@ def make_trials(sweep: Sweep, kept: Callable[[], None]) -> Callable[[Task], Tria
         trial = evolve(make(task.name), finished=finished)
         if not task.first_look:
             return trial
-        left_out = 1 - _FIRST_ROWS / len(trial.train.y)
-        few, _ = trial.train.hold_out(left_out, 0, classes=sweep.data.task == "classification")
-        return evolve(trial, train=trial.train.take(few), folds=(), promises=promises, label=f"{task.name}-quick")
+        classes = sweep.data.task == "classification"
+        few = trial.train.take(trial.train.hold_out(1 - _FIRST_ROWS / len(trial.train.y), 0, classes=classes)[0])
+        train, stopping = (few.take(places) for places in few.hold_out(_STOPPING, 0, classes=classes))
+        return evolve(
+            trial, train=train, stopping=stopping, folds=(), promises=promises, label=f"{task.name}-quick"
+        )  # fmt: skip
 
     return make_trial
 

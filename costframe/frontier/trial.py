@@ -75,6 +75,7 @@ class Trial:
     fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
     promises: Promises = field(factory=Promises)  # shared by trials on the same rows
     finished: FinishedFits | None = None  # keeps what is fitted, and has what an interrupted sweep fitted
+    stopping: Rows | None = None  # stop fits early, by default valid; then no fit has seen valid
     label: str | None = None  # begins the names of points, by default the algorithm
     settings: tuple[object, ...] = ()  # JSON values on which fits depend beside the tradeoff
 
@@ -88,14 +89,14 @@ class Trial:
         return self.finished.recall(key, self.label or self.algorithm, fit)
 
     def fit(self, tradeoff: float) -> Fitted:
-        """Fit on train, with early stopping on valid, and measure."""
+        """Fit on train, with early stopping, and measure."""
         what = {"tradeoff": tradeoff, "repeat": self.fits_repeat}
         return self.recall(what, lambda: ([self._fit_anew(tradeoff)], []))[0][0]
 
     def _fit_anew(self, tradeoff: float) -> Fitted:
         with self.guard():
             began = time.perf_counter()
-            model = self._train(tradeoff, self.train, self.valid)
+            model = self._train(tradeoff, self.train, self.stopping or self.valid)
             seconds = time.perf_counter() - began
             return self.measure(model, tradeoff, seconds, self._over_folds(tradeoff))
 
