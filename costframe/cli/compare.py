@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -113,7 +114,8 @@ def compare(
     print_broken_plugins()
     results = Results(dataset, budget, output, make_console())
     results.introduce()
-    screen = Screen(results.write, results.table)
+    to_fit = None if time_limit is None else _time_to_fit(time_limit, began)
+    screen = Screen(results.write, results.table, math.inf if to_fit is None else time.monotonic() + to_fit)
     with _keeping_fits(output, resume=resume):
         frontier = _sweep(
             screen,
@@ -124,7 +126,7 @@ def compare(
             score=score,
             budget=budget,
             folds=folds,
-            time_limit=None if time_limit is None else _time_to_fit(time_limit, began),
+            time_limit=to_fit,
         )
         written = screen.keep(frontier)
     with name_written_files(written):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -34,17 +35,21 @@ class Screen:
         Writes the files of a frontier, and returns them as a text.
     table : callable
         Returns the table of a frontier, to show.
+    ends : float
+        When the last frontier is due, by the monotonic clock; the screen shows none that would delay it.
     """
 
-    def __init__(self, write: Callable[[Frontier], str], table: Callable[[Frontier], RenderableType]) -> None:
-        self._write, self._table = write, table
+    def __init__(
+        self, write: Callable[[Frontier], str], table: Callable[[Frontier], RenderableType], ends: float = math.inf
+    ) -> None:
+        self._write, self._table, self._ends = write, table, ends
         self._written: tuple[tuple[Point, ...], str] | None = None
         self._console = Output(stderr=True, highlight=False)
         self._bar = progress_bar(self._console) if self._console.is_terminal else None
         self._lines = Lines(self._console)
         self._live: Live | None = None
         self._waiting: Callable[[], Frontier] | None = None
-        self._due = self._shown = 0.0
+        self._due = self._shown = self._took = 0.0
         self.began = time.monotonic()
         self.interrupted = False
         self.so_far: Callable[[], Frontier] | None = None
@@ -78,13 +83,13 @@ class Screen:
         return self._written[1]
 
     def _show_if_due(self) -> None:
-        if self._waiting is None or (begun := time.monotonic()) < self._due:
+        if self._waiting is None or not self._due <= (begun := time.monotonic()) <= self._ends - self._took:
             return
         frontier, self._waiting = self._waiting(), None
         self.keep(frontier)
         self._print(frontier, begun - self.began)
-        took = time.monotonic() - begun
-        self._due = time.monotonic() + max(LEAST_WAIT, WAIT_BY_WORK * took)
+        self._took = time.monotonic() - begun
+        self._due = time.monotonic() + max(LEAST_WAIT, WAIT_BY_WORK * self._took)
 
     def _print(self, frontier: Frontier, elapsed: float) -> None:
         if self._live is not None:
