@@ -176,7 +176,9 @@ def name_failures(algorithm: str) -> Iterator[None]:
 
 def failure_text(algorithm: str, error: CostframeError) -> str:
     """Return an error's text, with the name of the algorithm that could not be fitted."""
-    return str(error) if isinstance(error, FitError) else f"algorithm {algorithm!r}: {error}"
+    if isinstance(error, FitError):
+        return str(error)
+    return f"algorithm {algorithm!r}: {str(error).removeprefix(f'{algorithm}: ')}"
 
 
 def joint_error(errors: Mapping[str, CostframeError]) -> CostframeError:
