@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from cli_cases import refused
 
 from costframe.frontier import sweeping
 from costframe.frontier.frontier import Frontier
+from costframe.frontier.runs import hold_alone
 
 
 @pytest.fixture
@@ -71,3 +74,20 @@ def test_a_saved_frontier_is_not_overwritten_unasked(command, tmp_path):
     Frontier.load(tmp_path / "frontier").save(tmp_path / "saved")
     said = refused(command("--output", "saved"))
     assert said == "error: --output: saved would be overwritten; choose another place, or add --force"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps nobody out")
+def test_two_runs_do_not_mix_in_one_folder(command, tmp_path):
+    (tmp_path / "frontier").mkdir()
+    with hold_alone(tmp_path / "frontier"):
+        for more in ((), ("--force",)):
+            assert refused(command(*more)).startswith("error: directory: another run writes to frontier; ")
+    assert not list((tmp_path / "frontier").iterdir())
+    assert command().exit_code == 0
+    with hold_alone(tmp_path / "frontier"):
+        assert "another run writes to frontier" in refused(command("--resume"))
+
+
+def test_a_refused_run_leaves_no_folder(run, tmp_path):
+    assert "none.csv" in refused(run("compare", "none.csv", "--target", "ill", "--output", "deep/er"))
+    assert not list(tmp_path.iterdir())

@@ -107,6 +107,7 @@ def compare(
     wanted = split_names(algorithms)
     check_fit(wanted, reading["task"], score)
     check_directory(output, FILES)
+    click.get_current_context().with_resource(_hold(output))
     _check_room(output, resume=resume, force=force)
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, wanted, len(dataset.classes))
@@ -134,6 +135,12 @@ def compare(
         results.end(written)
     if screen.interrupted:
         _end_with_fits(output)
+
+
+def _hold(output: Path) -> contextlib.AbstractContextManager[None]:
+    from costframe.frontier.runs import hold_alone
+
+    return hold_alone(output)
 
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:

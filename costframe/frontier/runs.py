@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +16,12 @@ from costframe.core.files import write_folder
 from costframe.frontier.finished import FITS, MODELS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from costframe.frontier.tasks import Sweep
 
-__all__ = ["FRONTIER", "clear_run", "holds_fits", "holds_run", "open_run"]
+__all__ = ["FRONTIER", "clear_run", "hold_alone", "holds_fits", "holds_run", "open_run"]
 
 RUN, FRONTIER = "run.json", "frontier.fits"
 NOUNS = {
@@ -39,6 +42,49 @@ def holds_run(directory: Path) -> bool:
 def holds_fits(directory: Path) -> bool:
     """Return whether a directory has finished fits, of a run or of a saved frontier."""
     return (directory / FRONTIER).exists() or any((directory / FITS).glob("*.fits"))
+
+
+@contextlib.contextmanager
+def hold_alone(directory: Path) -> Iterator[None]:
+    """Make a directory, and keep others that call this out of it until the end; delete what it made and is empty then.
+
+    Windows, and file systems without locks, keep nobody out.
+
+    Raises
+    ------
+    ParameterError
+        If another process, or thread, holds the directory.
+    """
+    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        with _lock(directory):
+            yield
+    finally:
+        for each in missing:
+            with contextlib.suppress(OSError):  # it has files
+                each.rmdir()
+
+
+@contextlib.contextmanager
+def _lock(directory: Path) -> Iterator[None]:
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    opened = os.open(directory, os.O_RDONLY)  # the lock ends with the process, also if that is killed
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(opened)
+        raise ParameterError(f"directory: another run writes to {directory}; wait, or give another directory") from None
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        os.close(opened)
 
 
 def open_run(sweep: Sweep, *, resume: bool) -> None:
@@ -63,7 +109,7 @@ def open_run(sweep: Sweep, *, resume: bool) -> None:
 
 
 def clear_run(directory: Path) -> None:
-    """Delete a run's finished fits and models; other files stay."""
+    """Delete a run's finished fits and models; other files stay, and the directory."""
     (directory / RUN).unlink(missing_ok=True)
     (directory / FRONTIER).unlink(missing_ok=True)
     for folder, ending in ((FITS, "*.fits"), (MODELS, "*.model")):
@@ -71,8 +117,6 @@ def clear_run(directory: Path) -> None:
             file.unlink()
         with contextlib.suppress(OSError):  # it has files of others
             (directory / folder).rmdir()
-    with contextlib.suppress(OSError):
-        directory.rmdir()
 
 
 def _read(directory: Path) -> dict[str, Any]:
