@@ -109,6 +109,7 @@ def test_a_budget_that_buys_nothing_useful_is_no_secret(run, patients, command):
         " ".join(poor.stdout.split()),
     )
     assert told
+    assert "\n\n\n" not in poor.stdout
     rich = run(*common, float(told.group(1)) * 1.001, "--force")
     assert rich.exit_code == 0
     assert "beats the constant" not in rich.stdout

@@ -12,7 +12,7 @@ import costframe as cf
 from costframe.core.cost.expected import ExpectedCost
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
-from costframe.report.console import Output, summary
+from costframe.report.console import Output, cost, summary
 from costframe.report.tables import paid_table
 
 EVIL = "\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"
@@ -47,6 +47,13 @@ def test_tables_and_reports():
     assert plain(captured.get())
     assert "\\u202e" in captured.get()
     assert SHOWN in repr(paid)
+
+
+def test_costs_of_any_size_are_short():
+    costs = (0.0, 3e-9, 2.5, 123_456.7, 9e14, 2e300)
+    assert [cost(each) for each in costs] == [
+        "0.00", "3.0e-09", "2.50", "123,457", "900,000,000,000,000", "2.0e+300"
+    ]  # fmt: skip
 
 
 def test_a_summary():

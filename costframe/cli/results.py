@@ -109,7 +109,8 @@ class Results:
         useless = describe_useless_budget(frontier, chosen, self.budget)
         words = [] if useless else [describe_choice(frontier, chosen)]
         words += [str(buy) for buy in next_buys(frontier, chosen)]
-        self.console.print("\n".join(f"  {text}" for text in words), markup=False)
+        for text in words:
+            self.console.print(f"  {text}", markup=False)
         for warning in (useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))):
             if warning:
                 self.console.print(f"\n{warning}", style="bold", markup=False)
@@ -139,7 +140,7 @@ class Results:
         self.console.print(
             f"\ncost: mean {printable(frontier.unit)} per row, exact; {printable(frontier.score_name)}: an estimate "
             f"from {self._rests_on(frontier)}; > chosen"
-            + ("" if every else f"; --all prints all {len(frontier.points)} points"),
+            + ("" if every else f"; --all prints all {format_count(len(frontier.points), 'point')}"),
             style="dim", markup=False,
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from costframe.core.errors import format_count
 from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
 from costframe.frontier.trial import optional_arguments
 
@@ -71,7 +72,7 @@ def fit_along(
     """
     what = {"path": points, "budget": budget}
     found, front = trial.recall(what, lambda: _fit_path(trial, points, budget, progress))
-    progress(points, points, f"{trial.algorithm} along its path: {len(found)} points")
+    progress(points, points, f"{trial.algorithm} along its path: {format_count(len(found), 'point')}")
     return found, front
 
 

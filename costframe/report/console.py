@@ -46,10 +46,10 @@ _KNOWN = 0.05  # least share of the work that allows an estimate of the time lef
 
 
 def cost(value: float | None) -> str:
-    """Return a cost as text: two decimals, or three digits if it is small or large."""
+    """Return a cost as text: two decimals, whole if it is large, or with an exponent if it is very small or large."""
     if value is None:
         return "-"
-    if value and abs(value) < 0.005:
+    if value and not 0.005 <= abs(value) < 1e15:
         return f"{value:.1e}"
     return f"{value:,.2f}" if abs(value) < 1e5 else f"{value:,.0f}"
 
