@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -129,5 +130,8 @@ def test_what_is_written_piece_by_piece_takes_its_place_at_the_end(tmp_path):
         raise KeyboardInterrupt
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
+    full = OSError(errno.ENOSPC, "No space left on device")  # as pyarrow raises it, without a name
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"), open_atomically(path):
+        raise full
     with pytest.raises(FileNotFoundError, match="none/long"), open_atomically(tmp_path / "none" / "long"):
         pass

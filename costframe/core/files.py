@@ -74,7 +74,8 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
         with _name_errors(path):
             file = temporary.open("xb")
         with file:
-            yield file
+            with _name_errors(path, unless_named=True):
+                yield file
             with _name_errors(path):
                 _finish(file, target, temporary)
         with _name_errors(path):
@@ -138,10 +139,11 @@ def _finish(file: IO[bytes], target: Path, temporary: Path) -> None:
 
 
 @contextlib.contextmanager
-def _name_errors(path: Path) -> Iterator[None]:
-    """Make errors name `path` instead of the temporary file."""
+def _name_errors(path: Path, *, unless_named: bool = False) -> Iterator[None]:
+    """Make errors name `path` instead of the temporary file, or only those that name no file."""
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = str(path), None
+        if not (unless_named and error.filename):
+            error.filename, error.filename2 = str(path), None
         raise
