@@ -110,7 +110,9 @@ def test_a_model_of_no_features_is_described(run, saved, tmp_path):
     [
         (("--part", "test"), "--part: has no effect without DATA"),
         (("--output", "none/my.html"), "there is no directory none"),
+        (("--output", "my.csv"), "--output my.csv: expected a file name that ends in .html"),
         (("nothing.csv",), "nothing.csv"),
+        (("nothing",), "nothing: no such file, and no data set has this name"),
     ],
 )
 def test_refusals_leave_no_page(run, saved, tmp_path, more, text):

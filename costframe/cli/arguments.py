@@ -29,9 +29,11 @@ __all__ = [
     "folds_option",
     "ignore_option",
     "is_file",
+    "load_named",
     "open_data",
     "part_option",
     "reading_options",
+    "refuse_for_named",
     "score_option",
     "seconds",
     "split_names",
@@ -163,6 +165,19 @@ def is_file(data: str) -> bool:
     return Path(data).exists() or ending_of(data) is not None or len(Path(data).parts) > 1
 
 
+def load_named(name: str, seed: int | None = None) -> Dataset:
+    """Return a named data set; say of another name that there is no such file either."""
+    from costframe.datasets import load, names
+    from costframe.datasets.endings import ENDINGS
+
+    if name not in names():
+        raise DataError(
+            f"{name}: no such file, and no data set has this name{suggestion(name, names())}; "
+            f"files end in {ENDINGS}; data sets are {', '.join(names())}"
+        )
+    return load(name, seed)
+
+
 def open_data(
     data: str | None,
     costs: str | None,
@@ -173,8 +188,7 @@ def open_data(
     seed: int | None,
 ) -> Dataset:
     """Return the data set for DATA and its options."""
-    from costframe.datasets import load, names, read_table
-    from costframe.datasets.endings import ENDINGS
+    from costframe.datasets import read_table
 
     name = data if data is not None else DEFAULT_DATA
     if is_file(name):
@@ -184,17 +198,16 @@ def open_data(
         if seed is not None and not any("by seed" in note for note in dataset.notes):
             raise ParameterError(f"--seed: has no effect, the column split of {name} has train, valid and test")
         return dataset
-    if name not in names():
-        raise DataError(
-            f"{name}: no such file, and no data set has this name{suggestion(name, names())}; "
-            f"files end in {ENDINGS}; data sets are {', '.join(names())}"
-        )
-    given = {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical}
+    dataset = load_named(name, seed)
+    refuse_for_named(name, {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical})
+    return dataset if costs is None else dataset.with_costs(costs)
+
+
+def refuse_for_named(name: str, given: Mapping[str, object]) -> None:
+    """Refuse options that are for files, because DATA is the name of a data set."""
     for option, value in given.items():
         if value:
             raise ParameterError(f"{option} is for files; the data set {name} says itself what to predict")
-    dataset = load(name, seed)
-    return dataset if costs is None else dataset.with_costs(costs)
 
 
 def split_names(text: str | None) -> list[str] | None:

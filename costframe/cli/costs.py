@@ -11,6 +11,8 @@ from costframe.cli.arguments import (
     costs_option,
     ignore_option,
     is_file,
+    load_named,
+    refuse_for_named,
     target_path,
     text,
 )
@@ -101,9 +103,8 @@ def _columns(
 
     known = None if costs is None else CostModel.load(costs)
     if not is_file(data):
-        from costframe.datasets import load
-
-        dataset = load(data)
+        dataset = load_named(data)
+        refuse_for_named(data, {"--target": target, "--ignore": ignore})
         return list(dataset.feature_names), [], known or dataset.costs
     from costframe.datasets.model_rows import SPLIT
     from costframe.datasets.one_hot import find_one_hot

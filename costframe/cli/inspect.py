@@ -53,6 +53,8 @@ def inspect(
     if part is not None and data is None:
         raise ParameterError("--part: has no effect without DATA")
     if output is not None:
+        if output.suffix.lower() not in {".html", ".htm"}:
+            raise ParameterError(f"--output {output}: expected a file name that ends in .html")
         check_file(output)
         check_overwrite([output], force=force)
     fitted, prices = open_model(model, costs, uniform=True)

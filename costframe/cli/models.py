@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from costframe.cli.arguments import is_file
+from costframe.cli.arguments import is_file, load_named
 from costframe.cli.group import print_error
 from costframe.core.errors import CostModelError, DataError, ParameterError
 
@@ -112,9 +112,8 @@ def open_rows(data: str, predictor: Predictor, part: str | None, model: str) -> 
 def _dataset_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
     from costframe.core.errors import quote_names
     from costframe.core.tables.hashed_labels import HashedLabels
-    from costframe.datasets import load
 
-    dataset = load(data)
+    dataset = load_named(data)
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
     if missing:
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
