@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from costframe.cli.commands import costframe
 from costframe.core.prices.costs import CostModel
-from costframe.datasets import load
+from costframe.datasets import load, read_table
 from costframe.datasets.price_draft import draft_prices
 
 HOSTILE = ['we"ird, [x] = 1\n# no', "a.b c", "größe", "\x1b[31mred", "'", "#", " ", "\u202egnorw", "\x7f"]
@@ -104,7 +104,26 @@ def test_each_missing_price_is_asked_for_on_a_terminal(run, cells, tmp_path, mon
     assert "fill in" not in (tmp_path / "asked.toml").read_text()
 
 
+def test_prices_left_open_are_no_secret(run, cells, tmp_path):
+    """A placeholder is a price like any other, so a forgotten one would be a silent guess."""
+    pd.concat([pd.read_csv(cells)] * 10).to_csv(cells, index=False)
+    given = ("costs", cells, "--target", "ill", "--ignore", "job", "--output", "draft.toml")
+    assert run(*given).stdout.endswith(", 6 prices to fill in\n")
+
+    def notes():
+        return " ".join(read_table(cells, "ill", draft, ignore=["job"]).notes)
+
+    draft = tmp_path / "draft.toml"
+    assert "draft.toml: 6 prices marked 'fill in' are still 1.0" in notes()
+    draft.write_text(draft.read_text().replace("= 1.0  #", "= 2.5  #", 5))
+    assert "draft.toml: 1 price marked 'fill in' is still 1.0" in notes()
+    draft.write_text(draft.read_text().replace("= 1.0  #", "= 2.5  #"))
+    assert "fill in" not in notes()
+
+
 def test_what_costs_refuses(run, cells, tmp_path):
+    assert "--target is for files; the data set parity" in refused(run("costs", "parity", "--target", "y"))
+    assert "cells: no such file, and no data set has this name" in refused(run("costs", "cells"))
     assert "no column 'il'" in refused(run("costs", cells, "--target", "il"))
     assert "ends in .toml" in refused(run("costs", cells, "--output", "prices.csv"))
     (tmp_path / "mine.toml").write_text("mine")

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import quote_names
+from costframe.core.errors import format_count, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-__all__ = ["PriceDraft", "draft_prices"]
+__all__ = ["PriceDraft", "describe_open", "draft_prices"]
 
 PLACEHOLDER = 1.0
 _TO_FILL_IN = "fill in"
@@ -99,6 +100,13 @@ def draft_prices(
     ordered, shared = tuple(features[name] for name in every), tuple(resources.values())
     model = evolve(known, features=ordered, resources=shared) if known else CostModel(ordered, shared)
     return PriceDraft(model if unit is None else evolve(model, unit=unit), marks)
+
+
+def describe_open(file: Path) -> str | None:
+    """Return a note about the placeholders left in a file of `PriceDraft.to_toml`; None if there are none."""
+    found = len(re.findall(rf"= {PLACEHOLDER} +# {_TO_FILL_IN}\b", file.read_text("utf-8-sig")))
+    left = f"{file.name}: {format_count(found, 'price')} marked '{_TO_FILL_IN}'"
+    return f"{left} {'is' if found == 1 else 'are'} still {PLACEHOLDER}" if found else None
 
 
 def split_name(name: str) -> str | None:

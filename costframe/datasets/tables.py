@@ -24,6 +24,7 @@ from costframe.datasets.columns import (
 )
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
 from costframe.datasets.model_rows import SPLIT
+from costframe.datasets.price_draft import describe_open
 from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
 from costframe.datasets.table_files import TableFile, name_file
@@ -93,6 +94,7 @@ def read_table(
     model = order_prices(model, features, table=str(file), source=source, others=others, way_out=way_out)
     notes = [opened.note] if opened.note else []
     notes += [] if costs is not None else ["no prices given: every feature costs one unit"]
+    notes += [note] if given and (note := describe_open(as_path(source))) else []
     with name_file(file):
         return _dataset(table, how, model, notes)
 
