@@ -53,6 +53,9 @@ def test_force_clears_a_run_only_once_there_is_a_table(command, run, tmp_path):
     before = fits(tmp_path)
     assert "none.csv" in refused(run("compare", "none.csv", "--target", "ill", "--force"))
     assert fits(tmp_path) == before
+    for folds in (1, 1000):
+        assert "folds: " in refused(command("--folds", folds, "--force"))
+        assert fits(tmp_path) == before
 
 
 def test_a_run_without_a_fit_is_in_nobodys_way(command):

@@ -114,7 +114,7 @@ def test_what_a_run_refuses(data, whole, tmp_path):
     with pytest.raises(ParameterError, match="holds a run; resume it, or give another"):
         Frontier.sweep(data, **SWEEP, directory=folder)
     dear = data.with_costs(cf.CostModel.uniform(list("abcd")))
-    with pytest.raises(ParameterError, match=r"has another prices$"):
+    with pytest.raises(ParameterError, match=r"has other prices$"):
         Frontier.sweep(dear, **SWEEP, directory=folder, resume=True)
     fewer = Dataset.from_arrays(*some_rows(300), COSTS, feature_names=list("abcd"))
     with pytest.raises(ParameterError, match="another table or split of rows and another score"):

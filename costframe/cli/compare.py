@@ -101,6 +101,7 @@ def compare(
     from costframe.cli.results import Results
     from costframe.cli.screen import Screen
     from costframe.frontier.checks import check_algorithms, check_score
+    from costframe.frontier.trial import trial_maker
     from costframe.report.console import output as make_console
 
     began = time.monotonic()
@@ -112,6 +113,8 @@ def compare(
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, wanted, len(dataset.classes))
     score = check_score(dataset, score)
+    if folds:
+        trial_maker(dataset, score, folds, {})  # it refuses a wrong number before an old run is cleared
     print_broken_plugins()
     results = Results(dataset, budget, output, make_console())
     results.introduce()

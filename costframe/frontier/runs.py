@@ -25,12 +25,12 @@ __all__ = ["FRONTIER", "clear_run", "hold_alone", "holds_fits", "holds_run", "op
 
 RUN, FRONTIER = "run.json", "frontier.fits"
 NOUNS = {
-    "version": "version of costframe",
-    "table": "table or split of rows",
-    "prices": "prices",
-    "score": "score",
-    "folds": "number of folds",
-    "parameters": "parameters of estimators",
+    "version": "another version of costframe",
+    "table": "another table or split of rows",
+    "prices": "other prices",
+    "score": "another score",
+    "folds": "another number of folds",
+    "parameters": "other parameters of estimators",
 }
 
 
@@ -104,7 +104,7 @@ def open_run(sweep: Sweep, *, resume: bool) -> None:
             raise ParameterError(f"directory: {directory} holds a run; resume it, or give another directory")
         other = [noun for name, noun in NOUNS.items() if _read(directory).get(name) != wanted[name]]
         if other:
-            raise ParameterError(f"directory: the run in {directory} has another {' and another '.join(other)}")
+            raise ParameterError(f"directory: the run in {directory} has {' and '.join(other)}")
     write_folder(directory, {RUN: json.dumps(wanted, indent=1).encode()})
 
 
