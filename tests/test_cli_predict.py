@@ -183,3 +183,17 @@ def test_what_excel_wrote_is_said_on_the_error_stream(run, rows, tmp_path):
     result = run("predict", "my.model", "rows.csv", "--output", "-")
     assert result.stderr.startswith("rows.csv: read as separated by semicolons, decimal commas\n")
     np.testing.assert_allclose(pd.read_csv(io.StringIO(result.stdout))["cost"], cascade().cost(rows).per_row)
+
+
+def test_labels_that_the_model_does_not_know_are_no_secret(run, tmp_path):
+    colors = pd.DataFrame({"color": ["red", "blue"] * 30, "age": range(60), "ill": [1, 0] * 30})
+    colors.to_csv(tmp_path / "old.csv", index=False)
+    given = ("--target", "ill", "--ignore", "age", "--algorithm", "miser", "--tradeoff", 0, "--output", "my.model")
+    assert run("fit", "old.csv", *given).exit_code == 0
+    assert not run("predict", "my.model", "old.csv", "--output", "known.csv").stderr
+    colors["color"] = [None, "red", "Red", "red ", "blue"] * 12
+    colors.to_csv(tmp_path / "new.csv", index=False)
+    told = "new.csv: column 'color': 24 labels such as 'Red' that my.model does not know, and takes for missing\n"
+    for command in (("predict", "--output", "new-answers.csv"), ("cost",), ("inspect",)):
+        done = run(command[0], "my.model", "new.csv", *command[1:])
+        assert (done.exit_code, done.stderr) == (0, told)

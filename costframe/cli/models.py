@@ -99,7 +99,7 @@ def open_blocks(
     file = TableFile.open(data)
     if file.note is not None:
         print_error(file.note)
-    yield from ModelRows(file, predictor.feature_names, part, predictor.categories, model, keep).blocks()
+    yield from ModelRows(file, predictor.feature_names, part, predictor.categories, model, keep, print_error).blocks()
 
 
 def open_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.errors import DataError, quote_names
+from costframe.core.errors import DataError, format_count, quote_names, shown
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.datasets.columns import as_categories, as_hashes, as_numbers, decode_column, is_number, text_values
 from costframe.datasets.table_files import TableFile, name_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,8 @@ class ModelRows:
         Name of the model in errors.
     keep : sequence of str
         Further columns to copy.
+    remark : callable
+        Called at the end with a text on each column with labels that the model does not know, which are missing to it.
     """
 
     file: TableFile
@@ -50,6 +52,7 @@ class ModelRows:
     categories: Categories = field(factory=dict)
     reader: str = "the model"
     keep: Sequence[str] = ()
+    remark: Callable[[str], None] = lambda _: None
 
     def blocks(self) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
         """Yield features, float64 (rows, d), and columns to copy, pyarrow.Array by name, some rows at a time.
@@ -57,6 +60,7 @@ class ModelRows:
         A `DataError` names a column that is missing or does not fit, or says that no row is in the part.
         """
         path, names, found = self.file.path, self._check_names(), 0
+        unknown: dict[str, tuple[int, str]] = {}
         # A label may spell a number, which a text must not become.
         texts = {name for name, labels in self.categories.items() if _spell_numbers(labels)}
         copied = set(self.keep)
@@ -71,8 +75,15 @@ class ModelRows:
                     column = columns[name]
                     column = self.file.as_numbers(column) if name in copied - texts else column
                     X[:, f] = _feature(column, name, self.categories.get(name))
+                    if name in self.categories:
+                        _count_unknown(unknown, name, column, np.isnan(X[:, f]) & inside)
             found += int(inside.sum())
             yield X[inside], {name: decode_column(columns[name].filter(inside), name) for name in self.keep}
+        for name, (count, example) in unknown.items():
+            self.remark(
+                f"{path.name}: column {name!r}: {format_count(count, 'label')} such as {shown(example)} that "
+                f"{self.reader} does not know, and takes for missing"
+            )
         if not found:
             what = "expected rows, got none" if self.part is None else f"no row is in the part {self.part!r}"
             raise DataError(f"{path}: {what}")
@@ -102,6 +113,14 @@ def read_rows(
     """Read the columns `feature_names` of a file, of all rows or of one part: float64 (rows, d); see `ModelRows`."""
     rows = ModelRows(TableFile.open(path), feature_names, part, categories or {}, reader)
     return np.concatenate([X for X, _ in rows.blocks()])
+
+
+def _count_unknown(unknown: dict[str, tuple[int, str]], name: str, column: Any, missing: NDArray[np.bool_]) -> None:
+    """Add to the number of a column's labels that are missing to a model though not in the file, with the first one."""
+    strange = decode_column(column, name).filter(missing).drop_null()
+    if len(strange):
+        count, example = unknown.get(name, (0, str(strange[0])))
+        unknown[name] = count + len(strange), example
 
 
 def _spell_numbers(labels: Labels) -> bool:
