@@ -16,6 +16,8 @@ __all__ = ["describe_texts", "is_few_texts"]
 
 _MOST_TEXTS = 100  # different ones that become categories without a flag
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?")
+# As 12%, 1,234.5 and $ 5: an amount, for which every value would be a category of its own.
+_AMOUNT = re.compile(r"[+-]?[$€£]? ?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d*)? ?[%€]?")
 
 
 def is_few_texts(column: Any, name: str) -> bool:
@@ -36,6 +38,9 @@ def is_few_texts(column: Any, name: str) -> bool:
     ways = f"--ignore {shlex.quote(name)}, or split it by categories with --categorical {shlex.quote(name)}"
     if example is not None and all(_DATE.fullmatch(text.strip()) for text in texts):
         raise _refuse_dates(name, "dates", shown(example))
+    if texts and example is not None and all(_AMOUNT.fullmatch(text.strip()) for text in texts):
+        raise DataError(f"column {name!r}: amounts such as {shown(example)} are no numbers; write numbers without "
+                        f"signs; or leave it out with {ways}")  # fmt: skip
     if texts and 2 * sum(map(is_number, texts)) >= len(texts):
         what = "numbers stored as texts" if example is None else f"numbers beside texts such as {shown(example)}"
         raise DataError(f"column {name!r}: {what}; write numbers, or nothing where one is missing; or leave it out "
