@@ -187,6 +187,10 @@ def test_refusals(search):
     frontier = several(1)
     with pytest.raises(ParameterError, match="chosen: expected one of the frontier's points"):
         cf.FrontierDisplay(frontier, point("other", 1.0, 0.5, 0.5))
+    named = Frontier((evolve(frontier.points[0], name="miser-1"),), "r2", "CAD", 2.0)
+    assert cf.FrontierDisplay(named, "miser-1").chosen is named.points[0]
+    with pytest.raises(ParameterError, match="got 'miser-2'"):
+        cf.FrontierDisplay(named, "miser-2")
     with pytest.raises(ParameterError, match="part: expected 'estimate' or 'test', got 'valid'"):
         cf.FrontierDisplay(frontier, part="valid")
     bare = Frontier((point("miser", 1.0, 0.5, None),), "r2", "CAD", 2.0)

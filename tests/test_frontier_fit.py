@@ -260,6 +260,29 @@ def test_points_are_found_by_name():
         ParameterError, match=r"expected the name of one, such as 'miser-0', 'miser-1', .*, got 'cegb-1'"
     ):
         frontier["cegb-1"]
+    with pytest.raises(ParameterError, match=r"got 'mser-1' \(did you mean 'miser-1' or"):
+        frontier["mser-1"]
+
+
+def test_methods_take_a_point_or_its_name():
+    rows = tuple(np.random.default_rng(0).normal(size=(3, 9)) / 100)
+    frontier = Frontier(some_points(3), "roc_auc", "CAD", 50.0, models=("x", "y", None), influences=rows)
+    one, other = frontier.points[1:]
+    foreign = evolve(one, score=0.123)
+    for method in ("rank", "score_interval", "interval", "influence", "file", "has_model", "model", "__getitem__"):
+        assert np.all(getattr(frontier, method)("miser-1") == getattr(frontier, method)(one))
+        for wrong in ("mser-1", "", 1, None):
+            with pytest.raises(ParameterError, match="point: expected the name of one, such as 'miser-0'"):
+                getattr(frontier, method)(wrong)
+    for method in ("difference", "difference_error"):
+        assert getattr(frontier, method)("miser-1", "miser-2") == getattr(frontier, method)(one, other)
+        with pytest.raises(ParameterError, match="did you mean 'miser-2'"):
+            getattr(frontier, method)("miser-1", "miser2")
+        with pytest.raises(ParameterError, match="point: expected one of this frontier's"):
+            getattr(frontier, method)(foreign, other)
+    for method in ("influence", "file", "has_model", "model"):
+        with pytest.raises(ParameterError, match="point: expected one of this frontier's"):
+            getattr(frontier, method)(foreign)
 
 
 def test_the_frame_has_the_columns_of_the_csv(monkeypatch):

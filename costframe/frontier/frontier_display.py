@@ -41,8 +41,8 @@ class FrontierDisplay(Display):
     Parameters
     ----------
     frontier : Frontier
-    chosen : Point, optional
-        Point to name, by default the recommended one.
+    chosen : Point or its name, optional
+        Point to mark, by default the recommended one.
     part : {"estimate", "test"}
         Scores and costs to draw. Estimates are those that choices use: bars are their standard errors, a line joins the
         non-dominated ones, and the chosen point has its result on test beside it. Results on test are not joined,
@@ -66,6 +66,7 @@ class FrontierDisplay(Display):
 
     def __attrs_post_init__(self) -> None:
         check_choice("part", self.part, PARTS)
+        self.chosen = self.frontier[self.chosen]
         if self.chosen not in self.frontier.points:
             raise ParameterError("chosen: expected one of the frontier's points")
         if self.part == "test" and any(point.test_score is None for point in self.frontier.points):
