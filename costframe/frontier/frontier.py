@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import ParameterError, printable, quote_names, shown
+from costframe.core.errors import CostframeError, ParameterError, StorageError, printable, quote_names, shown
 from costframe.core.files import write_atomically, write_together
 from costframe.core.prices.entry_checks import suggestion
 from costframe.frontier.checks import check_amounts, check_share
@@ -128,6 +128,14 @@ class Frontier(FrontierFits):
             If a file cannot be written.
         """
         folder = as_path(directory, "directory")
+        try:
+            self._save(folder)
+        except CostframeError:
+            raise
+        except (OSError, ValueError) as error:  # ValueError: a path with a null character
+            raise StorageError(f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
+
+    def _save(self, folder: Path) -> None:
         (folder / MODELS).mkdir(parents=True, exist_ok=True)
         models = self.models or (None,) * len(self.points)
         saved = [
