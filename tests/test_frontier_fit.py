@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from attrs import evolve
 from frontier_cases import COSTS, some_rows
+from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -148,6 +149,10 @@ def test_one_failure_leaves_the_other_estimators():
         ([SVC()], {}, "estimators: 'SVC': expected a classifier with predict_proba, SVC has none"),
         ([KNeighborsClassifier()], {"sample_weight": np.ones(150)}, "KNeighborsClassifier takes no sample weights"),
         ([LogisticRegression(C=-1)], {}, "estimators: 'LogisticRegression' cannot be fitted: The 'C' parameter"),
+        ([KMeans()], {}, r"regressors or rankers, got KMeans\(\), of the type 'clusterer'"),
+        (make_pipeline(StandardScaler()), {}, "regressors or rankers, got Pipeline.*, which predicts nothing"),
+        ([LogisticRegression(), StandardScaler()], {}, r"got StandardScaler\(\), which predicts nothing"),
+        (LogisticRegression, {}, "got the class LogisticRegression; call it"),
         ([LogisticRegression(), LinearRegression()], {}, "is a classifier, 'LinearRegression' is a regressor"),
         ([cf.MiserClassifier({"a": 1})], {}, "costs: the prices of 'miser' differ from the given costs"),
         ([LogisticRegression()], {"costs": [1.0, 2.0]}, "costs"),
