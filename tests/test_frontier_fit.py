@@ -345,3 +345,6 @@ def test_the_html_says_where_a_constant_is_recommended():
     constant = Frontier(some_points(1), "roc_auc", "CAD", 0.0)._repr_html_()
     assert "<b>miser-0</b>, as nothing clearly beats it: roc_auc 0.5000" in constant
     assert "less than all features" not in constant
+    nearly = Frontier(some_points(3), "roc_auc", "CAD", 500.0)._repr_html_()
+    assert "&gt;99% less than all features" in nearly
+    assert ">>99%" not in nearly

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from costframe.report.console import cost
+from costframe.report.console import cost, whole_percent
 from costframe.report.page.elements import element, listing
 from costframe.report.tables import KINDS
 
@@ -130,7 +130,7 @@ def _draw_stage(stage: StageView) -> ET.Element:
 
 
 def _draw_acquired(one: Acquired) -> ET.Element:
-    share = "" if one.share >= 1 else f" ({one.share:.0%})"
+    share = "" if one.share >= 1 else f" ({whole_percent(one.share)})"
     return element("li", f"{one.name}{share}", class_="resource" if one.is_resource else None)
 
 
