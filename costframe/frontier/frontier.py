@@ -20,6 +20,7 @@ from costframe.frontier.making import FrontierFits
 from costframe.frontier.notebook import describe_frontier, frontier_html, points_frame
 from costframe.frontier.points import (
     Point,
+    at_tradeoff,
     best_first,
     cheapest_near_best,
     name_points,
@@ -208,7 +209,7 @@ class Frontier(FrontierFits):
             least = min(self.points, key=lambda point: point.cost)
             raise ParameterError(
                 f"budget: no model costs at most {budget:g} {printable(self.unit)} per row; the cheapest found costs "
-                f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
+                f"{least.cost:g} ({at_tradeoff(least)})"
             )
         return affordable
 

@@ -9,6 +9,7 @@ from costframe.core.errors import format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS, SavedModel
+from costframe.frontier.points import at_tradeoff
 from costframe.report.console import cost, saving
 from costframe.report.page.content import BudgetChoice, FrontierView, ModelCard, Page, Spot
 from costframe.report.page.document import render_page
@@ -154,7 +155,7 @@ def _card(
 
 
 def _facts(frontier: Frontier, point: Point) -> tuple[tuple[str, str], ...]:
-    facts = [("algorithm", f"{point.algorithm} at tradeoff {point.tradeoff:.3g}")]
+    facts = [("algorithm", at_tradeoff(point))]
     size = f"{format_count(point.n_features, 'feature')}, {format_count(point.n_learners, 'learner')}"
     facts.append(("reads", size if point.n_features else "nothing: it gives all rows the same answer"))
     if point.fixed:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Point",
     "UselessBudgetWarning",
+    "at_tradeoff",
     "best_first",
     "cheapest_near_best",
     "describe_useless_budget",
@@ -88,6 +89,11 @@ class Point:
     seconds: float
     rows_lacked: float = 0.0
     name: str = ""
+
+
+def at_tradeoff(point: Point) -> str:
+    """Return a point's algorithm, with its tradeoff if that is above 0; models without a tradeoff have 0 too."""
+    return f"{point.algorithm} at tradeoff {point.tradeoff:.3g}" if point.tradeoff else point.algorithm
 
 
 def name_points(found: Sequence[Fitted]) -> list[Fitted]:

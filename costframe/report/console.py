@@ -68,7 +68,8 @@ def summary(label: str, point: Point, frontier: Frontier) -> Text:
     tested = point.test_score is not None and point.test_cost is not None
     paid = point.test_cost if tested else point.cost
     name = printable(point.name or point.algorithm)
-    text = Text.assemble((f"{label}: ", "bold"), f"{name}, at tradeoff {point.tradeoff:.3g}\n")
+    at = f", at tradeoff {point.tradeoff:.3g}" if point.tradeoff else ""  # models without a tradeoff have 0
+    text = Text.assemble((f"{label}: ", "bold"), f"{name}{at}\n")
     text.append(f"  {frontier.score_name} {with_error(point.score, point.score_error)}")
     text.append(f"; test {point.test_score:.4f}" if tested else "")
     low, high = frontier.interval(point)
