@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
-from costframe.core.errors import printable
+from costframe.core.errors import brief, format_count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ __all__ = [
 NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
 
-@frozen
+@frozen(repr=False)
 class Point:
     """One fitted model on the plane of cost and score.
 
@@ -89,6 +89,11 @@ class Point:
     seconds: float
     rows_lacked: float = 0.0
     name: str = ""
+
+    def __repr__(self) -> str:
+        tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
+        found = f"score {self.score:.4g} \u00b1 {self.score_error:.2g} at {self.cost:.4g}"
+        return brief(self, self.name or self.algorithm, found, tested, format_count(self.n_features, "feature"))
 
 
 def at_tradeoff(point: Point) -> str:
