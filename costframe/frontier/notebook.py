@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from costframe.core.errors import format_count, printable
-from costframe.frontier.points import points_records
+from costframe.frontier.points import describe_recommendation, points_records
 from costframe.frontier.table import rows_of_frontier
 from costframe.report.console import cost, saving, with_error
 
@@ -40,13 +40,12 @@ def frontier_html(frontier: Frontier) -> str:
     body = "".join(
         _row("td", _cells(frontier, point), bold=point == chosen) for point in rows_of_frontier(frontier, chosen)
     )
-    why = "the cheapest within one standard error of the best" if chosen.n_features else "as nothing clearly beats it"
     name, saved = escape(printable(chosen.name or chosen.algorithm)), _saved(frontier, chosen)
     saves = f", {escape(saved)} less than all features" if saved else ""
     return (
         f"<div><p>{_count(frontier)}; the best at each cost:</p>"
         f"<table style='border-collapse:collapse'><thead>{head}</thead><tbody>{body}</tbody></table>"
-        f"<p>Recommended: <b>{name}</b>, {why}: {score} "
+        f"<p>Recommended: <b>{name}</b>, {describe_recommendation(frontier, chosen)}: {score} "
         f"{with_error(chosen.score, chosen.score_error)} at {cost(chosen.cost)} {unit} per row{saves}.</p></div>"
     )
 

@@ -24,6 +24,7 @@ __all__ = [
     "at_tradeoff",
     "best_first",
     "cheapest_near_best",
+    "describe_recommendation",
     "describe_useless_budget",
     "distinct",
     "name_points",
@@ -158,14 +159,29 @@ def cheapest_near_best(frontier: Frontier, points: Sequence[Point]) -> Point:
             return max(constants, key=best_first)
         points = [point for point in points if point.n_features]
     best = max(points, key=frontier.rank)
-    low = frontier.rank(best)[0]
     good = [
         point
         for point in points
-        if low - frontier.rank(point)[0] <= frontier.difference_error(best, point)
-        or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
+        if _within_error(frontier, point, best) or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
     ]
     return min([best, *good], key=lambda point: (point.cost, -point.score))
+
+
+def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:
+    """Return whether a point is within one standard error of the best, by the lower ends of intervals."""
+    return frontier.rank(best)[0] - frontier.rank(point)[0] <= frontier.difference_error(best, point)
+
+
+def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
+    """Return words that say why `cheapest_near_best` chose a point of all."""
+    if not chosen.n_features:
+        return "as nothing clearly beats it"
+    best = max((point for point in frontier.points if point.n_features), key=frontier.rank)
+    if chosen == best:
+        return "the best by the lower end of its interval"
+    if _within_error(frontier, chosen, best):
+        return "the cheapest within one standard error of the best"
+    return f"the cheapest surely within {NEGLIGIBLE:.1%} of the best"
 
 
 def distinct(frontier: Frontier) -> tuple[Point, ...]:
