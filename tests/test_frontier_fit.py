@@ -175,6 +175,8 @@ def test_one_failure_leaves_the_other_estimators():
         ([LogisticRegression()], {"qid_test": [1]}, "qid_test: has no effect without X_test and y_test"),
         ([LogisticRegression()], {"X_test": np.ones((3, 4)), "y_test": [0, 1, 7]}, "y: has labels 7, the model's"),
         ([LogisticRegression()], {"cv": "five"}, "cv: expected 0, or a whole number >= 3"),
+        ([LogisticRegression()], {"scoring": "roc_au"}, "scoring: expected .*mean 'roc_auc' or 'roc_auc_ovr' or"),
+        ([LogisticRegression()], {"scoring": max}, "scoring: expected 'accuracy', .*, got <built-in function max>"),
         ([LogisticRegression()], {"scoring": "r2"}, "scoring: classification of 2 classes has"),
     ],
 )  # fmt: skip
