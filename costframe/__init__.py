@@ -148,8 +148,12 @@ def __getattr__(name: str) -> Any:
         if name[:1].isupper():  # a class of an algorithm, if of any; plugins load to tell
             from costframe.core.plugins.registry import registry
 
-            return registry().estimator_class(name)
-        raise AttributeError(f"module 'costframe' has no attribute {name!r}")
+            return registry().estimator_class(name, __all__)
+        import difflib
+
+        near = difflib.get_close_matches(name, __all__, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(f"module 'costframe' has no attribute {name!r}{hint}")
     home = _HOME[name]
     value = (
         importlib.import_module("costframe.datasets")

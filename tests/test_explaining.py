@@ -265,10 +265,17 @@ def test_a_frame_needs_pandas(monkeypatch):
     ("call", "words"),
     [
         (lambda: cf.explain(DecisionTreeClassifier(), X), "got DecisionTreeClassifier; cf.adopt"),
-        (lambda: cf.explain(CEGBClassifier(), X), "expected a fitted estimator or a Predictor, got CEGBClassifier"),
+        (lambda: cf.explain(CEGBClassifier(), X), "Predictor, got CEGBClassifier, which is not fitted; call fit first"),
+        (lambda: cf.importances(CEGBClassifier(), X), "got CEGBClassifier, which is not fitted; call fit first"),
+        (lambda: cf.explain(CEGBClassifier, X), "got the class CEGBClassifier; call it, and fit what it makes"),
+        (lambda: cf.explain(3, X), "expected a fitted estimator or a Predictor, got 3"),
+        (lambda: cf.save(CEGBClassifier(), "a.model"), "got CEGBClassifier; call fit first"),
+        (lambda: cf.StagesDisplay.of(CEGBClassifier(), X), "got CEGBClassifier, which is not fitted; call fit first"),
+        (lambda: cf.AcquisitionDisplay.of(CEGBClassifier(), X), "got CEGBClassifier, which is not fitted"),
+        (lambda: cf.FrontierDisplay.from_estimator(CEGBClassifier(), X, Y), "got CEGBClassifier, which is not fitted"),
         (lambda: cf.importances(CEGBClassifier(n_estimators=1).fit(X, Y), X, by="cover"), "'gain' or 'money'"),
     ],
-    ids=["foreign", "unfitted", "by"],
+    ids=["foreign", "unfitted", "importances", "class", "number", "save", "stages", "steps", "frontier", "by"],
 )
 def test_what_does_not_fit_is_refused(call, words):
     with pytest.raises(CostframeError, match=words):

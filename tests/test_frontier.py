@@ -265,7 +265,7 @@ def test_what_a_sweep_refuses(data):
 class FakeTrial:
     """A trial whose cost falls with the tradeoff as told, and whose score is its cost."""
 
-    algorithm, score = "fake", "r2"
+    algorithm, score, has_tradeoff = "fake", "r2", True
 
     def __init__(self, cost):
         self.cost, self.fits = cost, []

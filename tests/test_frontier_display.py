@@ -80,6 +80,38 @@ def test_plot_returns_the_display_with_its_axes_and_figure():
         display.plot(3)
 
 
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_labels_fit_into_a_figure_without_a_layout(size):
+    figure = new_figure(size, 100)
+    ax = several(2).plot(ax=figure.add_subplot(), title="scores").ax_
+    figure.draw_without_rendering()
+    box = ax.get_tightbbox(figure.canvas.get_renderer())
+    assert (box.min >= 0).all()
+    assert (box.max <= figure.bbox.max).all()
+    assert figure.get_layout_engine() is None
+    beside = new_figure(size, 100).subplots(1, 2)
+    place = beside[1].get_position().bounds
+    several(2).plot(ax=beside[1])
+    assert beside[1].get_position().bounds == place  # several axes are placed by whoever made them
+
+
+def test_the_picture_says_which_points_it_leaves_out():
+    constant = several(2).points[0]
+    assert drawn(several(2), SIZES["small"]).ax_.get_xlabel() == (
+        "mean cost per row (CAD)\nnot drawn: 1 constant, ROC AUC 0.5"
+    )
+    two = Frontier((evolve(constant, score=0.4), *several(2).points), "roc_auc", "CAD", 40.0)
+    assert drawn(two, SIZES["small"]).ax_.get_xlabel().endswith("not drawn: 2 constants, ROC AUC up to 0.5")
+    assert drawn(several(2), SIZES["small"], chosen=constant).ax_.get_xlabel() == "mean cost per row (CAD)"
+
+
+def test_costs_of_zero_have_no_axis_below_zero():
+    ax = drawn(Frontier((point("miser", 0.0, 0.7, 0.7), point("cegb", 0.0, 0.6, 0.6)), "r2", "CAD", 0.0), (4, 3)).ax_
+    low, high = ax.get_xlim()
+    assert [tick for tick in ax.get_xticks() if low <= tick < 0] == []
+    assert high > 0
+
+
 def test_nothing_of_the_style_is_left_behind():
     before = dict(mpl.rcParams)
     display = several(2).plot()
@@ -187,6 +219,10 @@ def test_refusals(search):
     frontier = several(1)
     with pytest.raises(ParameterError, match="chosen: expected one of the frontier's points"):
         cf.FrontierDisplay(frontier, point("other", 1.0, 0.5, 0.5))
+    named = Frontier((evolve(frontier.points[0], name="miser-1"),), "r2", "CAD", 2.0)
+    assert cf.FrontierDisplay(named, "miser-1").chosen is named.points[0]
+    with pytest.raises(ParameterError, match="got 'miser-2'"):
+        cf.FrontierDisplay(named, "miser-2")
     with pytest.raises(ParameterError, match="part: expected 'estimate' or 'test', got 'valid'"):
         cf.FrontierDisplay(frontier, part="valid")
     bare = Frontier((point("miser", 1.0, 0.5, None),), "r2", "CAD", 2.0)

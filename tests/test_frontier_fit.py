@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from attrs import evolve
 from frontier_cases import COSTS, some_rows
+from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -25,6 +26,7 @@ from costframe.core.predictors.fitted import FittedEstimator
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.rows import Rows, folds_by
+from costframe.report.console import summary
 
 FEW = {"n_estimators": 5}
 PRICES = cf.CostModel.from_dict(COSTS)
@@ -72,6 +74,19 @@ def test_tasks_of_joblib_change_nothing(backend):
     X = held_out()["X_val"]
     for point in alone:
         np.testing.assert_array_equal(beside.model(point.name).predict(X), alone.model(point.name).predict(X))
+
+
+def test_a_tradeoff_is_said_only_of_models_that_have_one():
+    told = []
+    frontier = fit([LogisticRegression()], progress=lambda *event: told.append(event[2]))
+    assert [text.partition(":")[0] for text in told] == ["LogisticRegression"] * 2
+    with pytest.raises(ParameterError, match=r"the cheapest found costs 17.5 \(LogisticRegression\)$"):
+        frontier.best(1.0)
+    assert "tradeoff" not in summary("best", frontier.points[0], frontier).plain
+    told.clear()
+    with_one = fit([cf.MiserClassifier(**FEW)], tradeoffs=[0.01], progress=lambda *event: told.append(event[2]))
+    assert all(text.startswith("miser at tradeoff 0.01") for text in told)
+    assert "miser-1, at tradeoff 0.01\n" in summary("best", with_one.points[0], with_one).plain
 
 
 @pytest.mark.parametrize("labels", [(0, 1), ("b", "a")])
@@ -148,6 +163,10 @@ def test_one_failure_leaves_the_other_estimators():
         ([SVC()], {}, "estimators: 'SVC': expected a classifier with predict_proba, SVC has none"),
         ([KNeighborsClassifier()], {"sample_weight": np.ones(150)}, "KNeighborsClassifier takes no sample weights"),
         ([LogisticRegression(C=-1)], {}, "estimators: 'LogisticRegression' cannot be fitted: The 'C' parameter"),
+        ([KMeans()], {}, r"regressors or rankers, got KMeans\(\), of the type 'clusterer'"),
+        (make_pipeline(StandardScaler()), {}, "regressors or rankers, got Pipeline.*, which predicts nothing"),
+        ([LogisticRegression(), StandardScaler()], {}, r"got StandardScaler\(\), which predicts nothing"),
+        (LogisticRegression, {}, "got the class LogisticRegression; call it"),
         ([LogisticRegression(), LinearRegression()], {}, "is a classifier, 'LinearRegression' is a regressor"),
         ([cf.MiserClassifier({"a": 1})], {}, "costs: the prices of 'miser' differ from the given costs"),
         ([LogisticRegression()], {"costs": [1.0, 2.0]}, "costs"),
@@ -156,6 +175,8 @@ def test_one_failure_leaves_the_other_estimators():
         ([LogisticRegression()], {"qid_test": [1]}, "qid_test: has no effect without X_test and y_test"),
         ([LogisticRegression()], {"X_test": np.ones((3, 4)), "y_test": [0, 1, 7]}, "y: has labels 7, the model's"),
         ([LogisticRegression()], {"cv": "five"}, "cv: expected 0, or a whole number >= 3"),
+        ([LogisticRegression()], {"scoring": "roc_au"}, "scoring: expected .*mean 'roc_auc' or 'roc_auc_ovr' or"),
+        ([LogisticRegression()], {"scoring": max}, "scoring: expected 'accuracy', .*, got <built-in function max>"),
         ([LogisticRegression()], {"scoring": "r2"}, "scoring: classification of 2 classes has"),
     ],
 )  # fmt: skip
@@ -260,6 +281,29 @@ def test_points_are_found_by_name():
         ParameterError, match=r"expected the name of one, such as 'miser-0', 'miser-1', .*, got 'cegb-1'"
     ):
         frontier["cegb-1"]
+    with pytest.raises(ParameterError, match=r"got 'mser-1' \(did you mean 'miser-1' or"):
+        frontier["mser-1"]
+
+
+def test_methods_take_a_point_or_its_name():
+    rows = tuple(np.random.default_rng(0).normal(size=(3, 9)) / 100)
+    frontier = Frontier(some_points(3), "roc_auc", "CAD", 50.0, models=("x", "y", None), influences=rows)
+    one, other = frontier.points[1:]
+    foreign = evolve(one, score=0.123)
+    for method in ("rank", "score_interval", "interval", "influence", "file", "has_model", "model", "__getitem__"):
+        assert np.all(getattr(frontier, method)("miser-1") == getattr(frontier, method)(one))
+        for wrong in ("mser-1", "", 1, None):
+            with pytest.raises(ParameterError, match="point: expected the name of one, such as 'miser-0'"):
+                getattr(frontier, method)(wrong)
+    for method in ("difference", "difference_error"):
+        assert getattr(frontier, method)("miser-1", "miser-2") == getattr(frontier, method)(one, other)
+        with pytest.raises(ParameterError, match="did you mean 'miser-2'"):
+            getattr(frontier, method)("miser-1", "miser2")
+        with pytest.raises(ParameterError, match="point: expected one of this frontier's"):
+            getattr(frontier, method)(foreign, other)
+    for method in ("influence", "file", "has_model", "model"):
+        with pytest.raises(ParameterError, match="point: expected one of this frontier's"):
+            getattr(frontier, method)(foreign)
 
 
 def test_the_frame_has_the_columns_of_the_csv(monkeypatch):
@@ -313,7 +357,25 @@ def test_the_html_of_a_frontier_is_short_and_escaped():
     assert html.count("font-weight:bold") == 5  # the cells of the recommended point
 
 
+def test_the_html_says_why_a_point_is_recommended():
+    def recommended(*points, influences=()):
+        return Frontier(points, "r2", "CAD", 100.0, influences=influences)._repr_html_().partition("Recommended")[2]
+
+    best, near = (evolve(each, score_error=0.1, n_features=1) for each in some_points(3)[1:])
+    best, near = evolve(best, score=0.9, cost=9.0), evolve(near, score=0.89, cost=5.0)
+    assert "</b>, the cheapest within one standard error of the best: r2 0.89" in recommended(best, near)
+    assert "</b>, the best by the lower end of its interval: r2 0.9" in recommended(best, evolve(near, score=0.1))
+    # The same rows lift both, so that the small difference is sure: above its error, and negligible.
+    rows = np.full(4, 0.05)
+    best, near = (evolve(each, score_error=0.1) for each in (best, evolve(near, score=0.898)))
+    alike = recommended(best, near, influences=(rows, rows * 1.001))
+    assert "</b>, the cheapest surely within 0.5% of the best: r2 0.898" in alike
+
+
 def test_the_html_says_where_a_constant_is_recommended():
     constant = Frontier(some_points(1), "roc_auc", "CAD", 0.0)._repr_html_()
     assert "<b>miser-0</b>, as nothing clearly beats it: roc_auc 0.5000" in constant
     assert "less than all features" not in constant
+    nearly = Frontier(some_points(3), "roc_auc", "CAD", 500.0)._repr_html_()
+    assert "&gt;99% less than all features" in nearly
+    assert ">>99%" not in nearly

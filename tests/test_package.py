@@ -35,6 +35,18 @@ def test_estimators_of_every_algorithm_are_attributes():
         _ = cf.MiserlyClassifier
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("PlanerClassifier", "PlannerClassifier"), ("Plannerclassifier", "PlannerClassifier"), ("Fronter", "Frontier"),
+     ("explane", "explain"), ("lod", "load")],
+)  # fmt: skip
+def test_a_misspelt_name_gets_a_near_one(name, near):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'.*; did you mean '{near}'\\?$"):
+        getattr(cf, name)
+    with pytest.raises(AttributeError, match=r"'qqqq'$"):
+        _ = cf.qqqq
+
+
 def test_type_checkers_see_the_estimators_of_all_built_in_plugins():
     tree = ast.parse((ROOT / "costframe/__init__.py").read_text())
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]

@@ -7,14 +7,16 @@ import shutil
 
 import numpy as np
 import pytest
-from page_cases import HOSTILE, cascade, frontier, prices, rows
+from page_cases import HOSTILE, PLAIN, cascade, frontier, prices, rows
 
+import costframe as cf
 from costframe.frontier.page import frontier_page
 from costframe.report.page.document import render_page
 from costframe.report.page.model_page import model_page
 
 CHROMIUM, DRIVER = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+DEAR = cf.CostModel.from_dict({"unit": "JPY", "features": dict.fromkeys(PLAIN, 1_234_567_890.0)})
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
@@ -49,6 +51,9 @@ def pages(tmp_path_factory):
     contents = {
         "frontier": frontier_page(found, rows(), prices(), title="patients"),
         "far apart": frontier_page(frontier(stretch=1.8), rows(), prices(), title="patients"),
+        "dear": model_page(
+            cascade(5), DEAR, (), name="m", path=None, **one | {"report": cascade(5).cost(rows(), DEAR)}
+        ),
         "hostile": frontier_page(named, rows(), prices(HOSTILE), title=HOSTILE[0], facts=[(HOSTILE[1], HOSTILE[2])]),
         "model": model_page(cascade(5), prices(), (("kind", "regressor"),), name="m", path="m.model", **one),
     }
@@ -94,6 +99,20 @@ def shown(browser):
 
 def sentence(page, name):
     return next(card.sentence for card in page.cards if card.name == name)
+
+
+def test_numbers_of_ten_digits_stand_on_one_line(browser, open_page):
+    open_page("dear")
+    lines = browser.execute_script("""
+        const every = [...document.querySelectorAll(".payments td")];
+        const cells = every.filter(cell => cell.offsetParent && cell.firstChild);
+        return cells.map(cell => {
+            const range = document.createRange();
+            range.selectNode(cell.firstChild);
+            return [cell.textContent, range.getClientRects().length];
+        })""")
+    assert any(text.startswith("1,234,567,890") for text, _ in lines)
+    assert [text for text, count in lines if count > 1] == []
 
 
 @pytest.mark.parametrize("name", ["frontier", "far apart"])

@@ -16,6 +16,8 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.stages.stops import Stop
 from costframe.core.tables.preparation import Preparation
+from costframe.frontier import Frontier, Point
+from costframe.frontier.buys import next_buys
 from costframe_cegb import CEGBClassifier
 from costframe_miser import MiserClassifier
 
@@ -34,6 +36,10 @@ ANSWER = cf.Answer([0], [1.0], [0.0], "sigmoid")
 TREE = cf.StageTree(BANK, (ROUTE, ANSWER, ANSWER), COSTS, classes=["no", "yes"])
 STOPS = [Stop([0], ANSWER)]
 PLAN = PlannedPredictor(BANK, cf.WeakLearnerBank.columns(("a", "b", "score")), STOPS, 0.5)
+POINTS = (
+    Point("miser", 0.0, 0.5, 0.01, 0.0, None, None, None, 0.0, 0, 0, 0.0, 0.1),
+    Point("miser", 0.1, 0.94712345, 0.0103, 1.45166, 0.94, 0.01, 1.5, 0.0, 6, 150, 1.2, 0.1, name="miser-3"),
+)
 ROWS = np.array([[1.0, 2.0], [0.0, 1.0]])
 
 
@@ -63,6 +69,11 @@ SHOWN = {
         COSTS, max_cost=3.0
     ),
     "Prediction(0.731059, cost 4, 1 feature in 1 round, exit 2, complete)": cf.predict_one(TREE, {"a": 1.0, "b": 2.0}),
+    "Point(miser-3, score 0.9471 \u00b1 0.01 at 1.452, test 0.94 at 1.5, 6 features)": POINTS[1],
+    "Point(miser, score 0.5 \u00b1 0.01 at 0, 0 features)": POINTS[0],
+    "Buy(1.45 CAD more per row would raise roc_auc by 0.447 \u00b1 0.010 (miser-3))": next_buys(
+        Frontier(POINTS, "roc_auc", "CAD", 9.0), POINTS[0]
+    )[0],
     "Dataset(breast-cancer, 569 rows, 30 features, classification of 'benign', 'malignant', train 341, valid 115, "
     "test 113)": cf.datasets.load("breast-cancer"),
 }

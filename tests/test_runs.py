@@ -109,6 +109,29 @@ def test_a_saved_frontier_is_loaded_as_it_was(data, whole, tmp_path):
         assert again.recommended().score == each.recommended().score
 
 
+def test_a_folder_that_cannot_be_made_or_read_is_named(whole, tmp_path):
+    _, frontier = whole
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "inside", tmp_path / "null\0"):
+        with pytest.raises(StorageError, match="cannot be written: ") as failure:
+            frontier.save(place)
+        assert str(failure.value).startswith(str(place).replace("\0", r"\x00"))
+    frontier.save(tmp_path / "new" / "folder")
+    assert Frontier.load(tmp_path / "new" / "folder").points == frontier.points
+    for place in (tmp_path / "absent", tmp_path / "null\0"):
+        with pytest.raises(StorageError, match="cannot be read: "):
+            Frontier.load(place)
+
+
+def test_a_folder_without_the_right_to_write_is_named(whole, tmp_path, monkeypatch):
+    def refuse(path, **_how):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)  # some who run tests may write everywhere
+    with pytest.raises(StorageError, match=r"locked: cannot be written: Permission denied$"):
+        whole[1].save(tmp_path / "locked")
+
+
 def test_what_a_run_refuses(data, whole, tmp_path):
     folder, _ = whole
     with pytest.raises(ParameterError, match="holds a run; resume it, or give another"):

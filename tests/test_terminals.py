@@ -6,13 +6,14 @@ import matplotlib.text
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from rich.console import Console
 
 import costframe as cf
 from costframe.core.cost.expected import ExpectedCost
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
-from costframe.report.console import Output, cost, summary
+from costframe.report.console import Output, compare_cost, cost, saving, summary
 from costframe.report.tables import paid_table
 
 EVIL = "\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"
@@ -60,6 +61,25 @@ def test_a_summary():
     text = summary("best", frontier().points[0], frontier()).plain
     assert plain(text)
     assert text.count(SHOWN) == 2
+
+
+@pytest.mark.parametrize(
+    ("paid", "text"),
+    [(5.0, "0%"), (6.0, "0%"), (5.0 - 1e-15, "0%"), (4.985, "<1%"), (4.9, "2%"), (2.5, "50%"), (0.05, "99%"),
+     (0.02, ">99%"), (1e-6, ">99%"), (0.0, "100%")],
+)  # fmt: skip
+def test_a_saving_is_all_or_nothing_only_if_it_is(paid, text):
+    found = evolve(frontier().points[0], cost=paid, test_cost=None, test_score=None)
+    assert saving(paid, 5.0) == text
+    assert f"(saves {text})" in summary("best", found, frontier()).plain
+    assert saving(paid, 0.0) == "0%"
+
+
+def test_costs_are_compared_in_words():
+    assert compare_cost(0.02, 5.0) == ">99% less than"
+    assert compare_cost(4.0, 5.0) == "20% less than"
+    assert compare_cost(4.98, 5.0) == "hardly less than"
+    assert compare_cost(6.0, 5.0) == "20% more than"
 
 
 def test_what_a_console_prints(capsys):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import frozen
 
+from costframe.core.errors import brief
 from costframe.frontier.words import describe_buy
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Buy", "next_buys"]
 
 
-@frozen
+@frozen(repr=False)
 class Buy:
     """A better model at a higher cost; its text is a sentence.
 
@@ -33,7 +34,10 @@ class Buy:
     point: Point
     cost: float
     gain: Difference
-    text: str = field(repr=False)
+    text: str
+
+    def __repr__(self) -> str:
+        return brief(self, self.text.removesuffix("."))
 
     def __str__(self) -> str:
         return self.text

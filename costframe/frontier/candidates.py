@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.plugins.registry import TASKS, algorithms
@@ -93,7 +94,19 @@ def candidates_of(estimators: Any) -> list[Candidate]:
         fittable = hasattr(model, "fit") and hasattr(model, "get_params")
         if not (fittable or isinstance(model, Predictor | FittedEstimator)):
             raise ParameterError(f"{_EXPECTED}, got {shown(model)}")
+        if why := _refusal(model):
+            raise ParameterError(f"estimators: expected classifiers, regressors or rankers, got {shown(model)}, {why}")
     return [Candidate(label, model) for label, model in zip(labels, models, strict=True)]
+
+
+def _refusal(model: Any) -> str | None:
+    """Return why an object with `fit` has no place on a frontier, or None if it has."""
+    if isinstance(model, Predictor | FittedEstimator):
+        return None
+    if not hasattr(model, "predict"):
+        return "which predicts nothing"
+    kind = get_tags(model).estimator_type  # None of rankers of other libraries
+    return None if kind in {"classifier", "regressor", "ranker", None} else f"of the type {kind!r}"
 
 
 def _label(model: Any) -> str:

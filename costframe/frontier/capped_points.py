@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.frontier.checks import choose_score
@@ -44,7 +44,7 @@ def frontier_under_caps(model: Any, X: Any, y: Any, scoring: str | None, qid: An
     """Score a fitted model on rows, without a cap and under falling caps; return the frontier and the point without."""
     predictor = as_predictor(model)
     if not isinstance(predictor, Predictor):
-        raise ParameterError(f"estimator: expected a fitted model of costframe, got {shown(model)}")
+        raise ParameterError(f"estimator: expected a fitted model of costframe, got {what_is(model)}")
     if X is None or y is None:
         raise DataError("X, y: expected rows and labels on which to score the model")
     rows = Rows.of(X, y, None, qid, "")

@@ -172,10 +172,10 @@ def unpack_fits(file: Path, models: Path) -> tuple[list[Fitted], dict[str, Any]]
             point = Point(**described)
             model = SavedModel(models / f"{file_name(point.name)}.model") if saved else None
             found.append(Fitted(point, model, arrays.get(f"influence.{number}")))
-    except OSError as error:
-        raise StorageError(f"{file}: cannot be read: {error.strerror or error}") from error
     except CostframeError as error:
         raise StorageError(f"{file}: {error}") from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise StorageError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise StorageError(f"{file}: expected finished fits of a run, got something else") from error
     if not found:

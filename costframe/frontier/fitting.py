@@ -81,7 +81,7 @@ def fit_candidates(
         thread_count(n_jobs)  # refuses wrong numbers
     shares = _Shares(progress or silent, {each.label: 0.0 for each in candidates})
     make_trial = functools.partial(_make_trial, rows, prices, plan.score, Promises())
-    tasks = (delayed(_fit)(make_trial(each), each.has_tradeoff, plan, shares.of(each.label)) for each in candidates)
+    tasks = (delayed(_fit)(make_trial(each), plan, shares.of(each.label)) for each in candidates)
     # Arrays that joblib maps into memory are read-only, for which kernels would be compiled once more.
     for label, found in Parallel(n_jobs=n_jobs, return_as="generator_unordered", max_nbytes=None)(tasks):
         shares.finish(label)
@@ -99,12 +99,13 @@ def _make_trial(rows: Division, prices: Prices, score: str, promises: Promises, 
         folds=() if each.is_fitted else rows.folds,
         fits_repeat=rows.folds_repeat or not each.has_tradeoff,
         promises=promises,
+        has_tradeoff=each.has_tradeoff,
     )
 
 
-def _fit(trial: Trial, has_tradeoff: bool, plan: Plan, progress: Progress) -> tuple[str, list[Fitted] | CostframeError]:
+def _fit(trial: Trial, plan: Plan, progress: Progress) -> tuple[str, list[Fitted] | CostframeError]:
     try:
-        if has_tradeoff:
+        if trial.has_tradeoff:
             return trial.algorithm, fit_all(trial, plan.tradeoffs, plan.points, plan.budget, progress)
         found = fit_all(trial, [0.0], None, None, progress)
     except CostframeError as error:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import ParameterError, printable, quote_names, shown
+from costframe.core.errors import CostframeError, ParameterError, StorageError, printable, quote_names, shown
 from costframe.core.files import write_atomically, write_together
+from costframe.core.prices.entry_checks import suggestion
 from costframe.frontier.checks import check_amounts, check_share
 from costframe.frontier.estimates import correct_choice, correct_choice_of_algorithm, difference_error
 from costframe.frontier.finished import MODELS, Fitted, SavedModel, pack_fits, save_model, unpack_fits
@@ -19,6 +20,7 @@ from costframe.frontier.making import FrontierFits
 from costframe.frontier.notebook import describe_frontier, frontier_html, points_frame
 from costframe.frontier.points import (
     Point,
+    at_tradeoff,
     best_first,
     cheapest_near_best,
     name_points,
@@ -96,13 +98,25 @@ class Frontier(FrontierFits):
     def __iter__(self) -> Iterator[Point]:
         return iter(self.points)
 
-    def __getitem__(self, name: str) -> Point:
-        """Return the point with a name."""
-        found = next((point for point in self.points if point.name == name), None)
-        if found is None or not name:
-            names = [point.name for point in self.points]
-            raise ParameterError(f"point: expected the name of one, such as {quote_names(names)}, got {shown(name)}")
-        return found
+    def __getitem__(self, point: Point | str) -> Point:
+        """Return the point with a name; every method that takes a point takes its name too."""
+        if isinstance(point, Point):
+            return point
+        named = {each.name: each for each in reversed(self.points) if each.name}
+        if not isinstance(point, str) or point not in named:
+            names = [each.name for each in self.points]
+            raise ParameterError(
+                f"point: expected the name of one, such as {quote_names(names)}, got {shown(point)}"
+                f"{suggestion(point, names)}"
+            )
+        return named[point]
+
+    def _place(self, point: Point | str) -> int:
+        """Return the place of a point among all, or refuse one of another frontier."""
+        point = self[point]
+        if point not in self.points:
+            raise ParameterError("point: expected one of this frontier's, fitted by it")
+        return self.points.index(point)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write points and models to a folder; `load` reads it, and `cf.load` each `models/NAME.model` in it.
@@ -115,6 +129,14 @@ class Frontier(FrontierFits):
             If a file cannot be written.
         """
         folder = as_path(directory, "directory")
+        try:
+            self._save(folder)
+        except CostframeError:
+            raise
+        except (OSError, ValueError) as error:  # ValueError: a path with a null character
+            raise StorageError(f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
+
+    def _save(self, folder: Path) -> None:
         (folder / MODELS).mkdir(parents=True, exist_ok=True)
         models = self.models or (None,) * len(self.points)
         saved = [
@@ -145,9 +167,9 @@ class Frontier(FrontierFits):
         """Return the points without another of higher rank at no higher cost, by ascending cost."""
         return tuple(keep_non_dominated(self.points, lambda point: (point.cost, self.rank(point)[0])))
 
-    def rank(self, point: Point) -> tuple[float, float]:
+    def rank(self, point: Point | str) -> tuple[float, float]:
         """Return the sort key of a point: the lower end of its score's interval, then its cost, the lowest last."""
-        return self.score_interval(point)[0], -point.cost
+        return self.score_interval(point)[0], -self[point].cost
 
     def best(self, budget: float | None = None) -> Point:
         """Return the point whose score is best by the lower end of its interval, of those that cost at most `budget`.
@@ -187,7 +209,7 @@ class Frontier(FrontierFits):
             least = min(self.points, key=lambda point: point.cost)
             raise ParameterError(
                 f"budget: no model costs at most {budget:g} {printable(self.unit)} per row; the cheapest found costs "
-                f"{least.cost:g} ({least.algorithm} at tradeoff {least.tradeoff:.3g})"
+                f"{least.cost:g} ({at_tradeoff(least)})"
             )
         return affordable
 
@@ -195,53 +217,52 @@ class Frontier(FrontierFits):
         """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
         return min(points_above_constant(self, self.points), key=lambda point: (point.cost, -point.score), default=None)
 
-    def difference_error(self, one: Point, other: Point) -> float:
+    def difference_error(self, one: Point | str, other: Point | str) -> float:
         """Return the standard error of the difference of two scores; without influences, the better one's error."""
         first, second = self.influence(one), self.influence(other)
         if first is None or second is None:
-            return max(one, other, key=best_first).score_error
+            return max(self[one], self[other], key=best_first).score_error
         return difference_error(first, second)
 
-    def difference(self, one: Point, other: Point) -> Difference:
+    def difference(self, one: Point | str, other: Point | str) -> Difference:
         """Return the difference of the scores of two points, with its standard error and interval."""
-        return compare_points(self, one, other)
+        return compare_points(self, self[one], self[other])
 
-    def influence(self, point: Point) -> NDArray[np.float64] | None:
+    def influence(self, point: Point | str) -> NDArray[np.float64] | None:
         """Return the influence of each row on the score of a point, float64 (rows,), or None if it is unknown."""
-        return self.influences[self.points.index(point)] if self.influences else None
+        return self.influences[self._place(point)] if self.influences else None
 
-    def score_interval(self, point: Point) -> tuple[float, float]:
+    def score_interval(self, point: Point | str) -> tuple[float, float]:
         """Return an interval that has the score on many fresh rows nine times of ten; it ends before the best value."""
-        return score_interval(point, best_value(self.score_name))
+        return score_interval(self[point], best_value(self.score_name))
 
-    def interval(self, point: Point) -> tuple[float, float]:
+    def interval(self, point: Point | str) -> tuple[float, float]:
         """Return an interval that has the score on test in nine of ten cases; without test rows, on many rows.
 
         It is score +- 1.645 * sqrt(score_error^2 + test_error^2). If the score is from models of fewer rows, the
         distance to the best value (1, or 0 of negative errors) may shrink by the share of the missing rows, so the
         upper end rises by rows_lacked * (best - score). The upper end is at most the best value.
         """
+        point = self[point]
         margin, best = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0), best_value(self.score_name)
         learned = point.rows_lacked * max(best - point.score, 0.0)
         return point.score - margin, min(point.score + learned + margin, best)
 
-    def file(self, point: Point) -> Path | None:
+    def file(self, point: Point | str) -> Path | None:
         """Return the file of a point's model, if it is in one."""
-        model = self.models[self.points.index(point)] if self.models else None
+        model = self.models[self._place(point)] if self.models else None
         return model.path if isinstance(model, SavedModel) else None
 
-    def has_model(self, point: Point) -> bool:
+    def has_model(self, point: Point | str) -> bool:
         """Return whether `model` has one of a point; there are kinds of models that cannot be saved."""
-        return bool(self.models) and self.models[self.points.index(point)] is not None
+        return bool(self.models) and self.models[self._place(point)] is not None
 
     def model(self, point: Point | str) -> Any:
         """Return the fitted estimator of a point, given the point or its name."""
-        if isinstance(point, str):
-            point = self[point]
-        if not self.models or point not in self.points:
+        point, place = self[point], self._place(point)
+        if not self.models:
             raise ParameterError("point: expected one of this frontier's, fitted by it")
-        model = self.models[self.points.index(point)]
-        if model is None:
+        if (model := self.models[place]) is None:
             raise ParameterError(f"point: models of {point.algorithm} cannot be saved, so {point.name} has none here")
         return model.load() if isinstance(model, SavedModel) else model
 

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, field
 
 from costframe.core.checks import check_choice
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, format_count
 from costframe.report.console import cost as cost_text
 from costframe.report.console import with_error
 from costframe.report.display import Display
@@ -41,8 +41,8 @@ class FrontierDisplay(Display):
     Parameters
     ----------
     frontier : Frontier
-    chosen : Point, optional
-        Point to name, by default the recommended one.
+    chosen : Point or its name, optional
+        Point to mark, by default the recommended one.
     part : {"estimate", "test"}
         Scores and costs to draw. Estimates are those that choices use: bars are their standard errors, a line joins the
         non-dominated ones, and the chosen point has its result on test beside it. Results on test are not joined,
@@ -66,6 +66,7 @@ class FrontierDisplay(Display):
 
     def __attrs_post_init__(self) -> None:
         check_choice("part", self.part, PARTS)
+        self.chosen = self.frontier[self.chosen]
         if self.chosen not in self.frontier.points:
             raise ParameterError("chosen: expected one of the frontier's points")
         if self.part == "test" and any(point.test_score is None for point in self.frontier.points):
@@ -185,6 +186,7 @@ class _Drawing:
         costs = np.array([self.at(point)[0] for point in self.points] + [self.frontier.full_cost])
         positive = costs[costs > 0]
         if not len(positive):
+            self.ax.set_xlim(-0.03, 1.0)
             return
         least, most = float(positive.min()), float(positive.max())
         room = LINE_LABEL * self.ax.figure.dpi / self.ax.get_window_extent().width  # right of the line, as a share
@@ -200,7 +202,7 @@ class _Drawing:
     def _axes(self) -> None:
         ax, full = self.ax, self.frontier.full_cost
         name = score_label(self.frontier.score_name)
-        ax.set_xlabel(to_drawable(f"mean cost per row ({self.frontier.unit})"), parse_math=False)
+        ax.set_xlabel(to_drawable(f"mean cost per row ({self.frontier.unit})") + self._left_out(), parse_math=False)
         ax.set_ylabel(to_drawable(f"{name} on test" if self.on_test else f"estimated {name}"), parse_math=False)
         ax.grid(visible=True, color="#e9e9e9", lw=0.8)
         ax.set_axisbelow(True)
@@ -208,6 +210,15 @@ class _Drawing:
         ax.margins(y=0.1)
         if full > 0:
             self.lines.append(ax.axvline(full, color=PALE, lw=1.2, ls=(0, (4, 3)), zorder=1))
+
+    def _left_out(self) -> str:
+        """Return a line on the points that are not drawn, if there are some."""
+        scores = [self.at(point)[1] for point in self.frontier.points if point not in self.points]
+        if not scores:
+            return ""
+        upto = "" if len(scores) == 1 else "up to "
+        name = score_label(self.frontier.score_name)
+        return f"\nnot drawn: {format_count(len(scores), 'constant')}, {name} {upto}{max(scores):.3g}"
 
     def _legend(self, *, tested: bool) -> None:
         from matplotlib.lines import Line2D

@@ -6,9 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from costframe.core.errors import format_count, printable
-from costframe.frontier.points import points_records
+from costframe.frontier.points import describe_recommendation, points_records
 from costframe.frontier.table import rows_of_frontier
-from costframe.report.console import cost, with_error
+from costframe.report.console import cost, saving, with_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +40,12 @@ def frontier_html(frontier: Frontier) -> str:
     body = "".join(
         _row("td", _cells(frontier, point), bold=point == chosen) for point in rows_of_frontier(frontier, chosen)
     )
-    why = "the cheapest within one standard error of the best" if chosen.n_features else "as nothing clearly beats it"
     name, saved = escape(printable(chosen.name or chosen.algorithm)), _saved(frontier, chosen)
-    saves = f", {saved} less than all features" if saved else ""
+    saves = f", {escape(saved)} less than all features" if saved else ""
     return (
         f"<div><p>{_count(frontier)}; the best at each cost:</p>"
         f"<table style='border-collapse:collapse'><thead>{head}</thead><tbody>{body}</tbody></table>"
-        f"<p>Recommended: <b>{name}</b>, {why}: {score} "
+        f"<p>Recommended: <b>{name}</b>, {describe_recommendation(frontier, chosen)}: {score} "
         f"{with_error(chosen.score, chosen.score_error)} at {cost(chosen.cost)} {unit} per row{saves}.</p></div>"
     )
 
@@ -69,7 +68,7 @@ def _count(frontier: Frontier) -> str:
 
 def _saved(frontier: Frontier, point: Point) -> str:
     """Return the share of the price of all features that a model saves; nothing if these are free."""
-    return f"{max(0.0, 1 - point.cost / frontier.full_cost):.0%}" if frontier.full_cost > 0 else ""
+    return saving(point.cost, frontier.full_cost) if frontier.full_cost > 0 else ""
 
 
 def _cells(frontier: Frontier, point: Point) -> list[str]:

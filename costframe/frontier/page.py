@@ -9,7 +9,8 @@ from costframe.core.errors import format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS, SavedModel
-from costframe.report.console import cost
+from costframe.frontier.points import at_tradeoff
+from costframe.report.console import cost, saving
 from costframe.report.page.content import BudgetChoice, FrontierView, ModelCard, Page, Spot
 from costframe.report.page.document import render_page
 from costframe.report.page.stages import view_stages
@@ -130,7 +131,7 @@ def _card(
     label, unit, name = score_label(frontier.score_name), frontier.unit, names[point]
     low, high = frontier.score_interval(point)
     between = f"9 of 10 times in {low:.4f} to {high:.4f}"
-    saved = f"{max(0.0, 1 - point.cost / frontier.full_cost):.0%}" if frontier.full_cost > 0 else "0%"
+    saved = saving(point.cost, frontier.full_cost)
     figures = [(label, f"{point.score:.4f}", between), ("cost per row", cost(point.cost), unit)]
     figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
     sentence = f"{name}, algorithm {point.algorithm}, {label} {point.score:.4f}, {between}; "
@@ -154,7 +155,7 @@ def _card(
 
 
 def _facts(frontier: Frontier, point: Point) -> tuple[tuple[str, str], ...]:
-    facts = [("algorithm", f"{point.algorithm} at tradeoff {point.tradeoff:.3g}")]
+    facts = [("algorithm", at_tradeoff(point))]
     size = f"{format_count(point.n_features, 'feature')}, {format_count(point.n_learners, 'learner')}"
     facts.append(("reads", size if point.n_features else "nothing: it gives all rows the same answer"))
     if point.fixed:

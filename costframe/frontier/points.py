@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
-from costframe.core.errors import printable
+from costframe.core.errors import brief, format_count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Point",
     "UselessBudgetWarning",
+    "at_tradeoff",
     "best_first",
     "cheapest_near_best",
+    "describe_recommendation",
     "describe_useless_budget",
     "distinct",
     "name_points",
@@ -35,7 +37,7 @@ __all__ = [
 NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
 
-@frozen
+@frozen(repr=False)
 class Point:
     """One fitted model on the plane of cost and score.
 
@@ -88,6 +90,16 @@ class Point:
     seconds: float
     rows_lacked: float = 0.0
     name: str = ""
+
+    def __repr__(self) -> str:
+        tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
+        found = f"score {self.score:.4g} \u00b1 {self.score_error:.2g} at {self.cost:.4g}"
+        return brief(self, self.name or self.algorithm, found, tested, format_count(self.n_features, "feature"))
+
+
+def at_tradeoff(point: Point) -> str:
+    """Return a point's algorithm, with its tradeoff if that is above 0; models without a tradeoff have 0 too."""
+    return f"{point.algorithm} at tradeoff {point.tradeoff:.3g}" if point.tradeoff else point.algorithm
 
 
 def name_points(found: Sequence[Fitted]) -> list[Fitted]:
@@ -147,14 +159,29 @@ def cheapest_near_best(frontier: Frontier, points: Sequence[Point]) -> Point:
             return max(constants, key=best_first)
         points = [point for point in points if point.n_features]
     best = max(points, key=frontier.rank)
-    low = frontier.rank(best)[0]
     good = [
         point
         for point in points
-        if low - frontier.rank(point)[0] <= frontier.difference_error(best, point)
-        or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
+        if _within_error(frontier, point, best) or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
     ]
     return min([best, *good], key=lambda point: (point.cost, -point.score))
+
+
+def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:
+    """Return whether a point is within one standard error of the best, by the lower ends of intervals."""
+    return frontier.rank(best)[0] - frontier.rank(point)[0] <= frontier.difference_error(best, point)
+
+
+def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
+    """Return words that say why `cheapest_near_best` chose a point of all."""
+    if not chosen.n_features:
+        return "as nothing clearly beats it"
+    best = max((point for point in frontier.points if point.n_features), key=frontier.rank)
+    if chosen == best:
+        return "the best by the lower end of its interval"
+    if _within_error(frontier, chosen, best):
+        return "the cheapest within one standard error of the best"
+    return f"the cheapest surely within {NEGLIGIBLE:.1%} of the best"
 
 
 def distinct(frontier: Frontier) -> tuple[Point, ...]:

@@ -13,7 +13,7 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import printable
 from costframe.frontier.paths import choose_spread
 from costframe.frontier.points import distinct
-from costframe.report.console import cost, narrow_table, with_error
+from costframe.report.console import cost, narrow_table, saving, whole_percent, with_error
 from costframe.report.tables import payments
 
 if TYPE_CHECKING:
@@ -77,10 +77,9 @@ def frontier_table(
             table.add_column("rows buy", no_wrap=True)
         for point in rows_of_frontier(frontier, chosen):
             low, high = frontier.score_interval(point)
-            saved = 1 - point.cost / frontier.full_cost if frontier.full_cost > 0 else 0.0
             cells = [f"{point.score:.4f}"]
             cells += [] if "interval" in without else [f"{low:.4f} to {high:.4f}"]
-            cells += [cost(point.cost), f"{max(saved, 0.0):.0%}"]
+            cells += [cost(point.cost), saving(point.cost, frontier.full_cost)]
             if purchases and "buys" not in without:
                 cells.append(_shorten(purchases.get(point.name, ()), max(width - OTHER_COLUMNS, LEAST_LETTERS)))
             mark = ">" if point == chosen else " "
@@ -111,7 +110,8 @@ def name_purchases(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[
             report = ExpectedCost(dataset.costs).evaluate(frontier.model(point).predictor_, rows)
             paid = sorted(payments(report, dataset.costs), key=lambda payment: -payment.mean)
             found[point.name] = [
-                printable(each.name) + (f" {each.share:.0%}" if (each.share or 0.0) < NEARLY_ALL else "")
+                printable(each.name)
+                + (f" {whole_percent(each.share or 0.0)}" if (each.share or 0.0) < NEARLY_ALL else "")
                 for each in paid
                 if each.mean > 0 and each.kind != "computing"
             ]

@@ -77,6 +77,7 @@ class Trial:
     finished: FinishedFits | None = None  # keeps what is fitted, and has what an interrupted sweep fitted
     stopping: Rows | None = None  # stop fits early, by default valid; then no fit has seen valid
     label: str | None = None  # begins the names of points, by default the algorithm
+    has_tradeoff: bool = True  # else all tradeoffs give the same model
     settings: tuple[object, ...] = ()  # JSON values on which fits depend beside the tradeoff
 
     def recall(
@@ -201,14 +202,14 @@ def _check_categories(data: Dataset, name: str) -> None:
 
 def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:
     """Fit a trial at a tradeoff, and report progress before and after."""
-    progress(done, total, f"{trial.algorithm} at tradeoff {tradeoff:.3g}")
+    what = f"{trial.algorithm} at tradeoff {tradeoff:.3g}" if trial.has_tradeoff else trial.algorithm
+    progress(done, total, what)
     fitted = trial.fit(tradeoff)
     point = fitted.point
     progress(
         done + 1,
         total,
-        f"{trial.algorithm} at tradeoff {tradeoff:.3g}: {trial.score} {point.score:.4f}, cost "
-        f"{point.cost:.4g} ({point.seconds:.1f} s)",
+        f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g} ({point.seconds:.1f} s)",
     )
     return fitted
 

@@ -82,7 +82,8 @@ def describe_buy(frontier: Frontier, more: float, gain: Difference, point: Point
     value, error = (_rounded(number, gain.error) for number in (gain.value, gain.error))
     end = "" if gain.value > gain.error else ", which is no certain gain"
     end = f"would raise {frontier.score_name} by {value} \u00b1 {error} ({_name(frontier, point)}){end}."
-    return f"{more:.3g} {printable(frontier.unit)} more per row {end}"
+    dearer = f"{more:.3g}" if more < 1000 else f"{more:,.0f}"
+    return f"{dearer} {printable(frontier.unit)} more per row {end}"
 
 
 def _name(frontier: Frontier, point: Point) -> str:

@@ -33,15 +33,18 @@ __all__ = [
     "narrow_table",
     "output",
     "progress_bar",
+    "saving",
     "show_progress",
     "summary",
     "time_left",
     "update_bar",
+    "whole_percent",
     "with_error",
 ]
 
 WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
 BOUNDLESS = 10_000
+_NOTHING = 1e-9  # a share that is rounding, not a saving
 _KNOWN = 0.05  # least share of the work that allows an estimate of the time left
 
 
@@ -65,24 +68,37 @@ def summary(label: str, point: Point, frontier: Frontier) -> Text:
     tested = point.test_score is not None and point.test_cost is not None
     paid = point.test_cost if tested else point.cost
     name = printable(point.name or point.algorithm)
-    text = Text.assemble((f"{label}: ", "bold"), f"{name}, at tradeoff {point.tradeoff:.3g}\n")
+    at = f", at tradeoff {point.tradeoff:.3g}" if point.tradeoff else ""  # models without a tradeoff have 0
+    text = Text.assemble((f"{label}: ", "bold"), f"{name}{at}\n")
     text.append(f"  {frontier.score_name} {with_error(point.score, point.score_error)}")
     text.append(f"; test {point.test_score:.4f}" if tested else "")
     low, high = frontier.interval(point)
     text.append(f" (9 of 10 times in {low:.4f} to {high:.4f})\n" if tested else "\n")
     text.append(f"  cost {cost(paid)} {unit} per row{' on test' if tested else ''}")
     if frontier.full_cost > 0 and paid is not None:
-        text.append(f" (saves {max(0.0, 1 - paid / frontier.full_cost):.0%})")
+        text.append(f" (saves {saving(paid, frontier.full_cost)})")
     if point.fixed:
         text.append(f", and {cost(point.fixed)} {unit} once per batch")
     return text
+
+
+def whole_percent(share: float) -> str:
+    """Return a share in percent as text; "<1%" and ">99%" for less than one percent from nothing and from all."""
+    if _NOTHING < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def saving(paid: float, full: float) -> str:
+    """Return the share of the price of all features that a cost saves, as text; "0%" if these are free."""
+    return whole_percent(max(0.0, 1 - paid / full) if full > 0 else 0.0)
 
 
 def compare_cost(paid: float, full: float) -> str:
     """Return a text that compares a cost with that of all features."""
     if abs(paid - full) < 0.01 * full:
         return "hardly less than" if paid <= full else "hardly more than"
-    return f"{1 - paid / full:.0%} less than" if paid < full else f"{paid / full - 1:.0%} more than"
+    return f"{saving(paid, full)} less than" if paid < full else f"{paid / full - 1:.0%} more than"
 
 
 def abandon(stream: IO[Any]) -> None:

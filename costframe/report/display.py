@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,8 @@ from costframe.core.tables.rows import check_target
 from costframe.report.pictures import STYLE, new_figure, to_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from numpy.typing import ArrayLike, NDArray
@@ -70,7 +73,8 @@ class Display(ABC):
                 ax = plt.figure(figsize=self.size, dpi=min(100, self.dpi), layout="constrained").add_subplot()
                 self.draw(ax)
         elif isinstance(ax, Axes):
-            self.draw(ax)
+            with _room_for_labels(ax):
+                self.draw(ax)
         else:
             raise ParameterError(f"ax: expected axes of matplotlib, got {shown(ax)}")
         self.ax_, self.figure_ = ax, ax.figure
@@ -95,6 +99,21 @@ class Display(ABC):
             figure = new_figure(self.size if size is None else size, dpi=dpi, layout="constrained")
             self.draw(figure.add_subplot())
             return to_bytes(figure, kind)
+
+
+@contextlib.contextmanager
+def _room_for_labels(ax: Axes) -> Iterator[None]:
+    """Lay out the figure of axes so that labels fit, if it has no layout of its own and no other axes."""
+    figure = ax.figure.canvas.figure
+    if figure.get_layout_engine() is not None or figure.axes != [ax]:
+        yield
+        return
+    figure.set_layout_engine("constrained")
+    try:
+        yield
+        figure.draw_without_rendering()
+    finally:
+        figure.set_layout_engine(None)  # the places stay, and other layouts may follow
 
 
 @define(eq=False)

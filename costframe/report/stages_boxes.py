@@ -81,7 +81,7 @@ class StageBox:
 
 def percent(share: float) -> str:
     """Return a share in percent as text; "< 1 %" and "> 99 %" at the ends."""
-    if share < 0.01:
+    if 0 < share < 0.01:
         return "< 1 %"
     return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -208,10 +208,11 @@ def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
     found = as_predictor(given)
     inner = found.inner if isinstance(found, PreparedPredictor) else found
     if not isinstance(inner, StageTree | PlannedPredictor):
+        what = what_is(inner) if hasattr(inner, "fit") else type(inner).__name__
         whose = "" if inner is given else f" as the predictor of {type(given).__name__}"
         raise ParameterError(
             "estimator: expected a StageTree or a PlannedPredictor, or a fitted estimator whose predictor_ is one, "
-            f"got {type(inner).__name__}{whose}"
+            f"got {what}{whose}"
         )
     return found  # type: ignore[return-value]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -102,7 +102,7 @@ def follow_rows(
     """
     predictor = as_predictor(model)
     if not isinstance(predictor, Predictor):
-        raise ParameterError(f"estimator: expected a fitted model of costframe, got {shown(model)}")
+        raise ParameterError(f"estimator: expected a fitted model of costframe, got {what_is(model)}")
     check_acquisition(acquisition)
     if X is None:
         raise DataError("X: expected rows, got None")

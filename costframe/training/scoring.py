@@ -154,7 +154,7 @@ def task_scores(task: str, n_classes: int) -> tuple[str, ...]:
 
 def check_fitting(parameter: str, name: str, task: str, n_classes: int) -> None:
     """Refuse a score that a task does not have, and an unknown one; the error begins with `parameter`."""
-    score, fitting, reason = score_named(name), task_scores(task, n_classes), None
+    score, fitting, reason = score_named(name, parameter), task_scores(task, n_classes), None
     if isinstance(score, LibraryScore) and task != "ranking":
         reason = score.refusal(n_classes)
         fits = reason is None
@@ -167,8 +167,8 @@ def check_fitting(parameter: str, name: str, task: str, n_classes: int) -> None:
         raise ParameterError(f"{parameter}: {kind} has {', '.join(fitting)}{more}, not {name!r}{why}")
 
 
-def score_named(name: str) -> Score:
-    """Return a score by name, or refuse the name."""
+def score_named(name: str, parameter: str = "score") -> Score:
+    """Return a score by name, or refuse the name; the error begins with `parameter`."""
     found = QueryScore.named(name) or (SCORES.get(SHORT_NAMES.get(name, name)) if isinstance(name, str) else None)
     if found is None:
         found = LibraryScore.named(name)
@@ -177,8 +177,8 @@ def score_named(name: str) -> Score:
     known = (*SCORES, *SHORT_NAMES, *NAMES_BY_QUERY)
     hint = "any k from 1 to 10^18 - 1 may replace 5, and precision@k:g sets the least relevant grade g, 1 to 999"
     raise ParameterError(
-        f"score: expected {', '.join(map(repr, known))} or another name of sklearn.metrics.get_scorer_names(), got "
-        f"{shown(name)}{suggestion(name, [*known, *library_names()])}"
+        f"{parameter}: expected {', '.join(map(repr, known))} or another name of sklearn.metrics.get_scorer_names(), "
+        f"got {shown(name)}{suggestion(name, dict.fromkeys([*known, *library_names()]))}"
         f"{f'; {hint}' if isinstance(name, str) and '@' in name else ''}"
     )
 

@@ -81,6 +81,11 @@ def _as_markdown(notebook: Path) -> str:
     return "\n\n".join(parts)
 
 
+def _directive(name: str) -> str:
+    """Return the lines that render a public name; a frontier's fits are methods of its base."""
+    return f"::: {name}" + ("\n    options:\n      inherited_members: true" if name == "costframe.Frontier" else "")
+
+
 def _reference() -> dict[str, str]:
     """Return the pages of the reference: directives that render the docstrings of the public names."""
     import costframe as cf
@@ -103,6 +108,6 @@ def _reference() -> dict[str, str]:
     }
     titles = {"costframe": "costframe", "plugin": "costframe.plugin", "testing": "costframe.testing"}
     return {
-        page: "\n\n".join([f"# {titles.get(page, 'Estimators')}", *(f"::: {name}" for name in names)])
+        page: "\n\n".join([f"# {titles.get(page, 'Estimators')}", *map(_directive, names)])
         for page, names in named.items()
     }

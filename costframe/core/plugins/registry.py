@@ -73,8 +73,10 @@ class Registry:
         """
         return self._find(self.algorithms, name, "algorithm")
 
-    def estimator_class(self, name: str) -> type:
+    def estimator_class(self, name: str, beside: Iterable[str] = ()) -> type:
         """Return the estimator class with a name, of any algorithm: `costframe` has it as an attribute.
+
+        An error suggests one with a near name, or a near one of `beside`.
 
         Raises
         ------
@@ -84,16 +86,19 @@ class Registry:
             If two algorithms have different classes of the name, or none has it and some plugins are broken.
         """
         owners: dict[type, str] = {}
+        known = list(beside)
         for algorithm in self.algorithms.values():
             for kind in (getattr(algorithm, role) for role in TASKS.values()):
-                if getattr(kind, "__name__", None) == name:
+                known.append(getattr(kind, "__name__", ""))
+                if known[-1] == name:
                     owners.setdefault(kind, algorithm.name)
         if len(owners) > 1:
             claimed = " and ".join(map(repr, sorted(owners.values())))
             raise ImportError(f"{name}: algorithms {claimed} each have a class of this name; use costframe.estimator")
         if owners:
             return next(iter(owners))
-        lacking = f"module 'costframe' has no attribute {name!r}, and no algorithm has such a class"
+        hint = _suggest(name, known)
+        lacking = f"module 'costframe' has no attribute {name!r}, and no algorithm has such a class{hint}"
         if self.broken:
             raise ImportError("; ".join([lacking, *self.broken.values()]))
         raise AttributeError(lacking)

@@ -13,7 +13,7 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError
 from costframe.core.explanations.explanation import Explanation
 from costframe.core.explanations.importances import gain_shares, money_shares
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.inquiry import as_number
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
@@ -116,10 +116,7 @@ def gains(predictor: Predictor, rows: FallbackRows, costs: CostModel | None = No
 def _predictor_of(model: Any) -> Predictor:
     predictor = as_predictor(model)
     if not isinstance(predictor, Predictor):
-        raise ParameterError(
-            f"model: expected a fitted estimator or a Predictor, got {type(model).__name__}; cf.adopt makes a "
-            "Predictor of other libraries' models"
-        )
+        raise ParameterError(f"model: expected a fitted estimator or a Predictor, got {what_is(model)}")
     return predictor
 
 

@@ -30,6 +30,18 @@ def as_predictor(model: Predictor | FittedEstimator) -> Predictor:
     return predictor
 
 
+def what_is(model: object) -> str:
+    """Return an object that is no fitted model of costframe as an error text names it, with a hint where one helps."""
+    name = type(model).__name__
+    if isinstance(model, type):
+        return f"the class {model.__name__}; call it, and fit what it makes"
+    if hasattr(model, "fit") and hasattr(model, "cost"):  # an estimator or a search of costframe
+        return f"{name}, which is not fitted; call fit first"
+    if hasattr(model, "predict"):
+        return f"{name}; cf.adopt makes a Predictor of other libraries' models"
+    return shown(model)
+
+
 def _kind(predictor: Predictor) -> str:
     return "regressor" if predictor.classes is None else "classifier"
 

@@ -81,6 +81,7 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     if not isinstance(core, StageTree | PlannedPredictor):
         known = "StageTree or a PlannedPredictor"
         hint = "; adopt it first: cf.save(cf.adopt(model), path)" if hasattr(core, "predict") else ""
+        hint = "; call fit first" if hasattr(core, "fit") and hasattr(core, "cost") else hint
         raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(core).__name__}{hint}")
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)

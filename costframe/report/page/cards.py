@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from costframe.report.console import cost
+from costframe.report.console import cost, whole_percent
 from costframe.report.page.elements import element, listing
 from costframe.report.tables import KINDS
 
@@ -67,7 +67,7 @@ def _draw_payments(card: ModelCard, unit: str) -> list[ET.Element]:
     columns = ("", "rows that pay", f"{unit} per row")
     head = element("tr", *(element("th", column, scope="col") for column in columns))
     bodies = [_draw_kind(kind, [p for p in paid if p.kind == kind], most) for kind in KINDS]
-    foot = element("tr", element("th", "Mean cost per row", scope="row"), element("td"), element("td", cost(total)))
+    foot = element("tr", element("th", "Mean cost per row", scope="row"), element("td", cost(total), colspan=2))
     table = element("table", element("thead", head), *bodies, element("tfoot", foot), class_="payments")
     once = sum(payment.once for payment in card.payments)
     batch = f", and {cost(once)} {unit} once for all of them" if once else ""
@@ -130,7 +130,7 @@ def _draw_stage(stage: StageView) -> ET.Element:
 
 
 def _draw_acquired(one: Acquired) -> ET.Element:
-    share = "" if one.share >= 1 else f" ({one.share:.0%})"
+    share = "" if one.share >= 1 else f" ({whole_percent(one.share)})"
     return element("li", f"{one.name}{share}", class_="resource" if one.is_resource else None)
 
 
@@ -153,5 +153,5 @@ def _draw_prices(card: ModelCard) -> list[ET.Element]:
     ]
     if rest := len(card.prices) - len(lines):
         lines.append(element("tr", element("th", f"{rest:,} more", scope="row", colspan=3)))
-    table = element("table", element("thead", head), element("tbody", *lines), class_="payments")
+    table = element("table", element("thead", head), element("tbody", *lines), class_="payments prices")
     return [element("details", element("summary", "Prices of what it reads"), table)]

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from costframe.core.errors import format_count
-from costframe.report.console import cost
+from costframe.report.console import cost, saving
 from costframe.report.page.cards import draw_card, draw_facts
 from costframe.report.page.elements import element, to_html
 from costframe.report.page.picture import Picture
@@ -129,8 +129,7 @@ def _draw_table(view: FrontierView, spots: list[Spot], name: str) -> ET.Element:
 
 
 def _draw_line(view: FrontierView, spot: Spot) -> ET.Element:
-    saved = max(0.0, 1 - spot.cost / view.full_cost) if view.full_cost > 0 else 0.0
     score, paid = ("-", "-") if spot.tested is None else (f"{spot.tested[0]:.4f}", cost(spot.tested[1]))
-    cells = [f"{spot.score:.4f} ± {spot.error:.4f}", cost(spot.cost), f"{saved:.0%}", score, paid]
+    cells = [f"{spot.score:.4f} ± {spot.error:.4f}", cost(spot.cost), saving(spot.cost, view.full_cost), score, paid]
     cells += [str(spot.n_features), spot.algorithm]
     return element("tr", element("th", spot.name, scope="row"), *(element("td", cell) for cell in cells))

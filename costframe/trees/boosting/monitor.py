@@ -173,7 +173,7 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
     if scoring is None or scoring == "loss":
         return None
     if isinstance(scoring, str):
-        named = score_named(scoring)
+        named = score_named(scoring, "scoring")
 
         def score(now: Predicted) -> float:
             rows, predictions = now.rows, now.predictions
