@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from attrs import field, frozen
 
 from costframe.core.errors import DataError, quote_names
@@ -72,7 +73,7 @@ class ModelRows:
                     column = self.file.as_numbers(column) if name in copied - texts else column
                     X[:, f] = _feature(column, name, self.categories.get(name))
             found += int(inside.sum())
-            yield X[inside], {name: decode_column(columns[name].filter(inside), name) for name in self.keep}
+            yield X[inside], {name: decode_column(columns[name].filter(pa.array(inside)), name) for name in self.keep}
         if not found:
             what = "expected rows, got none" if self.part is None else f"no row is in the part {self.part!r}"
             raise DataError(f"{path}: {what}")
