@@ -23,6 +23,20 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "-n", "2", *session.posargs)
 
 
+@nox.session(python="3.11")
+def lowest(session: nox.Session) -> None:
+    """Run a part of the suite with the lowest version of everything that pyproject.toml names."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
+    bounds = [*project["dependencies"], *extras["test"], *extras["catboost"], *extras["lightgbm"]]
+    session.install("-e", ".", *(bound.replace(">=", "==") for bound in bounds))
+    names = ["cli_models", "frontier_display", "kernel_cache", "package", "storage", "table_files"]
+    files = [f"tests/test_{name}.py" for name in names]  # where other libraries' versions matter
+    cache = session.create_tmp()  # of kernels of another numba
+    old = ["-W", "default::DeprecationWarning"]  # of old releases, about what they import of newer ones
+    session.run("pytest", *old, *(session.posargs or files), env={"NUMBA_CACHE_DIR": cache})
+
+
 @nox.session
 def plain_kernels(session: nox.Session) -> None:
     """Run the kernel tests without compilation, then with bounds checks."""

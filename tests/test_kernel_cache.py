@@ -114,7 +114,7 @@ def test_damaged_files_are_told_once_and_replaced(run, tmp_path, pattern, conten
 def test_no_folder_for_a_cache_is_told_once(run, monkeypatch):
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
     (told,) = run()
-    assert "test_kernel_cache.py fails: no folder can be written" in told
+    assert f"memory, for their cache next to {__file__} fails: no folder can be written; set" in told
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")

@@ -14,7 +14,7 @@ from attrs import frozen
 import costframe as cf
 from costframe.report.stage_statistics import see_stages
 from costframe.training.scoring import score_named
-from harness.tables import shared_module, single_prices
+from harness.tables import shared_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -179,21 +179,3 @@ def follow_rows(tree: cf.StageTree, costs: cf.CostModel, X: np.ndarray, positive
             if not one.is_resource:
                 acquired[level, place[one.name]] += len(there) / len(X) * one.share
     return [Level(*each) for each in zip(rows, positives, acquired.cumsum(axis=0), strict=True)]
-
-
-def levels_text(levels: Sequence[Level], costs: cf.CostModel) -> str:
-    """Write a table of rows that come to each level, and of features acquired till then, cheap and expensive ones.
-
-    Expensive ones cost at least half of the highest price. Shown are the share of them that any row has acquired, and
-    how many the mean row has.
-    """
-    prices = single_prices(costs)
-    expensive = prices >= prices.max() / 2
-    rows = []
-    for number, level in enumerate(levels, start=1):
-        cells = [
-            f"{(level.acquired[chosen] > 0).mean():.2f}, {level.acquired[chosen].sum():.2f}" if chosen.any() else "-"
-            for chosen in (~expensive, expensive)
-        ]
-        rows.append([str(number), f"{level.rows:.2f}", f"{level.positives:.2f}", *cells])
-    return markdown(["level", "rows", "positive rows", "cheap features: any, mean", "expensive: any, mean"], rows)

@@ -29,7 +29,7 @@ from costframe.core.errors import printable
 __all__ = ["ApartCompiler", "KernelDispatcher"]
 
 _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.+)$", re.MULTILINE)  # imports of types are indented
-_warned: list[str] = []  # folders of the one warning
+_warned: list[str] = []  # where: the one warning
 _apart: dict[tuple[str, str], "KernelDispatcher"] = {}  # by module and name
 _symbols: dict[str, tuple[tuple[str, str], Any]] = {}  # of kernels compiled apart: their keys and types of arguments
 
@@ -181,15 +181,15 @@ class _KernelCache(FunctionCache):
         except Exception as error:  # noqa: BLE001 - a damaged file makes pickle raise anything
             with contextlib.suppress(OSError):  # damaged files are not read again
                 Path(self._cache_file._index_path).unlink()  # noqa: SLF001
-            _warn_once(self.cache_path, getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")
+            _warn_once(f"in {self.cache_path}", getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")
 
 
-def _warn_once(folder: str, reason: str) -> None:
+def _warn_once(place: str, reason: str) -> None:
     """Warn, once in a process, that kernels compile in memory."""
     if not _warned:
-        _warned.append(folder)
+        _warned.append(place)
         warnings.warn(
-            f"kernels compile in memory, for their cache in {printable(folder)} fails: "
+            f"kernels compile in memory, for their cache {printable(place)} fails: "
             f"{printable(' '.join(reason.split()))}; set NUMBA_CACHE_DIR to a folder that can be written",
             RuntimeWarning,
             stacklevel=2,

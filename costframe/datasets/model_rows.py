@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from attrs import field, frozen
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
@@ -78,7 +79,7 @@ class ModelRows:
                     if name in self.categories:
                         _count_unknown(unknown, name, column, np.isnan(X[:, f]) & inside)
             found += int(inside.sum())
-            yield X[inside], {name: decode_column(columns[name].filter(inside), name) for name in self.keep}
+            yield X[inside], {name: decode_column(columns[name].filter(pa.array(inside)), name) for name in self.keep}
         for name, (count, example) in unknown.items():
             self.remark(
                 f"{path.name}: column {name!r}: {format_count(count, 'label')} such as {shown(example)} that "
