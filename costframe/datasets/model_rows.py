@@ -118,7 +118,7 @@ def read_rows(
 
 def _count_unknown(unknown: dict[str, tuple[int, str]], name: str, column: Any, missing: NDArray[np.bool_]) -> None:
     """Add to the number of a column's labels that are missing to a model though not in the file, with the first one."""
-    strange = decode_column(column, name).filter(missing).drop_null()
+    strange = decode_column(column, name).filter(pa.array(missing)).drop_null()
     if len(strange):
         count, example = unknown.get(name, (0, str(strange[0])))
         unknown[name] = count + len(strange), example
