@@ -79,7 +79,10 @@ def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> 
 
 @hookspec
 def costframe_sources() -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
-    """Return functions that make sources, by name."""
+    """Return functions that make sources, by the name of their kind in files; their arguments are the file's options.
+
+    A function with an argument `folder` receives the folder of the file.
+    """
 
 
 @hookspec

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 DEFAULT_DATA = "breast-cancer"
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def text(value: str) -> str:
@@ -71,14 +71,15 @@ def amount(value: str) -> float:
 
 
 def seconds(value: str) -> float:
-    """Return a time such as 90, 90s, 10m or 2h in seconds."""
-    number, unit = (value[:-1], value[-1]) if value and value[-1] in _SECONDS else (value, "s")
+    """Return a time such as 90, 90s, 200ms, 10m or 2h in seconds."""
+    unit = next((unit for unit in _SECONDS if value.endswith(unit)), "")
+    number, unit = value.removesuffix(unit), unit or "s"
     try:
         time = float(number) * _SECONDS[unit]
     except ValueError:
         time = math.nan
     if not (math.isfinite(time) and time > 0):
-        raise click.BadParameter(f"expected a time such as 90, 90s, 10m or 2h, got {value!r}")
+        raise click.BadParameter(f"expected a time such as 90, 90s, 200ms, 10m or 2h, got {value!r}")
     return time
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from costframe import __version__
+from costframe.cli.audit import audit
 from costframe.cli.compare import compare
 from costframe.cli.cost import cost
 from costframe.cli.costs import costs
@@ -57,5 +58,5 @@ def datasets() -> None:
     print_broken_plugins()
 
 
-for command in (compare, fit, predict, cost, costs, inspect, algorithms, datasets):
+for command in (compare, fit, predict, audit, cost, costs, inspect, algorithms, datasets):
     costframe.add_command(command)

@@ -16,11 +16,13 @@ from costframe.cli.arguments import (
     check_file,
     costs_option,
     part_option,
+    seconds,
     target_path,
     text,
     until_option,
 )
 from costframe.cli.group import name_written_files
+from costframe.cli.live import LiveRun
 from costframe.cli.models import open_blocks, open_model
 from costframe.cli.overwriting import check_overwrite, force_option
 from costframe.core.errors import ParameterError, format_count, printable, quote_names
@@ -44,12 +46,14 @@ Examples:
   costframe predict xgboost.ubj new.csv --costs prices.toml --output - | head
   costframe predict my.model new.csv --max-cost 10 --unavailable mri \\
     --output cheap.csv
+  costframe predict my.model --source sources.toml --keys today.csv \\
+    --deadline 200ms --output answers.csv --log inquiries.jsonl
 """
 
 
 @click.command(epilog=EXAMPLES, short_help="Predict rows, each with its exact cost.")
 @click.argument("model", type=text)
-@click.argument("data", type=text)
+@click.argument("data", type=text, required=False)
 @costs_option
 @part_option
 @click.option("--keep", metavar="COL", type=text, multiple=True, help="Column to copy, an id say; may be repeated.")
@@ -64,14 +68,29 @@ Examples:
     help="File to write: .csv, .tsv or .parquet; - for CSV on standard output.",
 )  # fmt: skip
 @force_option
+@click.option("--source", metavar="FILE", type=target_path, help="Live sources, TOML, in place of DATA.")
+@click.option("--keys", metavar="FILE", type=target_path, help="Keys of the rows to predict from sources, a table.")
+@click.option("--deadline", metavar="TIME", type=seconds, help="With --source: time of each row, such as 200ms or 2s.")
+@click.option(
+    "--in-flight", type=click.IntRange(1), default=1000, show_default=True, metavar="N",
+    help="With --source: rows that advance together.",
+)  # fmt: skip
+@click.option("--log", metavar="FILE", type=target_path, help="With --source: log of inquiries, for `costframe audit`.")
+@click.option("--resume", is_flag=True, help="With --source: go on with an interrupted run.")
 def predict(
     model: str,
-    data: str,
+    data: str | None,
     costs: str | None,
     part: str | None,
     keep: tuple[str, ...],
     output: Path,
     force: bool,
+    source: Path | None,
+    keys: Path | None,
+    deadline: float | None,
+    in_flight: int,
+    log: Path | None,
+    resume: bool,
     **limits: Any,
 ) -> None:
     """Predict the rows of DATA, in their order: prediction, probability of each class, and cost of each row.
@@ -80,9 +99,25 @@ def predict(
     CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
     or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow.
     The default prices are those in MODEL. A large file is read and written in blocks.
+
+    With --source and --keys, the values come from the databases and services in a source file, and only those that a
+    row needs. The exit status is 0 if all went well, 3 if some rows had to do without values that did not come, and 4
+    if some have no answer.
     """
     ending = _check_output(output, force=force)
     fitted, prices = open_model(model, costs)
+    if source is not None or keys is not None:
+        if source is None or keys is None or data is not None or part is not None or keep:
+            raise click.UsageError("--source goes with --keys, and without DATA, --part and --keep")
+        if output == STANDARD_OUTPUT:
+            raise click.UsageError("--source needs a file as --output")
+        terms = limits | {"deadline": deadline, "in_flight": in_flight}
+        run = LiveRun(fitted, prices, source, keys, output, model, terms, log)
+        sys.exit(run.run(resume=resume, force=force))
+    if data is None:
+        raise click.UsageError("expected DATA, or --source and --keys")
+    if deadline is not None or log is not None or resume:
+        raise click.UsageError("--deadline, --log and --resume go with --source")
     predictions = _Predictions(fitted, prices, limits)
     blocks = open_blocks(data, fitted.predictor_, part, model, keep)
     with _open_output(output) as sink:

@@ -35,6 +35,24 @@ class InquiryError(CostframeError):
     """A call that an inquiry does not expect."""
 
 
+class SourceError(InquiryError):
+    """A row that has no answer, because a source failed and its policy is to raise.
+
+    Attributes
+    ----------
+    cost : float
+        What the row had paid for values that came.
+    failed_cost : float
+        Price of what was asked for in vain.
+    failures : dict of str to str
+        Why each feature did not come.
+    """
+
+    cost: float = 0.0
+    failed_cost: float = 0.0
+    failures: dict[str, str] = {}  # noqa: RUF012 - each error that has some sets its own
+
+
 class DataError(CostframeError):
     """A table of rows that does not fit its reader."""
 

@@ -1,14 +1,17 @@
-"""Drivers of inquiries: for one row, for one row with async sources, and for many rows in lockstep."""
+"""Drivers of inquiries: for one row, and for many rows in lockstep; over values at hand, functions, and `Sources`."""
 
 from __future__ import annotations
 
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
+from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
+from costframe.sources.driving import Drive
 from costframe.sources.fetching import (
     annotate_errors,
     check_replies,
@@ -17,16 +20,24 @@ from costframe.sources.fetching import (
     row_fetcher,
     rows_fetcher,
 )
+from costframe.sources.kinds.calls import CallSource
+from costframe.sources.live_row import RowTerms
+from costframe.sources.lookup import Lookup
+from costframe.sources.policy import Policy
+from costframe.sources.sources import Sources, run
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import AsyncIterator, Generator, Hashable, Iterable
 
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.predictors.predictor import Known, Predictor
     from costframe.core.stages.certain_layout import Until
+    from costframe.sources.driving import Ended, Observe
 
-__all__ = ["predict_many", "predict_one", "predict_one_async"]
+__all__ = ["predict_many", "predict_one", "predict_one_async", "predict_stream", "predict_stream_async"]
+
+IN_FLIGHT = 1000  # rows that advance together
 
 
 def predict_one(
@@ -34,23 +45,29 @@ def predict_one(
     source: Any,
     costs: object = None,
     *,
+    key: Any = None,
     acquisition: str = "path",
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
     until: Until = None,
+    deadline: float | None = None,
+    observe: Observe | None = None,
 ) -> Prediction:
     """Predict one row, and fetch from `source` only features that are certainly needed.
 
     Parameters
     ----------
     predictor : Predictor, or an estimator fitted to one
-    source : mapping of str to float, array-like (d,), or callable
+    source : mapping of str to float, array-like (d,), callable, or Sources
         Values by name, or by position of ``predictor.feature_names``; or ``fetch(names) -> {name: value}``, called once
-        a round, which must return exactly these names. NaN is a value: the feature is acquired, but missing. Categories
-        that are texts may be given as labels or as numbers of labels.
+        a round, which must return exactly these names; or `Sources`, which keep to policies when they fail. NaN is a
+        value: the feature is acquired, but missing. Categories that are texts may be given as labels or as numbers of
+        labels.
     costs : CostModel, or anything `CostModel.of` accepts
         None uses the predictor's own.
+    key : hashable, or mapping of str to hashable
+        The row's key for `Sources`, or its keys by name where lookups name theirs.
     acquisition : {"path", "learner"}
         Whether a tree acquires features split by split, or all of them before it is evaluated.
     known : iterable of str, or mapping of str to float
@@ -63,6 +80,10 @@ def predict_one(
     until : "class" or float, optional
         The row ends as soon as nothing further can change its class, or move its scores by more than this; see
         `StageTree.inquire`.
+    deadline : float, optional
+        Seconds after which the row has an answer, from what has come until then; its `reason` is "deadline".
+    observe : callable, optional
+        Of `Sources`: called with the key, the `LiveRow` and its end; see `InquiryLog`.
 
     Returns
     -------
@@ -73,6 +94,8 @@ def predict_one(
     ------
     InquiryError
         If the source lacks a needed feature, or its reply is not a number or label for each requested feature.
+    SourceError
+        If a lookup of `Sources` fails, and its policy is to raise.
     DataError
         If the source is an array of another shape.
 
@@ -81,6 +104,9 @@ def predict_one(
     An exception of the callable passes through, with a note of the features being fetched and the cost so far.
     """
     predictor = as_predictor(predictor)
+    if (live := _live(source, key, deadline, predictor)) is not None:
+        drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+        return run(drive.one(key))
     more = until_terms(predictor, until)
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable, **more)
     fetch = row_fetcher(source, predictor.feature_names)
@@ -97,14 +123,20 @@ async def predict_one_async(
     source: Any,
     costs: object = None,
     *,
+    key: Any = None,
     acquisition: str = "path",
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
     until: Until = None,
+    deadline: float | None = None,
+    observe: Observe | None = None,
 ) -> Prediction:
     """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
     predictor = as_predictor(predictor)
+    if (live := _live(source, key, deadline, predictor)) is not None:
+        drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+        return await drive.one(key)
     more = until_terms(predictor, until)
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable, **more)
     fetch = row_fetcher(source, predictor.feature_names)
@@ -135,7 +167,7 @@ def predict_many(
     predictor : Predictor, or an estimator fitted to one
     source : array-like (rows, d), data frame, sequence of mappings, or callable
         A data frame is matched by name, an array by position; or ``fetch({key: names}) -> {key: {name: value}}``, which
-        must return exactly these keys and names.
+        must return exactly these keys and names. `Sources` go to `predict_stream`, whose rows can fail one by one.
     keys : iterable of hashable
         Distinct keys of the rows for a callable source; None for a table.
     costs, acquisition, known, max_cost, unavailable, until
@@ -180,3 +212,123 @@ def predict_many(
 def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:
     with annotate_errors(f"predicting row{row} from {quote_things(values)}", [inquiry]):  # an opaque learner may raise
         inquiry.supply(values)
+
+
+def predict_stream(
+    predictor: Predictor | FittedEstimator,
+    sources: Sources,
+    keys: Iterable[Any],
+    costs: object = None,
+    *,
+    in_flight: int = IN_FLIGHT,
+    acquisition: str = "path",
+    known: Known = (),
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
+    until: Until = None,
+    deadline: float | None = None,
+    observe: Observe | None = None,
+) -> Generator[Ended, None, None]:
+    """Predict many rows over sources, and yield each as it ends, in any order.
+
+    Rows advance together in blocks: each round is at most one trip to each lookup, for all rows of the block that need
+    it. A block of `in_flight` rows takes at most rounds x lookups trips, besides retries.
+
+    Parameters
+    ----------
+    predictor : Predictor, or an estimator fitted to one
+    sources : Sources
+    keys : iterable of hashable, or of mappings of str to hashable
+        Keys of the rows; read block by block. A key may come again.
+    costs, acquisition, known, max_cost, unavailable, until
+        As in `predict_one`, the same for all rows.
+    in_flight : int
+        Rows of a block.
+    deadline : float, optional
+        Seconds that a row has from the beginning of its block.
+    observe : callable, optional
+        Called with each row that has ended: its key, the `LiveRow` and its end; see `InquiryLog`.
+
+    Yields
+    ------
+    (key, Prediction or Exception)
+        An error ends its row only; a `SourceError` says what the row had paid.
+
+    Raises
+    ------
+    ParameterError
+        If no lookup serves a feature that the model may read.
+    """
+    drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+    rows: Any = drive.many(keys, check_number("in_flight", in_flight, low=1, whole=True))
+    try:
+        while (ended := run(_next(rows))) is not None:
+            yield from ended
+    finally:
+        run(rows.aclose())
+
+
+async def predict_stream_async(
+    predictor: Predictor | FittedEstimator,
+    sources: Sources,
+    keys: Iterable[Any],
+    costs: object = None,
+    *,
+    in_flight: int = IN_FLIGHT,
+    acquisition: str = "path",
+    known: Known = (),
+    max_cost: float | None = None,
+    unavailable: Iterable[str] = (),
+    until: Until = None,
+    deadline: float | None = None,
+    observe: Observe | None = None,
+) -> AsyncIterator[Ended]:
+    """Predict many rows like `predict_stream`, in the running event loop."""
+    drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+    async for ended in drive.many(keys, check_number("in_flight", in_flight, low=1, whole=True)):
+        for each in ended:
+            yield each
+
+
+async def _next(rows: AsyncIterator[list[Ended]]) -> list[Ended] | None:
+    return await anext(rows, None)
+
+
+def _live(source: Any, key: Any, deadline: float | None, predictor: Predictor) -> Sources | None:
+    """Return the sources that a call needs an event loop for; None where values are at hand, or a function waits."""
+    if isinstance(source, Sources):
+        return source
+    if key is not None:
+        raise ParameterError(f"key: is for Sources; {shown(source)} is one row's source by itself")
+    if deadline is None or not callable(source) or hasattr(source, "__getitem__"):
+        return None
+
+    def fetch(_key: object, names: tuple[str, ...]) -> Any:
+        return source(names)
+
+    policy = Policy(timeout=check_number("deadline", deadline, strict=True))
+    return Sources({"source": Lookup(CallSource(fetch, each=True), predictor.used_features, policy=policy)})
+
+
+def _stream(predictor: Predictor | FittedEstimator, sources: Any, *terms: Any) -> Drive:
+    if not isinstance(sources, Sources):
+        raise ParameterError(f"sources: expected Sources, got {shown(sources)}; predict_many takes other sources")
+    return _drive(sources, as_predictor(predictor), *terms)
+
+
+def _drive(
+    sources: Sources,
+    predictor: Predictor,
+    costs: object,
+    acquisition: str,
+    known: Known,
+    max_cost: float | None,
+    unavailable: Iterable[str],
+    until: Until,
+    deadline: float | None,
+    observe: Observe | None,
+) -> Drive:
+    prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
+    paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
+    terms = RowTerms(predictor, prices, acquisition, paid, max_cost, unavailable, until, sources.policies)
+    return Drive(terms, sources, deadline, observe)

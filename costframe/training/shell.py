@@ -244,12 +244,13 @@ class CostAwareEstimator(RowReader):
         acquisition: str = "path",
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
+        latency: bool = False,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         costs: object = None,
         **terms: Any,
     ) -> CostReport:
-        """Return the exact cost of predicting rows.
+        """Return the exact cost of predicting rows; see `Predictor.cost`.
 
         No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
         early as `cut`. With `until`, rows end as soon as they are certain; see `StageTree.inquire`. `costs` replace
@@ -262,6 +263,7 @@ class CostAwareEstimator(RowReader):
             acquisition=acquisition,
             sample_weight=sample_weight,
             rounds=rounds,
+            latency=latency,
             max_cost=max_cost,
             unavailable=unavailable,
             **self._terms(terms),

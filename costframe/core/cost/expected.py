@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, fields, frozen
 
 from costframe.core.checks import check_choice, check_number
+from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
@@ -92,6 +93,7 @@ class ExpectedCost:
         *,
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
+        latency: bool = False,
         n_jobs: int | None = None,
     ) -> CostReport:
         """Evaluate a predictor on rows.
@@ -104,21 +106,34 @@ class ExpectedCost:
             Means are weighted by it; a weight of two is a row given twice.
         rounds : bool
             Whether to count each row's trips to the sources (hard routing only; a stage tree is replayed, slowly).
+        latency : bool
+            Whether to tell each row's latency (hard routing only; every row is replayed, slowly).
         n_jobs : int, optional
             Threads; None uses all cores. The result does not depend on it.
+
+        Raises
+        ------
+        ParameterError
+            If `latency` is asked of prices without times.
         """
         rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
         weight = _weights(sample_weight, len(rows))
         until_terms(predictor, self.until)
         model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)
-        if rounds and self.routing == "soft":
-            raise ParameterError("rounds: a softened routing has no number of rounds; use routing='hard'")
+        for name, wanted in (("rounds", rounds), ("latency", latency)):
+            if wanted and self.routing == "soft":
+                raise ParameterError(f"{name}: rows of a softened routing go all ways; use routing='hard'")
+        if latency and not model.has_times:
+            raise ParameterError("latency: the prices have no times; give features or resources a `time`")
         charges = predictor.charges(rows, model, weight, self, n_jobs)
-        counted = charges.rounds if rounds else None
-        if rounds and counted is None:
-            counted = np.array([replay(predictor, row, model, self).rounds for row in rows], np.int64)
-        return CostReport.of(prices, charges, weight, counted, self.max_cost)
+        counted, times = charges.rounds if rounds else None, None
+        if latency or (rounds and counted is None):
+            clocks = [Clock(model) for _ in rows]
+            ends = [replay(predictor, row, model, self, clock) for row, clock in zip(rows, clocks, strict=True)]
+            counted = np.array([end.rounds for end in ends], np.int64) if rounds else None
+            times = np.array([clock.time for clock in clocks]) if latency else None
+        return CostReport.of(prices, charges, weight, counted, self.max_cost, times)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:
@@ -140,13 +155,17 @@ def until_terms(predictor: Predictor, until: Until) -> dict[str, Any]:
     return {} if until is None else {"until": until}
 
 
-def replay(predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> Prediction:
-    """Predict one row, float64 (d,), with an inquiry."""
+def replay(
+    predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost, clock: Clock | None = None
+) -> Prediction:
+    """Predict one row, float64 (d,), with an inquiry; the clock counts its rounds' time."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     limits: dict[str, Any] = {"max_cost": how.max_cost, "unavailable": how.unavailable}
     inquiry = predictor.inquire(costs, how.acquisition, **limits, **until_terms(predictor, how.until))
     while needs := inquiry.needs:
         inquiry.supply({name: float(row[column[name]]) for name in needs})
+        if clock is not None:
+            clock.add_round(needs)
     return inquiry.answer
 
 

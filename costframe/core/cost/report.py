@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import fields, frozen
 
-from costframe.core.errors import brief, format_count
+from costframe.core.errors import ParameterError, brief, format_count
 from costframe.core.html import html_table
 from costframe.core.stages.stages import squeeze
 
@@ -95,6 +95,8 @@ class CostReport:
     cut : bool (rows,), or None
         Rows answered early because of a cap or unavailable features, or because they were certain; None without
         limits and `until`.
+    latency : float64 (rows,), or None
+        Milliseconds that each row waits for its sources, if requested: the sum over rounds of the slowest fetch.
     """
 
     per_row: NDArray[np.float64]
@@ -110,13 +112,17 @@ class CostReport:
     unit: str
     feature_names: tuple[str, ...]
     cut: NDArray[np.bool_] | None = None
+    latency: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         """Name the mean and its largest parts; the arrays would fill pages."""
         cut = "" if self.cut is None else f"{np.count_nonzero(self.cut)} cut"
         fixed = f"{self.fixed:g} once per batch" if self.fixed else ""
         largest = [f"{name} {100 * part / self.mean:.0f} %" for name, part in self._largest_parts()[:3]]
-        facts = format_count(len(self.per_row), "row"), cut, f"mean {self.mean:g} {self.unit}", fixed
+        facts: tuple[str, ...] = format_count(len(self.per_row), "row"), cut, f"mean {self.mean:g} {self.unit}", fixed
+        if self.latency is not None and len(self.latency):
+            middle, late = self.latency_quantiles((0.5, 0.99))
+            facts = (*facts, f"latency {middle:.4g} ms, 99 % within {late:.4g}")
         return brief(self, *facts, "of it " * bool(largest) + ", ".join(largest))
 
     def _repr_html_(self) -> str:
@@ -124,6 +130,12 @@ class CostReport:
         left = len(parts) - _MOST_PARTS
         more = [(f"{left} more", "", "")] if left > 0 else []
         return html_table(repr(self), ("", f"mean {self.unit}", "share"), [*parts[:_MOST_PARTS], *more])
+
+    def latency_quantiles(self, shares: Sequence[float] = (0.5, 0.9, 0.99)) -> NDArray[np.float64]:
+        """Return the milliseconds within which these shares of the rows have their values: float64 (shares,)."""
+        if self.latency is None:
+            raise ParameterError("latency: was not requested; use cost(..., latency=True)")
+        return np.quantile(self.latency, list(shares), method="inverted_cdf")
 
     def _largest_parts(self) -> list[tuple[str, float]]:
         """Return the parts of the mean, the largest first, without those of zero."""
@@ -139,6 +151,7 @@ class CostReport:
         weight: NDArray[np.float64],
         rounds: NDArray[np.int64] | None = None,
         max_cost: float | None = None,
+        latency: NDArray[np.float64] | None = None,
     ) -> CostReport:
         """Take weighted means of charges; under a cap, a row's cost is at most the cap, without rounding errors."""
         scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0  # evaluate() keeps this finite
@@ -163,6 +176,7 @@ class CostReport:
             unit=prices.unit,
             feature_names=prices.names,
             cut=charges.cut,
+            latency=latency,
         )
 
 

@@ -107,6 +107,10 @@ class Registry:
         """Return a data set's loader by name; errors as for `algorithm`."""
         return self._find(self.datasets, name, "data set")
 
+    def source(self, kind: str) -> Callable[..., Any]:
+        """Return a function that makes sources of a kind; errors as for `algorithm`."""
+        return self._find(self.sources, kind, "kind of source")
+
     def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
         """Return the predictor that the first plugin makes from a foreign model, or None.
 

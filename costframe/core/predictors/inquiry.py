@@ -43,7 +43,12 @@ class Prediction:
         Index of the answering stage, or of a route at which the row was cut; 0 for a model without stages.
     reason : str
         "complete", "certain" (the rest could not change what was asked for), or why the row was cut: "max_cost" (its
-        cap) or "unavailable" (a feature or resource was unavailable). If both, "unavailable".
+        cap), "unavailable" (a feature or resource was unavailable) or "deadline" (its time was over). If both of the
+        first two, "unavailable".
+    failed_cost : float
+        Price of what sources were asked for in vain; not part of `cost`.
+    failures : tuple of str
+        Features that a source was asked for and that did not come, or came late, at some time.
     """
 
     value: float | NDArray[np.float64]
@@ -52,6 +57,8 @@ class Prediction:
     rounds: int
     exit: int
     reason: str = "complete"
+    failed_cost: float = 0.0
+    failures: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Name value, cost, and why and when it ended, in one line."""
@@ -99,6 +106,11 @@ class Ledger:
     def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
         """Columns and resources paid for before the inquiry."""
         return frozenset(self._features), frozenset(self._resources)
+
+    @property
+    def resources_paid(self) -> frozenset[int]:
+        """Resources paid for, before the inquiry or in it."""
+        return frozenset(self._resources | self._bought_resources())
 
     def buy(self, features: Iterable[int]) -> None:
         """Record the purchase of features, with the resources that they need first."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 Known = Mapping[str, Any] | Iterable[str]
-"""Features and resources paid for before an inquiry: names, or features with their values."""
+"""Features and resources paid for before an inquiry: names, or names with the values at hand, None for the others."""
 
 
 class Predictor(ABC):
@@ -126,7 +126,8 @@ class Predictor(ABC):
         acquisition : {"path", "learner"}
             Whether a tree acquires features split by split, or all of them before it is evaluated.
         known : iterable of str, or mapping of str to float or label
-            Features and resources already paid for. The inquiry does not ask for features given with their values.
+            Features and resources already paid for. The inquiry does not ask for features given with their values; in
+            a mapping, None means that the value is not at hand.
         max_cost : float, optional
             Hard cap on the cost of the row: features, resources, comparisons, learners and reuse together.
         unavailable : iterable of str
@@ -212,6 +213,7 @@ class Predictor(ABC):
         routing: str = "hard",
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
+        latency: bool = False,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         until: Until = None,
@@ -220,7 +222,7 @@ class Predictor(ABC):
         evaluator = ExpectedCost(
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable, until=until
         )
-        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds)
+        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds, latency=latency)
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -261,7 +263,7 @@ def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[Pric
         known_values = {
             column[name]: as_number(name, known[name], predictor.categories.get(name))
             for name in names
-            if name in column
+            if name in column and known[name] is not None
         }
     elif isinstance(known, str):
         names = [known]

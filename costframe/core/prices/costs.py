@@ -41,6 +41,8 @@ class FeaturePrice:
         Paid per batch in which any row acquires the feature (gamma_m of CEGB).
     split : float or None
         Paid per comparison with the feature inside a tree (alpha of CEGB); None stands for the model's `split`.
+    time : float
+        Milliseconds that a fetch takes, after the resources that it needs are there.
 
     Raises
     ------
@@ -53,9 +55,10 @@ class FeaturePrice:
     needs: tuple[str, ...] = ()
     once: float = 0.0
     split: float | None = None
+    time: float = 0.0
 
     def __attrs_post_init__(self) -> None:
-        entry_checks.check_entry(self, "features", "cost", "once", *(() if self.split is None else ("split",)))
+        entry_checks.check_entry(self, "features", "cost", "once", "time", *(() if self.split is None else ("split",)))
 
 
 @attrs.frozen
@@ -70,14 +73,17 @@ class ResourcePrice:
         Paid per row in which an acquired feature needs the resource, directly or through another one.
     needs : tuple of str
         Other resources that must be there first.
+    time : float
+        Milliseconds that it takes, after the resources that it needs are there.
     """
 
     name: str
     cost: float = 0.0
     needs: tuple[str, ...] = ()
+    time: float = 0.0
 
     def __attrs_post_init__(self) -> None:
-        entry_checks.check_entry(self, "resources", "cost")
+        entry_checks.check_entry(self, "resources", "cost", "time")
 
 
 @attrs.frozen(cache_hash=True, repr=False)
@@ -245,6 +251,44 @@ class CostModel:
         from costframe.core.prices.through import price_through, trace_columns
 
         return price_through(self, trace_columns(transformer, self, feature_names)).costs
+
+    @property
+    def has_times(self) -> bool:
+        """Whether anything takes time."""
+        return any(price.time for price in self.features) or any(price.time for price in self.resources)
+
+    def as_time(self, per_cost: float = 0.0) -> CostModel:
+        """Price time: a cost model whose unit is milliseconds, to train or choose a model that answers soon.
+
+        Every price becomes its time plus `per_cost` times its cost, so that a model can weigh both. Fetches of one
+        round run side by side; the sum of their times is an upper bound on a row's latency.
+
+        Parameters
+        ----------
+        per_cost : float
+            Milliseconds that one unit of cost is worth.
+
+        Raises
+        ------
+        CostModelError
+            If nothing takes time.
+        """
+        worth = entry_checks.as_price(per_cost, "per_cost")
+        if not self.has_times:
+            raise CostModelError("time: expected the time of at least one feature or resource, in milliseconds")
+
+        def timed(price: Any) -> Any:
+            further = {"once": worth * price.once} if isinstance(price, FeaturePrice) else {}
+            if further and price.split is not None:
+                further["split"] = worth * price.split
+            return attrs.evolve(price, cost=price.time + worth * price.cost, **further)
+
+        return CostModel(
+            tuple(map(timed, self.features)),
+            tuple(map(timed, self.resources)),
+            "ms",
+            *(worth * price for price in (self.split, self.learner, self.reuse)),
+        )
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:
         """Return the cost of a row that acquires all features, or all of `names`, with the resources they need.

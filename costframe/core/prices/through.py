@@ -74,7 +74,8 @@ def price_through(raw: CostModel, made_from: Mapping[str, Sequence[str]], *, pai
             )
     names = _free_names([*raw.resource_names, *shared], made_from) | {name: made for made, name in alone.items()}
     resources = [_renamed(resource, resource.name, names) for resource in raw.resources]
-    resources += [_renamed(ResourcePrice(name, prices[name].cost, prices[name].needs), name, names) for name in shared]
+    raw_prices = [ResourcePrice(name, (p := prices[name]).cost, p.needs, p.time) for name in shared]
+    resources += [_renamed(price, price.name, names) for price in raw_prices]
     features = []
     for made, sources in made_from.items():
         if made in alone:

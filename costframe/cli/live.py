@@ -1,0 +1,245 @@
+"""`costframe predict --source`: rows predicted from live sources, kept as they end, whole at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sys
+from collections import Counter, deque
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from attrs import define, field, frozen
+
+from costframe.cli.group import end_interrupted
+from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.predictors.inquiry import Prediction
+    from costframe.core.prices.costs import CostModel
+    from costframe.sources.sources import Sources
+
+__all__ = ["LiveRun"]
+
+DEGRADED, UNANSWERED = 3, 4  # exit statuses
+
+
+@frozen(eq=False)
+class LiveRun:
+    """A run over keys: each row that ends is kept beside the output, which is written when all have ended.
+
+    Parameters
+    ----------
+    fitted : FittedEstimator
+    prices : CostModel
+    sources, keys, output : Path
+        Files.
+    model : str
+        Name of the model's file.
+    limits : dict
+        Terms of `predict_stream`.
+    log : Path or None
+    """
+
+    fitted: FittedEstimator
+    prices: CostModel
+    sources: Path
+    keys: Path
+    output: Path
+    model: str
+    limits: dict[str, Any]
+    log: Path | None = None
+
+    @property
+    def kept(self) -> Path:
+        """The file of rows that have ended."""
+        return self.output.with_name(f"{self.output.name}.part")
+
+    def run(self, *, resume: bool, force: bool) -> int:
+        """Predict all rows and write the output; return the exit status."""
+        from costframe.sources import Sources
+
+        with Sources.load(self.sources, self.prices) as sources:
+            keys = _Keys.read(self.keys, sources)
+            found = self._read_kept(keys, resume=resume, force=force)
+            left = [i for i in range(len(keys.rows)) if i not in found]
+            with self._open_kept(keys, found) as file:
+                try:
+                    for i, record in self._predict(sources, keys, left):
+                        found[i] = record
+                        file.write(json.dumps({"row": i, **record}) + "\n")
+                        file.flush()
+                except KeyboardInterrupt:
+                    rows = f"{len(found):,} of {format_count(len(keys.rows), 'row')}"
+                    end_interrupted(f"interrupted, {rows} are kept in {self.kept}; add --resume to go on")
+        self._write(keys, [found[i] for i in range(len(keys.rows))])
+        self.kept.unlink()
+        return self._close(list(found.values()))
+
+    def _predict(self, sources: Sources, keys: _Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        from costframe.sources import InquiryLog, predict_stream
+
+        waiting: dict[Any, deque[int]] = {}
+        for i in left:
+            waiting.setdefault(keys.name(i), deque()).append(i)
+        with contextlib.ExitStack() as open_until_the_end:
+            observe = open_until_the_end.enter_context(InquiryLog(self.log)) if self.log else None
+            progress = open_until_the_end.enter_context(
+                click.progressbar(length=len(left), label="rows", file=sys.stderr)
+            )
+            rows = predict_stream(
+                self.fitted, sources, (keys.rows[i] for i in left), self.prices, observe=observe, **self.limits
+            )
+            for key, end in open_until_the_end.enter_context(contextlib.closing(rows)):
+                yield waiting[keys.name_of(key)].popleft(), self._record(end)
+                progress.update(1)
+
+    def _record(self, end: Prediction | Exception) -> dict[str, Any]:
+        from costframe.core.predictors.inquiry import Prediction
+
+        if not isinstance(end, Prediction):
+            paid = {name: getattr(end, name, 0.0) for name in ("cost", "failed_cost")}
+            return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end)}
+        value = np.asarray(end.value).tolist()
+        money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
+        degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
+        return {"value": value, **money, "reason": end.reason, "error": None} | ({"degraded": True} if degraded else {})
+
+    def _digest(self, keys: _Keys) -> str:
+        """Return a text that differs between runs whose rows must not be mixed."""
+        prices = json.dumps(self.prices.to_dict(), sort_keys=True)
+        texts = [each.encode() for each in (repr(keys.rows), repr(self.limits), prices)]
+        parts = [Path(self.model).read_bytes(), self.sources.read_bytes(), *texts]
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+    def _read_kept(self, keys: _Keys, *, resume: bool, force: bool) -> dict[int, dict[str, Any]]:
+        """Return the rows of an interrupted run."""
+        if not self.kept.exists():
+            return {}
+        if not resume:
+            if not force:
+                raise ParameterError(f"{self.kept}: holds rows of an interrupted run; add --resume or --force")
+            return {}
+        records = []
+        for line in self.kept.read_text(encoding="utf-8").splitlines(keepends=True):
+            with contextlib.suppress(ValueError):
+                if line.endswith("\n"):  # else it was cut off while it was written
+                    records.append(json.loads(line))
+        if not records or records[0].get("run") != self._digest(keys):
+            raise ParameterError(
+                f"{self.kept}: holds rows of another model, source file, keys or options; remove it, or add --force "
+                "without --resume"
+            )
+        return {record.pop("row"): record for record in records[1:]}
+
+    @contextlib.contextmanager
+    def _open_kept(self, keys: _Keys, found: dict[int, dict[str, Any]]) -> Iterator[IO[str]]:
+        """Open the file of kept rows anew, with those found."""
+        from costframe.core.files import write_atomically
+
+        lines = [{"run": self._digest(keys)}, *({"row": i, **record} for i, record in found.items())]
+        write_atomically(self.kept, "".join(json.dumps(line) + "\n" for line in lines).encode())
+        with self.kept.open("a", encoding="utf-8") as file:
+            yield file
+
+    def _write(self, keys: _Keys, records: list[dict[str, Any]]) -> None:
+        from costframe.core.files import open_atomically
+        from costframe.datasets.table_writer import table_writer
+
+        columns = dict(keys.columns)
+        for name, column in {**self._answers(records), **_money(records)}.items():
+            if name in columns:
+                raise ParameterError(f"--keys {quote_names([name])}: the predictions have a column of this name")
+            columns[name] = column
+        with open_atomically(self.output) as sink, table_writer(sink, self.output.suffix.lower()) as write:
+            write(columns)
+
+    def _answers(self, records: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the columns of predictions; None where a row has no answer."""
+        from costframe.core.predictors.classes import both_classes, likeliest
+
+        there = [i for i, record in enumerate(records) if record["value"] is not None]
+
+        def spread(values: Any) -> list[Any]:
+            column: list[Any] = [None] * len(records)
+            for i, value in zip(there, np.asarray(values).tolist(), strict=True):
+                column[i] = value
+            return column
+
+        values = np.array([records[i]["value"] for i in there], dtype=np.float64)
+        if self.fitted.kind != "classifier":
+            if values.ndim <= 1:
+                return {"prediction": spread(values)}
+            return {f"prediction_{k}": spread(each) for k, each in enumerate(values.T)}
+        classes = self.fitted.classes_
+        if not there:
+            return {"prediction": [None] * len(records)}
+        named = zip(classes.tolist(), both_classes(values).T, strict=True)
+        return {"prediction": spread(likeliest(values, classes))} | {
+            f"probability_{label}": spread(p) for label, p in named
+        }
+
+    def _close(self, records: list[dict[str, Any]]) -> int:
+        """Print what the run paid, and how it ended."""
+        unit, count = printable(self.prices.unit), max(1, len(records))
+        paid, vain = (sum(record[name] for record in records) for name in ("cost", "failed_cost"))
+        verb = "costs" if len(records) == 1 else "cost"
+        click.echo(f"{format_count(len(records), 'row')} {verb} {paid / count:,.6g} {unit} per row on average")
+        if vain:
+            click.echo(f"  and {vain / count:,.6g} {unit} were asked for in vain")
+        degraded, errors = sum("degraded" in each for each in records), [each["error"] for each in records]
+        if degraded:
+            click.echo(f"  {format_count(degraded, 'row')} had to do without some values")
+        failed = Counter(error for error in errors if error is not None)
+        for error, times in failed.most_common(3):
+            click.echo(f"  {format_count(times, 'row')} without an answer: {printable(error)}")
+        click.echo(f"wrote {printable(str(self.output))}")
+        return UNANSWERED if failed else DEGRADED if degraded else 0
+
+
+def _money(records: list[dict[str, Any]]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    kinds = {"cost": pa.float64(), "failed_cost": pa.float64(), "rounds": pa.int64(), "reason": pa.string()}
+    kinds["error"] = pa.string()
+    return {name: pa.array([record[name] for record in records], kind) for name, kind in kinds.items()}
+
+
+@define
+class _Keys:
+    """The keys of a run: one column, or several for lookups that name theirs."""
+
+    columns: dict[str, Any]
+    rows: list[Any] = field(factory=list)
+
+    @classmethod
+    def read(cls, path: Path, sources: Sources) -> _Keys:
+        from costframe.datasets.table_files import TableFile
+
+        columns = TableFile.open(path).read()
+        named = [lookup.key for lookup in sources.lookups.values() if lookup.key is not None]
+        if lacking := [name for name in named if name not in columns]:
+            raise DataError(f"{path}: no column {quote_names(lacking)}; it has {quote_names(columns)}")
+        values = [column.to_pylist() for column in columns.values()]
+        if not named:
+            if len(columns) > 1:
+                raise DataError(
+                    f"{path}: expected one column of keys, got {quote_names(columns)}; or name each source's in the "
+                    "source file, by = NAME"
+                )
+            return cls(columns, values[0])
+        return cls(columns, [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)])
+
+    def name(self, row: int) -> Any:
+        """Return a hashable name of a row's key."""
+        return self.name_of(self.rows[row])
+
+    @staticmethod
+    def name_of(key: Any) -> Any:
+        return tuple(key.values()) if isinstance(key, dict) else key

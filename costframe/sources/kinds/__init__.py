@@ -1,0 +1,1 @@
+"""Kinds of sources: functions, tables, SQL, Redis and HTTP."""

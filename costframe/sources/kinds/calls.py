@@ -1,0 +1,88 @@
+"""Sources that are functions: of many keys, of one key, or one for each value."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from attrs import define, field
+
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, shown
+from costframe.sources.source import Reply, Source, Wanted
+
+__all__ = ["CallSource"]
+
+
+def _check_callable(calls: Any) -> None:
+    functions = calls.values() if isinstance(calls, Mapping) else [calls]
+    if not functions or not all(callable(each) for each in functions):
+        raise ParameterError(f"calls: expected a function, or functions by place, got {shown(calls)}")
+
+
+@define(eq=False)
+class CallSource(Source):
+    """Values from functions, sync or async; sync ones run in threads.
+
+    Parameters
+    ----------
+    calls : callable, or mapping of str to callable
+        ``calls({key: places}) -> {key: {place: value}}`` for all keys of a trip; with `each`,
+        ``calls(key, places) -> {place: value}``; or for each place a function ``calls[place](key) -> value``.
+    each : bool
+        Whether the function takes one key; all keys of a trip run side by side.
+    workers : int
+        Most functions, and threads for them, that run side by side.
+    """
+
+    calls: Callable[..., Any] | Mapping[str, Callable[[Any], Any]]
+    each: bool = False
+    workers: int = 16
+
+    _pool: ThreadPoolExecutor | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        _check_callable(self.calls)
+        check_number("workers", self.workers, low=1, whole=True)
+
+    async def fetch(self, wanted: Wanted) -> Reply:
+        """Call the function once, or once for each key, or for each key and place."""
+        if not self.each and callable(self.calls):
+            return await self._call(self.calls, dict(wanted))  # type: ignore[no-any-return]
+        limit = asyncio.Semaphore(self.workers)
+
+        async def one(key: Hashable, places: tuple[str, ...]) -> object:
+            try:
+                if callable(self.calls):
+                    async with limit:
+                        return await self._call(self.calls, key, places)
+                return {place: await self._value(limit, place, key) for place in places}
+            except Exception as error:  # noqa: BLE001 - one key that fails never ends the trip of others
+                return error
+
+        replies = await asyncio.gather(*(one(key, tuple(places)) for key, places in wanted.items()))
+        return dict(zip(wanted, replies, strict=True))
+
+    async def _value(self, limit: asyncio.Semaphore, place: str, key: Hashable) -> object:
+        assert isinstance(self.calls, Mapping)  # noqa: S101
+        if place not in self.calls:
+            raise ParameterError(f"calls: no function for {place!r}")
+        async with limit:
+            return await self._call(self.calls[place], key)
+
+    async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+            return await function(*arguments)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="costframe-call")
+        reply = await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+        return await reply if inspect.isawaitable(reply) else reply
+
+    async def close(self) -> None:
+        """Let go of the threads; calls under way end by themselves."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None

@@ -1,0 +1,77 @@
+"""Sources that are tables in memory: data frames, columns, mappings of rows; and files of tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, field
+
+from costframe.core.errors import DataError, InquiryError, ParameterError, shown
+from costframe.core.tables.frames import column_names
+from costframe.sources.source import Reply, Source, Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable
+
+__all__ = ["TableSource", "read_source"]
+
+
+@define(eq=False, repr=False)
+class TableSource(Source):
+    """Values from a table in memory; its places are columns.
+
+    Parameters
+    ----------
+    table : data frame, or mapping of str to sequence (rows,)
+        Columns by name.
+    key : str, optional
+        The column of keys; None numbers the rows from 0. A key in two rows fails.
+    """
+
+    table: Any
+    key: str | None = None
+
+    _columns: dict[str, Any] = field(factory=dict, init=False)
+    _rows: dict[Hashable, list[int]] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        names = list(self.table) if isinstance(self.table, dict) else column_names(self.table)
+        if not names:
+            raise ParameterError(f"table: expected columns with names, at least one, got {type(self.table).__name__}")
+        self._columns = {name: _listed(self.table[name]) for name in names}
+        sizes = {len(column) for column in self._columns.values()}
+        if len(sizes) > 1:
+            raise DataError(f"table: expected columns of one length, got {sorted(sizes)}")
+        if self.key is not None and self.key not in self._columns:
+            raise ParameterError(f"key: expected a column of the table, got {shown(self.key)}")
+        for i, key in enumerate(range(sizes.pop()) if self.key is None else self._columns[self.key]):
+            self._rows.setdefault(key, []).append(i)
+
+    def __repr__(self) -> str:
+        """Name its size."""
+        return f"TableSource({len(self._rows)} keys x {len(self._columns)} columns)"
+
+    async def fetch(self, wanted: Wanted) -> Reply:
+        """Look the rows up."""
+        return {key: self._one(self._rows[key], places) for key, places in wanted.items() if key in self._rows}
+
+    def _one(self, rows: list[int], places: Collection[str]) -> object:
+        if len(rows) > 1:
+            return InquiryError(f"{len(rows)} rows have this key")
+        return {place: self._columns[place][rows[0]] for place in places if place in self._columns}
+
+
+def _listed(column: Any) -> list[Any]:
+    for method in ("to_pylist", "to_list"):  # of pyarrow; of pandas and polars
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(np.asarray(column).tolist())
+
+
+def read_source(path: str, key: str, folder: Path = Path()) -> TableSource:
+    """Read a file with a table, such as CSV or Parquet, beside the file that names it."""
+    from costframe.datasets.table_files import TableFile
+
+    return TableSource(TableFile.open(folder / path).read(), key)

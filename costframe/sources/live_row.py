@@ -1,0 +1,186 @@
+"""One row on its way through sources that fail: an inquiry, the policies, and what was really paid. No I/O."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, field, frozen
+
+from costframe.core.cost.expected import until_terms
+from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
+from costframe.core.predictors.inquiry import Ledger, Prediction
+from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.prices.price_arrays import names_of
+
+if TYPE_CHECKING:
+    from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.certain_layout import Until
+    from costframe.sources.lookup import Outcome
+
+__all__ = ["LiveRow", "RowTerms"]
+
+
+@frozen(eq=False)
+class RowTerms:
+    """What all rows of a call have in common; see `predict_one` for the arguments."""
+
+    predictor: Predictor
+    costs: CostModel
+    acquisition: str = "path"
+    known: Known = ()
+    max_cost: float | None = None
+    unavailable: tuple[str, ...] = field(default=(), converter=names_of)
+    until: Until = None
+    policies: Mapping[str, str] = field(factory=dict)  # what a row does without a feature that did not come
+
+    prices: PriceArrays = field(init=False)
+    columns: dict[str, int] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        prices, _, _ = open_ledger(self.predictor, self.costs, self.known)
+        object.__setattr__(self, "prices", prices)
+        object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
+
+    def inquire(self, known: Known, spent: float, unavailable: Iterable[str]) -> Inquiry:
+        """Begin an inquiry that may still spend what is left of the cap."""
+        cap = None if self.max_cost is None else max(0.0, self.max_cost - spent)
+        more = until_terms(self.predictor, self.until)
+        return self.predictor.inquire(
+            self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable), **more
+        )
+
+
+class LiveRow:
+    """One row: it names the features it needs, takes what came and what did not, and ends in an answer.
+
+    Where the policy is to go without a feature, the inquiry begins again with all values that are there, so a plan can
+    plan around it. The ledger holds what really came, so nothing is charged twice; what was asked for in vain is added
+    up apart. Under a cap, values taken as missing count as paid (`_held`), as the inquiry itself counts them. `trail`
+    keeps the outcomes of its rounds, for logs.
+    """
+
+    def __init__(self, terms: RowTerms, number: int = 0) -> None:
+        self.terms = terms
+        self._ledger, self._held = Ledger(terms.prices, terms.known), Ledger(terms.prices, terms.known)
+        self._inquiry = terms.inquire(terms.known, 0.0, ())
+        self._values: dict[str, float] = {}  # that came, and NaN for those taken as missing
+        self._without: set[str] = set()
+        self._rounds, self._failed_cost, self._late = 0, 0.0, False
+        self._failures: dict[str, str] = {}
+        self.number = number  # in the order of the keys of a call
+        self.trail: list[Outcome] = []
+        self.late_after: int | None = None  # rounds after which its time was over
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Features that it certainly needs, and that may still come; none when it has ended."""
+        return self._inquiry.needs
+
+    @property
+    def cost(self) -> float:
+        """Cost of what came so far, and of what was evaluated."""
+        cost = self._ledger.total(self._inquiry.evaluated)
+        return cost if self.terms.max_cost is None else min(cost, self.terms.max_cost)  # rounding can exceed it
+
+    @property
+    def failed_cost(self) -> float:
+        """Price of what was asked for in vain so far."""
+        return self._failed_cost
+
+    def supply(self, outcome: Outcome, *, late: bool = False) -> None:
+        """Take the outcome of one round: values and failures of the features in `needs`; `late` also ends the row.
+
+        Raises
+        ------
+        SourceError
+            If a feature did not come, and the policy is to raise. A late row has an answer by all means.
+        """
+        self._rounds += 1
+        self.trail.append(outcome)
+        came = {name: outcome.values[name] for name in self.needs if name in outcome.values}
+        columns = self.terms.columns
+        self._failed_cost += math.fsum(self._ledger.quote([columns[name] for name in lost]) for lost in outcome.lost)
+        for ledger in (self._ledger, self._held):
+            ledger.buy([columns[name] for name in came])
+        self._values |= came
+        failed = [name for name in self.needs if name not in came]
+        self._failures |= {name: outcome.failed.get(name, "it did not come") for name in failed}
+        if late:
+            self.late_after, self._late = self._rounds, bool(failed)
+        self._go_on(self._policies(failed, late=late))
+        if late:
+            self.end()
+
+    def end(self) -> None:
+        """End the row now, since its time is over: what has not come is missing, or the row goes without it."""
+        if self.late_after is None:
+            self.late_after = self._rounds
+        self._late |= bool(self.needs)
+        while self.needs:
+            self._failures |= dict.fromkeys(set(self.needs) - self._failures.keys(), "the deadline passed")
+            self._go_on(self._policies(self.needs, late=True))
+
+    def _policies(self, failed: Iterable[str], *, late: bool) -> dict[str, str]:
+        policies = {name: self.terms.policies.get(name, "without") for name in failed}
+        return {name: "without" if late and policy == "raise" else policy for name, policy in policies.items()}
+
+    @property
+    def answer(self) -> Prediction:
+        """The prediction; an `InquiryError` if features are still needed."""
+        end = self._inquiry.answer
+        names = self.terms.predictor.feature_names
+        return evolve(
+            end,
+            cost=self.cost,
+            acquired=tuple(names[f] for f in self._ledger.acquired),
+            rounds=self._rounds,
+            reason="deadline" if self._late else end.reason,
+            failed_cost=self._failed_cost,
+            failures=tuple(self._failures),
+        )
+
+    def error(self, what: str) -> SourceError:
+        """Return the error of a row that has failed, with what it paid."""
+        error = SourceError(what)
+        error.cost, error.failed_cost, error.failures = self.cost, self._failed_cost, dict(self._failures)
+        return error
+
+    def _go_on(self, failed: Mapping[str, str]) -> None:
+        """Go on with the values that came, and those that failed with their policies."""
+        if raising := [name for name, policy in failed.items() if policy == "raise"]:
+            reasons = dict.fromkeys(self._failures[name] for name in raising)
+            raise self.error(f"no value of {quote_names(raising)}: {printable('; '.join(reasons))}")
+        missing = {name: math.nan for name, policy in failed.items() if policy == "missing"}
+        self._held.buy([self.terms.columns[name] for name in missing])
+        self._values |= missing
+        without = {name for name, policy in failed.items() if policy == "without"}
+        if not without:
+            self._inquiry.supply({name: self._values[name] for name in self.needs})
+            return
+        self._without |= without
+        self._inquiry = self.terms.inquire(self._all_known(), self._held.spent, sorted(self._without))
+
+    def _all_known(self) -> dict[str, Any]:
+        """Return what needs no money any more: values at hand, and names paid for without them."""
+        known = self.terms.known
+        before: dict[str, Any] = dict(known) if isinstance(known, Mapping) else dict.fromkeys(names_of(known))
+        names = self.terms.prices.resource_names
+        resources = [names[r] for r in sorted(self._held.resources_paid)]
+        return before | dict.fromkeys(resources) | self._values
+
+
+def as_key(key: Any, entry: str | None) -> Hashable:
+    """Return a row's key at a source: the key itself, or an entry of a mapping; an `InquiryError` refuses others."""
+    if entry is not None:
+        if not isinstance(key, Mapping) or entry not in key:
+            raise InquiryError(f"expected a key that is a mapping with {entry!r}, got {shown(key)}")
+        key = key[entry]
+    try:
+        hash(key)
+    except TypeError:
+        raise InquiryError(f"expected a hashable key, got {shown(key)} of type {type(key).__name__}") from None
+    return key  # type: ignore[no-any-return]

@@ -1,0 +1,325 @@
+"""Logs of inquiries, and their audit: what was paid is what the model says, and how the mean cost moved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import numpy as np
+from attrs import define, field, frozen
+
+from costframe.core.checks import as_path, check_number
+from costframe.core.errors import CostframeError, DataError, SourceError, format_count, shown
+from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.inquiry import Prediction
+from costframe.core.prices.costs import CostModel
+from costframe.sources.live_row import LiveRow, RowTerms
+from costframe.sources.lookup import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.predictors.predictor import Predictor
+
+__all__ = ["Audit", "InquiryLog", "audit"]
+
+FORMAT = 1
+_TERMS = ("acquisition", "known", "max_cost", "unavailable", "until", "policies")
+
+
+class InquiryLog:
+    """A log of inquiries, one JSON line a row: what was asked, what came, what failed, what was paid, the answer.
+
+    Give it to a driver as `observe`. A line is written when its row ends, and the file can be read at any time.
+
+    Parameters
+    ----------
+    path : str or path
+        Lines are added to a log that is there.
+    """
+
+    def __init__(self, path: Any) -> None:
+        self._path = as_path(path)
+        self._file: IO[str] | None = None
+        self._terms: RowTerms | None = None
+        self._header: dict[str, Any] | None = None
+
+    def __call__(self, key: Any, row: LiveRow, end: Prediction | Exception) -> None:
+        """Write one row."""
+        lines = [_record(key, row, end)]
+        if self._file is None:
+            self._file, self._terms, self._header = self._path.open("a", encoding="utf-8"), None, None
+        if row.terms is not self._terms:
+            self._terms, before = row.terms, self._header
+            self._header = _header(row.terms)
+            lines[:0] = [self._header] if self._header != before else []
+        self._file.write("".join(json.dumps(line, default=str) + "\n" for line in lines))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> Self:
+        """Return the log; the end of the block closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _header(terms: RowTerms) -> dict[str, Any]:
+    known = terms.known
+    plain = {
+        "acquisition": terms.acquisition,
+        "known": dict(known) if isinstance(known, Mapping) else [known] if isinstance(known, str) else list(known),
+        "max_cost": terms.max_cost,
+        "unavailable": list(terms.unavailable),
+        "until": terms.until,
+        "policies": dict(terms.policies),
+    }
+    return {"costframe": FORMAT, "prices": _digest(terms.costs), "terms": plain}
+
+
+def _digest(costs: CostModel) -> str:
+    return hashlib.sha256(json.dumps(costs.to_dict(), sort_keys=True).encode()).hexdigest()
+
+
+def _record(key: Any, row: LiveRow, end: Prediction | Exception) -> dict[str, Any]:
+    rounds = [
+        {"values": each.values} | {name: kept for name in ("failed", "lost") if (kept := getattr(each, name))}
+        for each in row.trail
+    ]
+    record: dict[str, Any] = {"row": row.number, "key": key, "rounds": rounds}
+    if row.late_after is not None:
+        record["late_after"] = row.late_after
+    record |= {"cost": row.cost, "failed_cost": row.failed_cost}
+    if isinstance(end, Prediction):
+        return record | {"value": np.asarray(end.value).tolist(), "exit": end.exit, "reason": end.reason}
+    return record | {"error": str(end)}
+
+
+@frozen
+class Period:
+    """Some rows of a log that follow one another.
+
+    Attributes
+    ----------
+    rows : int
+    mean, error : float
+        Mean cost of a row, and its standard error.
+    failed : float
+        Mean price of what was asked for in vain.
+    without_answer : int
+    """
+
+    rows: int
+    mean: float
+    error: float
+    failed: float
+    without_answer: int
+
+
+@define
+class Audit:
+    """What a log's replay found.
+
+    Attributes
+    ----------
+    rows : int
+    paid, failed : float
+        Sums of the log.
+    differences : list of str
+        Rows whose replay asks, pays or answers something else than the log says: at most 20, with their lines.
+    different : int
+        Number of such rows.
+    periods : list of Period
+    unit : str
+    """
+
+    rows: int
+    paid: float
+    failed: float
+    differences: list[str] = field(factory=list)
+    different: int = 0
+    periods: list[Period] = field(factory=list)
+    unit: str = "unit"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether what was paid is what the model says, for every row."""
+        return self.different == 0
+
+    @property
+    def drift(self) -> tuple[float, float]:
+        """Mean cost of the last period minus that of the first, and its standard error."""
+        first, last = self.periods[0], self.periods[-1]
+        return last.mean - first.mean, math.hypot(first.error, last.error)
+
+
+def audit(path: Any, predictor: Predictor | FittedEstimator, costs: object = None, *, periods: int = 10) -> Audit:
+    """Replay a log of inquiries with its model, and compare what was asked, paid and answered, row by row.
+
+    Parameters
+    ----------
+    path : str or path
+        Written by `InquiryLog`.
+    predictor : Predictor, or an estimator fitted to one
+        The model that was served.
+    costs : CostModel, or anything `CostModel.of` accepts
+        The prices that it was served with; None uses the predictor's own.
+    periods : int
+        Parts of the log, equally long, whose mean costs are compared.
+
+    Raises
+    ------
+    DataError
+        If the file is no such log; the text names the line. A last line that is cut off is left out.
+    """
+    check_number("periods", periods, low=1, whole=True)
+    file, model = as_path(path), as_predictor(predictor)
+    prices = CostModel.of(model.costs if costs is None else costs, model.feature_names)
+    found, amounts, terms = Audit(0, 0.0, 0.0, unit=prices.unit), list[tuple[int, int, float, float, bool]](), None
+    for number, line in _lines(file):
+        where = f"{file}, line {number}"
+        if "costframe" in line:
+            terms, begun = _terms(line, model, prices, where), number
+            continue
+        if terms is None:
+            raise DataError(f"{where}: expected the terms of the rows first")
+        row, cost, failed = (_amount(line, name, where) for name in ("row", "cost", "failed_cost"))
+        amounts.append((begun, int(row), cost, failed, "error" in line))
+        if difference := _compare(line, terms):
+            found.different += 1
+            if len(found.differences) < 20:
+                found.differences.append(f"line {number}, key {shown(line.get('key'))}: {difference}")
+    if not amounts:
+        raise DataError(f"{file}: expected rows, got none")
+    amounts.sort(key=lambda row: row[:2])  # as the rows began; those that needed least ended first
+    table = np.array([row[2:] for row in amounts])
+    found.rows, found.paid, found.failed = len(table), math.fsum(table[:, 0]), math.fsum(table[:, 1])
+    parts = np.array_split(table, min(periods, len(table)))
+    found.periods = [_period(part) for part in parts]
+    return found
+
+
+def _period(part: Any) -> Period:
+    error = float(part[:, 0].std(ddof=1)) / math.sqrt(len(part)) if len(part) > 1 else math.nan
+    return Period(len(part), float(part[:, 0].mean()), error, float(part[:, 1].mean()), int(part[:, 2].sum()))
+
+
+def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    if not line.endswith("\n"):  # cut off while it was written
+                        return
+                    raise DataError(f"{file}, line {number}: expected JSON, got {shown(line.strip())}") from None
+                if not isinstance(record, dict):
+                    raise DataError(f"{file}, line {number}: expected a record, got {shown(record)}")
+                yield number, record
+    except UnicodeDecodeError:
+        raise DataError(f"{file}: expected a text in UTF-8, got other bytes") from None
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _terms(line: dict[str, Any], model: Predictor, prices: CostModel, where: str) -> RowTerms:
+    if line["costframe"] != FORMAT or not isinstance(line.get("terms"), dict):
+        raise DataError(f"{where}: expected the terms of format {FORMAT}")
+    if line.get("prices") != _digest(prices):
+        raise DataError(f"{where}: the rows were paid at other prices; give those that were in force")
+    try:
+        return RowTerms(model, prices, **{name: line["terms"].get(name) for name in _TERMS})
+    except (CostframeError, TypeError, AttributeError) as error:
+        raise DataError(f"{where}: terms that do not fit the model: {error}") from None
+
+
+def _amount(line: dict[str, Any], name: str, where: str) -> float:
+    value = line.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise DataError(f"{where}: {name}: expected a number, got {shown(value)}")
+    return float(value)
+
+
+def _compare(line: dict[str, Any], terms: RowTerms) -> str | None:
+    """Replay one row; return how it differs from the log, or None."""
+    row = LiveRow(terms)
+    try:
+        asked = _replay(line, row)
+    except SourceError as error:
+        return _different_money(line, row) if "error" in line else f"the replay ends with an error: {error}"
+    except (CostframeError, AttributeError, TypeError, ValueError, KeyError) as error:
+        return f"cannot be replayed: {error}"
+    if asked is not None:
+        return asked
+    if row.needs:
+        return f"the log ends, the model still asks for {sorted(row.needs)}"
+    if "error" in line:
+        return "the log has an error, the replay an answer"
+    return _different_end(line, row.answer) or _different_money(line, row)
+
+
+def _replay(line: dict[str, Any], row: LiveRow) -> str | None:
+    """Supply a row with the rounds of the log; return how what was asked differs, or None."""
+    late = line.get("late_after")
+    for number, each in enumerate(line["rounds"], 1):
+        outcome = _outcome(each)
+        asked = outcome.values.keys() | outcome.failed.keys()
+        if asked != set(row.needs):
+            return f"round {number} asked for {sorted(asked)}, the model asks for {sorted(row.needs)}"
+        row.supply(outcome, late=late == number)
+    return None
+
+
+def _different_end(line: dict[str, Any], end: Prediction) -> str | None:
+    if not _same(end.value, line.get("value")):
+        return f"the log's answer is {shown(line.get('value'))}, the model's {shown(np.asarray(end.value).tolist())}"
+    if (end.exit, end.reason) != (line.get("exit"), line.get("reason")):
+        return f"the log ends at {line.get('exit')}, {line.get('reason')}; the model at {end.exit}, {end.reason}"
+    return None
+
+
+def _same(value: Any, logged: Any) -> bool:
+    try:
+        return np.array_equal(np.asarray(value), np.asarray(logged, dtype=np.float64), equal_nan=True)
+    except (TypeError, ValueError):
+        return False
+
+
+def _outcome(record: dict[str, Any]) -> Outcome:
+    values = {str(name): float(value) for name, value in record["values"].items()}
+    return Outcome(values, dict(record.get("failed", {})), [tuple(each) for each in record.get("lost", [])])
+
+
+def _different_money(line: dict[str, Any], row: LiveRow) -> str | None:
+    for name, money in (("cost", row.cost), ("failed_cost", row.failed_cost)):
+        if not math.isclose(line[name], money, rel_tol=1e-12, abs_tol=0.0):
+            return f"the log's {name} is {line[name]:.17g}, the model's {money:.17g}"
+    return None
+
+
+def describe(found: Audit) -> Iterable[str]:
+    """Return lines that tell a person what an audit found."""
+    if found.agrees:
+        yield f"{format_count(found.rows, 'row')}: every one asked, paid and answered what the model says"
+    else:
+        yield f"{format_count(found.different, 'row')} of {found.rows:,} differ from what the model says:"
+        yield from (f"  {each}" for each in found.differences)
+    yield f"paid {found.paid:,.6g} {found.unit}, and {found.failed:,.6g} in vain"
+    if len(found.periods) > 1:
+        moved, error = found.drift
+        sure = "which is no more than chance may do" if not abs(moved) > 2 * error else "which chance does not explain"
+        yield f"mean cost of the last part minus the first: {moved:+,.4g} +- {error:.2g}, {sure}"

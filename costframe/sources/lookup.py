@@ -1,0 +1,243 @@
+"""Lookups: a source with the features it serves, made to keep to a policy."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from costframe.core.errors import InquiryError, ParameterError, printable, quote_names, shown
+from costframe.sources.fields import Field, as_fields
+from costframe.sources.policy import Policy
+from costframe.sources.source import Source
+
+if TYPE_CHECKING:
+    from costframe.core.tables.categories import Categories
+    from costframe.sources.source import Wanted
+
+__all__ = ["Lookup", "Outcome", "Trips"]
+
+Wants = Mapping[Hashable, tuple[str, ...]]  # features by key
+
+
+@frozen
+class Lookup:
+    """A source with the features that it serves; in prices, often a resource.
+
+    Parameters
+    ----------
+    source : Source
+    features : iterable of str, or mapping of str to str, mapping or Field
+        The features it serves, with their places; see `Field`.
+    key : str, optional
+        Where keys of rows are mappings: the entry that is the key at this source.
+    policy : Policy
+    """
+
+    source: Source
+    features: dict[str, Field] = field(converter=as_fields)
+    key: str | None = None
+    policy: Policy = field(factory=Policy)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.source, Source):
+            raise ParameterError(f"source: expected a Source, got {shown(self.source)}")
+        if not isinstance(self.policy, Policy):
+            raise ParameterError(f"policy: expected a Policy, got {shown(self.policy)}")
+        if self.key is not None and not isinstance(self.key, str):
+            raise ParameterError(f"key: expected the name of a key, got {shown(self.key)}")
+
+
+@define
+class Outcome:
+    """What trips brought for one key.
+
+    Attributes
+    ----------
+    values : dict of str to float
+        By feature.
+    failed : dict of str to str
+        Why a feature did not come.
+    lost : list of tuple of str
+        Features of each trip that failed or was given up, in vain; a source that was left alone was not asked.
+    """
+
+    values: dict[str, float] = field(factory=dict)
+    failed: dict[str, str] = field(factory=dict)
+    lost: list[tuple[str, ...]] = field(factory=list)
+
+
+class Trips:
+    """Trips to one lookup in one event loop: time limits, retries, and a circuit breaker."""
+
+    def __init__(self, name: str, lookup: Lookup) -> None:
+        self.name, self.lookup, self.made = name, lookup, 0
+        self._failures, self._rests_until, self._trying = 0, 0.0, False
+        self._left_behind: set[asyncio.Task[Any]] = set()
+
+    async def fetch(self, wants: Wants, categories: Categories, deadline: float | None = None) -> dict[Any, Outcome]:
+        """Fetch features for keys, within the policy; no failure of the source is raised.
+
+        Parameters
+        ----------
+        wants : mapping of hashable to tuple of str
+        categories : mapping of str to labels
+            Labels of the model's features.
+        deadline : float, optional
+            Time of the event loop after which nothing is waited for.
+        """
+        policy, outcomes = self.lookup.policy, {key: Outcome() for key in wants}
+        left = dict(wants)
+        for attempt in range(policy.retries + 1):
+            left = await self._try(left, outcomes, categories, deadline)
+            wait = random.uniform(0.0, policy.longest_wait(attempt))  # noqa: S311 - no secret
+            if not left or attempt == policy.retries or self._rests or self._is_late(deadline, wait):
+                break
+            await asyncio.sleep(wait)
+        return outcomes
+
+    async def close(self) -> None:
+        """End trips that were left behind, and close the source."""
+        for task in self._left_behind:
+            task.cancel()
+        if self._left_behind:
+            await asyncio.wait(self._left_behind, timeout=5.0)
+        await self.lookup.source.close()
+
+    async def _try(
+        self, wants: Wants, outcomes: dict[Any, Outcome], categories: Categories, deadline: float | None
+    ) -> dict[Any, tuple[str, ...]]:
+        """Make one trip and write down its outcomes; return what may be tried again."""
+        if self._rests:
+            self._fail(wants, outcomes, f"left alone after {self._failures} failed trips in a row", lost=False)
+            return {}
+        if (seconds := self._seconds(deadline)) <= 0.0:
+            self._fail(wants, outcomes, "the deadline passed", lost=False)
+            return {}
+        self._trying, self.made = True, self.made + 1
+        try:
+            raw = await self._make(self._places(wants), seconds)
+        except TimeoutError:
+            self._count_failure()
+            self._fail(wants, outcomes, f"no answer within {seconds:.3g} s")
+            return dict(wants)
+        except Exception as error:  # noqa: BLE001 - a source may raise anything; the policy says what follows
+            self._count_failure()
+            self._fail(wants, outcomes, describe(error))
+            return dict(wants)
+        finally:
+            self._trying = False
+        if not isinstance(raw, Mapping):
+            self._count_failure()
+            self._fail(wants, outcomes, f"expected a mapping of keys, got {type(raw).__name__}")
+            return {}
+        self._failures = 0
+        again = {}
+        for key, names in wants.items():
+            if isinstance(reply := raw.get(key), BaseException):
+                self._fail({key: names}, outcomes, describe(reply))
+                again[key] = names
+            else:
+                self._read(reply, names, outcomes[key], categories)
+        return again
+
+    def _places(self, wants: Wants) -> Wanted:
+        fields = self.lookup.features
+        return {key: tuple(dict.fromkeys(fields[name].place for name in names)) for key, names in wants.items()}
+
+    async def _make(self, wanted: Wanted, seconds: float) -> Any:
+        """Make one trip, and wait for it so long; then it is cancelled, and not waited for again."""
+        task = asyncio.ensure_future(self.lookup.source.fetch(wanted))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=seconds)
+        except asyncio.CancelledError:
+            self._leave(task)
+            raise
+        if not done:
+            self._leave(task)
+            raise TimeoutError
+        if task.cancelled():
+            raise InquiryError("the trip was cancelled")
+        return task.result()
+
+    def _leave(self, task: asyncio.Task[Any]) -> None:
+        def forget(ended: asyncio.Task[Any]) -> None:
+            self._left_behind.discard(ended)
+            if not ended.cancelled():
+                ended.exception()  # marks it as seen
+
+        self._left_behind.add(task)
+        task.add_done_callback(forget)
+        task.cancel()
+
+    def _read(self, reply: Any, names: tuple[str, ...], outcome: Outcome, categories: Categories) -> None:
+        """Read one key's reply, value by value."""
+        fields, policy = self.lookup.features, self.lookup.policy
+        if reply is None and policy.absent == "missing":
+            outcome.values.update(dict.fromkeys(names, float("nan")))
+            outcome.failed.clear()
+            return
+        failed: dict[str, str] = {}
+        for name in names:
+            if reply is None:
+                failed[name] = "no row for the key"
+            elif not isinstance(reply, Mapping):
+                failed[name] = f"expected a mapping of values, got {type(reply).__name__}"
+            elif fields[name].place not in reply:
+                failed[name] = f"no value at {shown(fields[name].place)}"
+            else:
+                try:
+                    outcome.values[name] = fields[name].read(reply[fields[name].place], categories.get(name))
+                except InquiryError as error:
+                    failed[name] = str(error)
+        outcome.failed = failed
+        if failed:
+            outcome.lost.append(tuple(failed))
+
+    @staticmethod
+    def _fail(wants: Wants, outcomes: dict[Any, Outcome], why: str, *, lost: bool = True) -> None:
+        for key, names in wants.items():
+            outcomes[key].failed = dict.fromkeys(names, why)
+            if lost:
+                outcomes[key].lost.append(names)
+
+    @property
+    def _rests(self) -> bool:
+        """Whether the source is left alone; after its rest, one trip at a time tries it."""
+        if self._failures < self.lookup.policy.breaker:
+            return False
+        return self._trying or asyncio.get_running_loop().time() < self._rests_until
+
+    def _count_failure(self) -> None:
+        self._failures += 1
+        self._rests_until = asyncio.get_running_loop().time() + self.lookup.policy.rest
+
+    def _seconds(self, deadline: float | None) -> float:
+        timeout = self.lookup.policy.timeout
+        return timeout if deadline is None else min(timeout, deadline - asyncio.get_running_loop().time())
+
+    @staticmethod
+    def _is_late(deadline: float | None, wait: float) -> bool:
+        return deadline is not None and asyncio.get_running_loop().time() + wait >= deadline
+
+
+def describe(error: BaseException) -> str:
+    """Return the kind of a source's exception, with its text only where it is ours: others quote URLs and passwords."""
+    if isinstance(error, InquiryError | ParameterError):
+        return str(error)
+    return f"{type(error).__name__}, whose own text may hold a secret"
+
+
+def check_served(lookups: Mapping[str, Lookup]) -> dict[str, str]:
+    """Return the lookup of each feature, or refuse a feature that two lookups serve."""
+    served: dict[str, str] = {}
+    for name, lookup in lookups.items():
+        if twice := [feature for feature in lookup.features if feature in served]:
+            raise ParameterError(
+                f"sources {printable(name)} and {printable(served[twice[0]])}: both serve {quote_names(twice)}"
+            )
+        served |= dict.fromkeys(lookup.features, name)
+    return served

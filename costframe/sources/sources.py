@@ -1,0 +1,239 @@
+"""Sources: the lookups behind a model, asked side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine, Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from costframe.core.errors import InquiryError, ParameterError, format_count, quote_names, shown
+from costframe.core.prices.costs import CostModel
+from costframe.sources.live_row import as_key
+from costframe.sources.lookup import Lookup, Outcome, Trips, check_served
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["Sources", "run"]
+
+T = TypeVar("T")
+
+
+class Sources:
+    """All lookups of a model: every feature comes from one of them.
+
+    Its connections open at the first trip and belong to the event loop of that trip; the sync drivers have a loop of
+    their own. Close it at the end, or use it in a `with` or `async with` block.
+
+    Parameters
+    ----------
+    lookups : mapping of str to Lookup
+        By a name for messages.
+
+    Raises
+    ------
+    ParameterError
+        If two lookups serve one feature.
+    """
+
+    def __init__(self, lookups: Mapping[str, Lookup]) -> None:
+        if not isinstance(lookups, Mapping) or not lookups:
+            raise ParameterError(f"lookups: expected lookups by name, at least one, got {shown(lookups)}")
+        for name, lookup in lookups.items():
+            if not isinstance(name, str) or not isinstance(lookup, Lookup):
+                raise ParameterError(f"lookups: expected lookups by name, got {shown(lookup)} for {shown(name)}")
+        self._lookups = dict(lookups)
+        self._served = check_served(self._lookups)
+        self._trips = {name: Trips(name, lookup) for name, lookup in self._lookups.items()}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], costs: object = None) -> Self:
+        """Read the tables ``[sources.NAME]`` of a TOML file, which may hold prices too.
+
+        Each table has a `kind` ("sql", "redis", "http", "table", or a plugin's), the options of this kind,
+        `features` as in `Lookup`, and, where it should differ, what `Policy` has. ``missing = ["n/a"]`` holds for all
+        features; `by` names the entry of keys that are mappings. With prices, a table without features serves those
+        that need the `resource`, by default the resource of the source's name. In texts of options $NAME and ${NAME}
+        stand for environment variables: keep secrets there.
+
+        Parameters
+        ----------
+        path : str or path
+        costs : CostModel, or anything `CostModel.of` accepts, optional
+
+        Raises
+        ------
+        ParameterError
+            If the file is not such a file; the text names the entry, and no value that may be a secret.
+        """
+        from costframe.sources.sources_io import load_lookups
+
+        return cls(load_lookups(path, None if costs is None else CostModel.of(costs)))
+
+    def __repr__(self) -> str:
+        """Name the lookups; they never show what a source was made of."""
+        count = format_count(len(self._served), "feature")
+        return f"Sources({', '.join(self._lookups)}: {count})"
+
+    @property
+    def lookups(self) -> Mapping[str, Lookup]:
+        """The lookups by name."""
+        return dict(self._lookups)
+
+    @property
+    def policies(self) -> dict[str, str]:
+        """What a row does without each feature, if it does not come; see `Policy`."""
+        return {feature: self._lookups[name].policy.on_failure for feature, name in self._served.items()}
+
+    @property
+    def trips(self) -> dict[str, int]:
+        """Trips made to each lookup so far, retries included."""
+        return {name: trips.made for name, trips in self._trips.items()}
+
+    def check_serves(self, features: Iterable[str]) -> None:
+        """Refuse features that no lookup serves."""
+        if lacking := [name for name in features if name not in self._served]:
+            raise ParameterError(f"sources: none serves {quote_names(lacking)}; they serve {quote_names(self._served)}")
+
+    async def fetch(
+        self, wants: Mapping[int, tuple[Any, tuple[str, ...]]], categories: Categories, deadline: float | None = None
+    ) -> dict[int, Outcome]:
+        """Fetch one round: one trip to each lookup, side by side, for all rows that need it.
+
+        Parameters
+        ----------
+        wants : mapping of int to (key, tuple of str)
+            Keys and features of rows, by the rows' numbers.
+        categories : mapping of str to labels
+        deadline : float, optional
+            Time of the event loop after which nothing is waited for.
+
+        Returns
+        -------
+        mapping of int to Outcome
+            For each row; failures are part of it.
+        """
+        self._bind()
+        plans = {name: _Plan() for name in self._lookups}
+        outcomes = {row: Outcome() for row in wants}
+        for row, (key, features) in wants.items():
+            for name, mine in self._by_lookup(features).items():
+                try:
+                    plans[name].add(row, as_key(key, self._lookups[name].key), mine)
+                except InquiryError as error:
+                    outcomes[row].failed |= dict.fromkeys(mine, str(error))
+        asked = {name: plan for name, plan in plans.items() if plan.wants}
+        replies = await asyncio.gather(
+            *(self._trips[name].fetch(plan.wants, categories, deadline) for name, plan in asked.items())
+        )
+        for plan, reply in zip(asked.values(), replies, strict=True):
+            for row, key, features in plan.rows:
+                _join(outcomes[row], reply[key], features)
+        return outcomes
+
+    def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        names = dict.fromkeys(self._served[feature] for feature in features)
+        return {name: tuple(each for each in features if self._served[each] == name) for name in names}
+
+    def _bind(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is None or self._loop.is_closed():
+            self._loop = loop
+        if self._loop is not loop:
+            raise ParameterError(
+                "sources: their connections belong to another event loop; close them there, or make sources for each "
+                "loop (the sync drivers have a loop of their own)"
+            )
+
+    async def aclose(self) -> None:
+        """Close all connections, in the loop that opened them."""
+        await asyncio.gather(*(trips.close() for trips in self._trips.values()))
+        self._loop = None
+
+    def close(self) -> None:
+        """Close all connections that the sync drivers opened."""
+        run(self.aclose())
+
+    async def __aenter__(self) -> Self:
+        """Return the sources; the end of the block closes them."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        """Return the sources; the end of the block closes them."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Plan:
+    """What the rows of a round want of one lookup; rows with one key are one want."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, Hashable, tuple[str, ...]]] = []
+        self.wants: dict[Hashable, tuple[str, ...]] = {}
+
+    def add(self, row: int, key: Hashable, features: tuple[str, ...]) -> None:
+        self.rows.append((row, key, features))
+        before = self.wants.get(key)
+        self.wants[key] = features if before is None else tuple(dict.fromkeys(before + features))
+
+
+def _join(outcome: Outcome, reply: Outcome, features: tuple[str, ...]) -> None:
+    """Add a key's outcome to that of a row that wants some of it."""
+    outcome.values |= {name: reply.values[name] for name in features if name in reply.values}
+    outcome.failed |= {name: reply.failed[name] for name in features if name in reply.failed}
+    lost = [tuple(name for name in each if name in features) for each in reply.lost]
+    outcome.lost += [each for each in lost if each]
+
+
+_LOCK = threading.Lock()
+_CLEANING = 5.0  # seconds that an interrupt waits at most
+_background: tuple[int, asyncio.AbstractEventLoop] | None = None  # with its process: a fork has no threads
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the event loop of the sync drivers, a thread of its own, and wait for it.
+
+    An interrupt cancels it, and waits until it has cleaned up.
+    """
+    ended = threading.Event()
+
+    async def to_its_end() -> T:
+        try:
+            return await work
+        finally:
+            ended.set()
+
+    future = asyncio.run_coroutine_threadsafe(to_its_end(), _loop())
+    try:
+        return future.result()
+    except BaseException:
+        if future.cancel():
+            ended.wait(_CLEANING)
+        raise
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    global _background  # noqa: PLW0603 - one loop serves all sync calls of the process
+    with _LOCK:
+        if _background is None or _background[0] != os.getpid():
+            loop = asyncio.new_event_loop()
+            started = threading.Event()
+            loop.call_soon(started.set)
+            threading.Thread(target=loop.run_forever, name="costframe-sources", daemon=True).start()
+            started.wait()
+            _background = os.getpid(), loop
+        return _background[1]

@@ -1,0 +1,142 @@
+"""`costframe predict --source` and `costframe audit`: rows kept as they end, whole files, statuses by outcome."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from live_cases import COSTS, NAMES, table, tree
+
+import costframe as cf
+
+FRAME = table(40)
+ROWS = "kind = 'table'\npath = 'rows.csv'\nkey = 'key'\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Write a model, its rows, a file of sources and one of keys."""
+    cf.save(tree(), tmp_path / "my.model")
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    FRAME[["key"]].to_csv(tmp_path / "keys.csv", index=False)
+    rest = f"[sources.rest]\n{ROWS}features = ['age', 'scan']\n"
+    (tmp_path / "sources.toml").write_text(f"[sources.blood]\n{ROWS}{rest}")
+    return tmp_path
+
+
+def live(run, *more):
+    return run("predict", "my.model", "--source", "sources.toml", "--keys", "keys.csv", *more)
+
+
+def test_rows_of_sources_are_predicted_in_the_order_of_their_keys(run, folder):
+    done = live(run, "--output", "out.csv", "--in-flight", "7", "--log", "log.jsonl")
+    assert done.exit_code == 0, done.output
+    out, report = pd.read_csv(folder / "out.csv"), tree().cost(FRAME[list(NAMES)], COSTS, rounds=True)
+    assert out.key.tolist() == FRAME.key.tolist()
+    np.testing.assert_array_equal(out.prediction, report.predictions)
+    np.testing.assert_array_equal(out.cost, report.per_row)
+    np.testing.assert_array_equal(out.rounds, report.rounds)
+    assert set(out.reason) == {"complete"}
+    assert not (folder / "out.csv.part").exists()
+    audit = run("audit", "log.jsonl", "my.model")
+    assert audit.exit_code == 0, audit.output
+    assert "40 rows: every one asked, paid and answered what the model says" in audit.output
+    text = (folder / "log.jsonl").read_text()
+    (folder / "log.jsonl").write_text(text.replace('"cost": 1.0', '"cost": 2.0', 1))
+    assert run("audit", "log.jsonl", "my.model").exit_code == 1
+
+
+def test_the_status_tells_rows_without_values_and_rows_without_answers(run, folder):
+    rows = FRAME.assign(chol=FRAME.chol.astype(object))
+    rows.loc[::2, "chol"] = "high"
+    rows.to_csv(folder / "rows.csv", index=False)
+    done = live(run, "--output", "out.csv")
+    assert done.exit_code == 4
+    assert "without an answer: no value of 'chol': expected a number, got 'high' of type str" in done.output
+    out = pd.read_csv(folder / "out.csv")
+    assert out.prediction.isna().sum() == out.error.notna().sum() == (out.reason == "failed").sum() > 0
+    text = (folder / "sources.toml").read_text()
+    (folder / "sources.toml").write_text(text.replace("[sources.rest]", "on_failure = 'without'\n[sources.rest]"))
+    done = live(run, "--output", "out.csv", "--force")
+    assert done.exit_code == 3, done.output
+    assert "had to do without some values" in done.output
+    assert pd.read_csv(folder / "out.csv").prediction.notna().all()
+
+
+def test_a_killed_run_goes_on_where_it_was(folder):
+    (folder / "slow_plugin.py").write_text(
+        "import asyncio\nimport pandas as pd\nimport costframe as cf\nfrom costframe.hooks import hookimpl\n"
+        "class Slow(cf.Source):\n"
+        "    def __init__(self, path):\n        self.rows = pd.read_csv(path).set_index('key').to_dict('index')\n"
+        "    async def fetch(self, wanted):\n        await asyncio.sleep(0.2)\n"
+        "        open('trips', 'a').write('x')\n"
+        "        return {key: self.rows[key] for key in wanted}\n"
+        "@hookimpl\ndef costframe_sources():\n    return {'slow': Slow}\n"
+    )
+    made = folder / "slow-1.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1\n")
+    (made / "entry_points.txt").write_text("[costframe]\nslow = slow_plugin\n")
+    text = "[sources.all]\nkind = 'slow'\npath = 'rows.csv'\nfeatures = ['age', 'chol', 'pulse', 'scan']\n"
+    (folder / "sources.toml").write_text(text)
+    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "costframe", "predict", "my.model", "--source", "sources.toml"]
+    command += ["--keys", "keys.csv", "--output", "out.csv", "--in-flight", "2"]
+    settings = {"cwd": folder, "env": os.environ | {"PYTHONPATH": paths}, "stdout": -1, "stderr": -1, "text": True}
+    for number, how in enumerate((signal.SIGINT, signal.SIGKILL)):
+        process = subprocess.Popen([*command, *["--resume"] * number], **settings)  # noqa: S603 - ours
+        while process.poll() is None and len(_lines(folder / "out.csv.part")) < 4 + 4 * number:
+            time.sleep(0.02)
+        process.send_signal(how)
+        _, error = process.communicate()
+        assert process.returncode == {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}[how], error
+        assert not (folder / "out.csv").exists()
+    assert "add --resume" in subprocess.run(command, check=False, **settings).stderr  # noqa: S603
+    kept = len(_lines(folder / "out.csv.part")) - 1
+    before = (folder / "trips").stat().st_size
+    done = subprocess.run([*command, "--resume"], check=False, **settings)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    assert kept >= 7
+    rounds = tree().cost(FRAME[list(NAMES)], COSTS, rounds=True).rounds
+    assert (folder / "trips").stat().st_size - before <= rounds.max() * (len(FRAME) - kept + 2)
+    out = pd.read_csv(folder / "out.csv")
+    np.testing.assert_array_equal(out.cost, tree().cost(FRAME[list(NAMES)], COSTS).per_row)
+    assert not (folder / "out.csv.part").exists()
+
+
+def _lines(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_rows_of_another_run_are_not_mixed_in(run, folder):
+    run_line = json.dumps({"run": "other"})
+    (folder / "out.csv.part").write_text(f'{run_line}\n{{"row": 0, "value": 1.0}}\n')
+    refused = live(run, "--output", "out.csv", "--resume")
+    assert refused.exit_code == 2
+    assert "another model, source file, keys or options" in refused.output
+    assert live(run, "--output", "out.csv", "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--source", "sources.toml", "--output", "o.csv"], "--source goes with --keys"),
+        (["rows.csv", "--source", "sources.toml", "--keys", "keys.csv", "--output", "o.csv"], "without DATA"),
+        (["--output", "o.csv"], "expected DATA, or --source and --keys"),
+        (["rows.csv", "--deadline", "2s", "--output", "o.csv"], "go with --source"),
+        (["--source", "sources.toml", "--keys", "keys.csv", "--output", "-"], "needs a file"),
+        (["--source", "sources.toml", "--keys", "rows.csv", "--output", "o.csv"], "expected one column of keys"),
+        (["--source", "none.toml", "--keys", "keys.csv", "--output", "o.csv"], "cannot be read"),
+        (["--source", "sources.toml", "--keys", "keys.csv", "--output", "o.csv", "--deadline", "soon"], "200ms"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(run, folder, arguments, why):
+    refused = run("predict", "my.model", *arguments)
+    assert refused.exit_code == 2
+    assert why in refused.output
+    assert not (folder / "o.csv").exists()

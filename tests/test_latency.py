@@ -1,0 +1,107 @@
+"""Times beside prices: the latency of rows, and prices in time."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from live_cases import COSTS, NAMES, table, tree
+
+import costframe as cf
+from costframe.core.errors import CostModelError, ParameterError
+
+FRAME, TREE = table(), tree()
+
+
+def naive_latency(costs, rounds):
+    """Simulate fetches: each ends its own time after all that it needs; a round ends with its last fetch."""
+    prices, there, total = {each.name: each for each in (*costs.features, *costs.resources)}, set(), 0.0
+
+    def ends(name):
+        return prices[name].time + max((ends(need) for need in prices[name].needs if need not in there), default=0.0)
+
+    def needed(name):
+        return {name}.union(*(needed(need) for need in prices[name].needs))
+
+    for names in rounds:
+        total += max(map(ends, names))
+        there |= set().union(*map(needed, names))
+    return total
+
+
+def test_rounds_follow_one_another_and_fetches_of_one_round_run_side_by_side():
+    report = TREE.cost(FRAME[list(NAMES)], COSTS, latency=True)
+    for i, row in enumerate(FRAME[list(NAMES)].to_numpy()):
+        inquiry, rounds = TREE.inquire(COSTS), []
+        while inquiry.needs:
+            rounds.append(inquiry.needs)
+            inquiry.supply(dict(zip(inquiry.needs, row[[NAMES.index(name) for name in inquiry.needs]], strict=True)))
+        assert report.latency[i] == pytest.approx(naive_latency(COSTS, rounds))
+    assert set(report.latency) == {2.0, 2.0 + 10 + 20 + 5, 2.0 + 10 + 20 + 5 + 30}
+    assert report.latency_quantiles((0.0, 1.0)).tolist() == [2.0, 67.0]
+
+
+@given(st.data())
+def test_the_clock_agrees_with_its_naive_twin(data):
+    times = st.floats(0, 100)
+    resources = {
+        f"r{r}": {
+            "cost": 1.0,
+            "time": data.draw(times),
+            "needs": [f"r{q}" for q in range(r) if data.draw(st.booleans())],
+        }
+        for r in range(4)
+    }
+    features = {
+        f"f{f}": {"cost": 1.0, "time": data.draw(times), "needs": [r for r in resources if data.draw(st.booleans())]}
+        for f in range(4)
+    }
+    costs = cf.CostModel.of({"features": features, "resources": resources})
+    order = data.draw(st.permutations(list(features)))
+    cut = data.draw(st.integers(1, 4))
+    rounds = [part for part in (order[:cut], order[cut:]) if part]
+    from costframe.core.cost.latency import Clock
+
+    clock = Clock(costs)
+    for names in rounds:
+        clock.add_round(names)
+    assert clock.time == pytest.approx(naive_latency(costs, rounds))
+
+
+def test_times_are_kept_in_files_and_models(tmp_path):
+    COSTS.save(tmp_path / "costs.toml")
+    assert cf.CostModel.load(tmp_path / "costs.toml") == COSTS
+    cf.save(TREE, tmp_path / "m")
+    assert cf.load(tmp_path / "m").costs == COSTS
+
+
+def test_time_can_be_the_price():
+    timed = COSTS.as_time()
+    assert (timed.unit, timed.full_cost()) == ("ms", 2.0 + 5 + 1 + 30 + 20 + 10)
+    both = COSTS.as_time(per_cost=2.0)
+    assert both.full_cost() == timed.full_cost() + 2.0 * COSTS.full_cost()
+    report = TREE.cost(FRAME[list(NAMES)], timed)
+    assert np.all(report.per_row >= TREE.cost(FRAME[list(NAMES)], COSTS, latency=True).latency - 1e-9)
+    with pytest.raises(CostModelError, match="time"):
+        cf.CostModel.uniform(NAMES).as_time()
+    with pytest.raises(CostModelError, match="per_cost"):
+        COSTS.as_time(-1.0)
+
+
+def test_latency_without_times_or_with_soft_routing_is_refused():
+    X = FRAME[list(NAMES)]
+    with pytest.raises(ParameterError, match="times"):
+        TREE.cost(X, dict.fromkeys(NAMES, 1.0), latency=True)
+    with pytest.raises(ParameterError, match="latency"):
+        TREE.cost(X, COSTS, routing="soft", latency=True)
+    with pytest.raises(ParameterError, match="not requested"):
+        TREE.cost(X, COSTS).latency_quantiles()
+    with pytest.raises(CostModelError, match=r"features.a.time"):
+        cf.CostModel.of({"features": {"a": {"cost": 1.0, "time": -1.0}}})
+    assert "latency" in repr(TREE.cost(X, COSTS, latency=True))
+
+
+def test_prices_through_a_preparation_keep_their_times():
+    through = COSTS.through({"age": "age", "chol^2": ("chol",), "chol x scan": ("chol", "scan")})
+    times = {price.name: price.time for price in through.resources}
+    assert [times[name] for name in ("chol", "scan", "blood", "visit")] == [5.0, 30.0, 20.0, 10.0]
+    assert {price.name: price.time for price in through.features}["age"] == 2.0

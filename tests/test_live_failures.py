@@ -1,0 +1,389 @@
+"""Live rows when sources fail: no wrong answer, no lost row, no double charge, no hang past the deadline."""
+
+import asyncio
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from live_cases import COSTS, NAMES, Doing, Plain, sources, table, tree
+
+import costframe as cf
+from costframe.core.errors import InquiryError, ParameterError, SourceError
+from costframe.sources import CallSource, Lookup, Policy, Source, Sources, TableSource, predict_one, predict_stream
+from costframe.sources.fields import Field, as_fields
+
+FRAME, TREE = table(), tree()
+REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
+
+
+def stream(found, keys=None, **terms):
+    with found:
+        return list(predict_stream(TREE, found, FRAME.key if keys is None else keys, **terms))
+
+
+def raises(_trip, _wanted, _values):
+    raise OSError("postgresql://me:hunter2@host is down")
+
+
+async def hangs(_trip, _wanted, _values):
+    await asyncio.sleep(60)
+
+
+def test_a_stream_pays_what_the_report_says_and_fetches_no_more():
+    found = sources(FRAME)
+    ends = dict(stream(found, in_flight=7))
+    for i, key in enumerate(FRAME.key):
+        assert ends[key].cost == REPORT.per_row[i]
+        assert ends[key].value == REPORT.predictions[i]
+        assert ends[key].rounds == REPORT.rounds[i]
+        assert (ends[key].failed_cost, ends[key].failures, ends[key].reason) == (0.0, (), "complete")
+    asked = [each for lookup in found.lookups.values() for each in lookup.source.asked]
+    assert len(asked) == len(set(asked)) == REPORT.acquired.sum()
+
+
+def test_a_block_takes_at_most_one_trip_to_each_lookup_a_round():
+    found = sources(FRAME)
+    stream(found, in_flight=20)
+    blocks = [REPORT.rounds[i : i + 20].max() for i in range(0, 60, 20)]
+    assert max(found.trips.values()) <= sum(blocks)
+    assert found.trips["rest"] > 0
+
+
+def test_keys_may_come_again_and_rows_of_one_key_are_fetched_together():
+    found = sources(FRAME)
+    ends = stream(found, ["k1", "k1", "k2"])
+    assert [key for key, _ in ends].count("k1") == 2
+    asked = found.lookups["rest"].source.asked
+    assert len(asked) == len(set(asked))
+
+
+def test_an_error_ends_its_row_only_and_says_what_the_row_paid():
+    def one_fails(_trip, _wanted, values):
+        return {key: (OSError("x") if key == "k3" else row) for key, row in values.items()}
+
+    ends = dict(stream(sources(FRAME, Doing(FRAME, one_fails))))
+    failed = [key for key, end in ends.items() if isinstance(end, Exception)]
+    needs_blood = REPORT.acquired[:, 1]
+    assert failed == (["k3"] if needs_blood[3] else [])
+    assert len(ends) == len(FRAME)
+    everywhere = dict(stream(sources(FRAME, Doing(FRAME, raises))))
+    for i, key in enumerate(FRAME.key):
+        assert isinstance(everywhere[key], SourceError) == needs_blood[i]
+        if needs_blood[i]:
+            assert everywhere[key].cost == 1.0  # age came
+            assert everywhere[key].failed_cost == 3.0 + 4.0 + 2.0 + 1.0
+            assert "hunter2" not in str(everywhere[key])
+            assert everywhere[key].failures.keys() == {"chol", "pulse"}
+
+
+def test_missing_takes_the_way_of_nan_and_does_not_charge_what_did_not_come():
+    ends = dict(stream(sources(FRAME, Doing(FRAME, raises), on_failure="missing")))
+    blank = FRAME[list(NAMES)].assign(chol=np.nan, pulse=np.nan)
+    report = TREE.cost(blank, COSTS)
+    for i, key in enumerate(FRAME.key):
+        assert ends[key].value == report.predictions[i]
+        in_vain = 10.0 if report.acquired[i, 1] else 0.0
+        assert ends[key].cost == pytest.approx(report.per_row[i] - in_vain)
+        assert ends[key].failed_cost == in_vain
+        assert set(ends[key].acquired) <= {"age", "scan"}
+
+
+def test_without_answers_as_if_it_had_been_unavailable():
+    ends = dict(stream(sources(FRAME, Doing(FRAME, raises), on_failure="without")))
+    report = TREE.cost(FRAME[list(NAMES)], COSTS, unavailable=["chol", "pulse"])
+    for i, key in enumerate(FRAME.key):
+        assert ends[key].value == report.predictions[i]
+        assert ends[key].cost == report.per_row[i]
+        assert ends[key].reason == ("unavailable" if report.cut[i] else "complete")
+
+
+def test_a_retry_that_helps_is_charged_once_and_its_failure_apart():
+    def first_fails(trip, _wanted, values):
+        return raises(0, 0, 0) if trip == 1 else values
+
+    found = sources(FRAME, Doing(FRAME, first_fails), retries=1, backoff=0.0)
+    ends = dict(stream(found))
+    for i, key in enumerate(FRAME.key):
+        assert ends[key].cost == REPORT.per_row[i]
+        assert ends[key].failed_cost == (10.0 if REPORT.acquired[i, 1] else 0.0)
+        assert ends[key].failures == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (lambda _: None, "expected a mapping of keys, got NoneType"),
+        (lambda v: dict.fromkeys(v, 3), "expected a mapping of values, got int"),
+        (lambda _: {}, "no row for the key"),
+        (lambda v: {key: {"chol": 1.0} for key in v}, "no value at 'pulse'"),
+        (lambda v: {key: {"chol": "high", "pulse": 1} for key in v}, "expected a number, got 'high' of type str"),
+        (lambda v: {key: {"chol": b"\xff", "pulse": 1} for key in v}, "expected a text in UTF-8"),
+        (lambda v: {key: {"chol": "1_000", "pulse": 1} for key in v}, "expected a number, got '1_000'"),
+        (lambda v: {key: {"chol": [1], "pulse": 1} for key in v}, r"expected a number, got \[1\] of type list"),
+    ],
+)
+def test_garbage_is_refused_by_name(reply, why):
+    ends = stream(sources(FRAME, Doing(FRAME, lambda _t, _w, values: reply(values))))
+    errors = [str(end) for _, end in ends if isinstance(end, Exception)]
+    assert len(errors) == REPORT.acquired[:, 1].sum() > 0
+    with pytest.raises(AssertionError, match=why):
+        raise AssertionError(errors[0])
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "missing", "without"])
+def test_a_row_has_an_answer_at_its_deadline(on_failure):
+    found = sources(FRAME, Doing(FRAME, hangs), on_failure=on_failure)
+    began = time.monotonic()
+    ends = dict(stream(found, deadline=0.2))
+    assert time.monotonic() - began < 20  # a hang takes 60 s
+    late = {key for key, end in ends.items() if end.reason == "deadline"}
+    assert late >= set(FRAME.key[REPORT.acquired[:, 1]])  # on a busy machine others too
+    assert all(ends[key].failures for key in late)
+    assert not any({"chol", "pulse"} & set(end.acquired) for end in ends.values())
+
+
+def test_a_function_has_a_deadline_too():
+    def slow(_names):
+        time.sleep(0.5)
+
+    end = predict_one(TREE, slow, COSTS, deadline=0.05)
+    assert (end.reason, end.acquired) == ("deadline", ())
+    at_once = predict_one(TREE, dict(zip(NAMES, FRAME.iloc[0], strict=False)), COSTS, deadline=0.05)
+    assert at_once.value == REPORT.predictions[0]
+
+
+def test_a_timeout_is_a_failure_of_the_trip():
+    found = sources(FRAME, Doing(FRAME, hangs), timeout=0.05, on_failure="missing")
+    ends = dict(stream(found))
+    assert all(end.reason == "complete" for end in ends.values())
+    assert any(end.failures for end in ends.values())
+
+
+def test_a_source_that_fails_again_and_again_is_left_alone_and_tried_again():
+    down = [True]
+
+    def sometimes(_trip, _wanted, values):
+        return raises(0, 0, 0) if down[0] else values
+
+    source = Doing(FRAME, sometimes)
+    found = sources(FRAME, source, on_failure="missing", breaker=2, rest=0.3)
+    with found:
+        first = [predict_one(TREE, found, key=key) for key in FRAME.key]
+        assert source.trips == 2
+        left_alone = [end for end in first if end.failures and end.failed_cost == 0.0]
+        assert left_alone  # what was not asked costs nothing, also not in vain
+        down[0] = False
+        time.sleep(0.4)
+        again = [predict_one(TREE, found, key=key) for key in FRAME.key]
+    assert [end.cost for end in again] == REPORT.per_row.tolist()
+
+
+def test_no_trip_is_left_when_a_reader_goes_away():
+    source = Doing(FRAME, hangs)
+    found = sources(FRAME, source, timeout=30.0)
+
+    async def read():
+        async with found:
+            async for _ in cf.predict_stream_async(TREE, found, FRAME.key):
+                pass
+
+    async def main():
+        task = asyncio.create_task(read())
+        while not source.open:  # noqa: ASYNC110 - the source knows no events
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return source.open
+
+    assert asyncio.run(main()) == 0
+
+
+def test_a_stream_that_is_not_read_to_its_end_closes_cleanly():
+    with sources(FRAME) as found:
+        rows = predict_stream(TREE, found, FRAME.key, in_flight=5)
+        next(rows)
+        rows.close()
+        assert found.lookups["rest"].source.trips < 6
+
+
+@given(st.data())
+def test_faults_of_any_kind_never_change_what_came_nor_charge_twice(data):
+    """Whatever fails, a row's answer is that of its values, its cost the price of what came."""
+    plan = data.draw(st.lists(st.sampled_from(["fine", "raise", "garbage", "absent", "key"]), min_size=30, max_size=30))
+    policy = data.draw(st.sampled_from(["raise", "missing", "without"]))
+    retries, cap = data.draw(st.integers(0, 2)), data.draw(st.sampled_from([None, 0.5, 12.0, 20.0, 70.0]))
+
+    def faulty(trip, _wanted, values):
+        fault = plan[trip % len(plan)]
+        if fault == "raise":
+            raise OSError
+        if fault == "fine":
+            return values
+        bad = {"garbage": {"chol": "x"}, "absent": None, "key": OSError()}[fault]
+        spoil = (lambda row: row | bad) if fault == "garbage" else lambda _: bad
+        return {key: (spoil(row) if i % 2 else row) for i, (key, row) in enumerate(values.items())}
+
+    found = sources(FRAME, Doing(FRAME, faulty), on_failure=policy, retries=retries, backoff=0.0, breaker=1000)
+    keys = FRAME.key[:20].tolist()
+    rows = stream(found, keys, in_flight=data.draw(st.integers(1, 20)), max_cost=cap)
+    assert sorted(key for key, _ in rows) == sorted(keys)
+    for key, end in rows:
+        if isinstance(end, Exception):
+            assert policy == "raise"
+            continue
+        i = int(key[1:])
+        came = set(end.acquired)
+        price = COSTS.full_cost(list(came)) if came else 0.0
+        assert end.cost == pytest.approx(price)
+        assert cap is None or end.cost <= cap
+        known = {name: FRAME[name][i] for name in came}
+        missing = {name: np.nan for name in end.failures if name not in came} if policy == "missing" else {}
+        left = [name for name in NAMES if name not in came | missing.keys()]
+        if cap is None:
+            again = TREE.inquire(COSTS, known=known | missing, unavailable=left)
+            assert not again.needs
+            assert again.answer.value == end.value
+
+
+def test_logs_replay_to_the_last_digit(tmp_path):
+    def every_other(trip, _wanted, values):
+        return raises(0, 0, 0) if trip % 2 else values
+
+    for number, policy in enumerate(("raise", "missing", "without")):
+        path = tmp_path / f"{number}.jsonl"
+        found = sources(FRAME, Doing(FRAME, every_other), on_failure=policy, breaker=1000)
+        with cf.InquiryLog(path) as log:
+            ends = stream(found, in_flight=7, observe=log, max_cost=40.0)
+        audit = cf.audit(path, TREE)
+        assert audit.agrees, audit.differences
+        assert audit.rows == len(FRAME)
+        assert audit.paid == pytest.approx(sum(end.cost for _, end in ends))
+        assert audit.failed == pytest.approx(sum(end.failed_cost for _, end in ends))
+        assert audit.failed > 0
+
+
+def test_an_audit_finds_every_altered_amount_value_and_question(tmp_path):
+    path = tmp_path / "log.jsonl"
+    with cf.InquiryLog(path) as log:
+        stream(sources(FRAME), observe=log)
+    lines = path.read_text().splitlines()
+    for old, new, what in [
+        ('"cost": 1.0', '"cost": 1.5', "cost"),
+        ('"reason": "complete"', '"reason": "max_cost"', "ends at"),
+        ('"values": {"age":', '"values": {"pulse":', "asked for"),
+        ('"value": 0.', '"value": 1.', "answer"),
+    ]:
+        row = next(i for i, line in enumerate(lines) if old in line)
+        changed = [line.replace(old, new) if i == row else line for i, line in enumerate(lines)]
+        path.write_text("\n".join(changed) + "\n")
+        audit = cf.audit(path, TREE)
+        assert (audit.different, audit.agrees) == (1, False)
+        assert what in audit.differences[0]
+    path.write_text("\n".join(lines)[:-5])  # a process was killed while it wrote
+    assert cf.audit(path, TREE).rows == len(FRAME) - 1
+    with pytest.raises(cf.CostframeError, match="other prices"):
+        cf.audit(path, TREE, dict.fromkeys(NAMES, 1.0))
+
+
+def test_fields_read_what_databases_and_caches_give():
+    for raw, number in [("12.5", 12.5), (b"12.5", 12.5), (7, 7.0), (True, 1.0), (" -3e2 ", -300.0)]:
+        assert Field("x").read(raw, None) == number
+    for raw in (None, float("nan"), "", " ", b"", "n/a", "N/A"):
+        assert np.isnan(Field("x", missing=("", "n/a")).read(raw, None))
+    assert Field("x").read(b"red", ("blue", "red")) == 1.0
+    assert np.isnan(Field("x").read("green", ("blue", "red")))
+    assert [Field("x", "truth").read(raw, None) for raw in ("yes", b"F", 1, False)] == [1.0, 0.0, 1.0, 0.0]
+    for kind, raw in [("truth", "perhaps"), ("truth", 2), ("text", 3), (None, "red"), (None, object())]:
+        with pytest.raises(InquiryError, match="expected"):
+            Field("x", kind).read(raw, None)
+
+
+def test_settings_that_cannot_be_are_refused_by_name():
+    for wrong in ({"on_failure": "ignore"}, {"timeout": 0}, {"retries": -1}, {"breaker": 0}, {"rest": "x"}):
+        with pytest.raises(ParameterError, match=next(iter(wrong))):
+            Policy(**wrong)
+    for features in ("age", [], [1], ["age", "age"], {"age": 3}, {"age": {"plce": "x"}}):
+        with pytest.raises(ParameterError, match="features"):
+            as_fields(features)
+    one = Lookup(Plain(FRAME), ["age", "chol"])
+    with pytest.raises(ParameterError, match="both serve 'age'"):
+        Sources({"a": one, "b": Lookup(Plain(FRAME), ["age"])})
+    with pytest.raises(ParameterError, match="none serves 'pulse', 'scan'"):
+        predict_one(TREE, Sources({"a": one}), key="k1")
+    with pytest.raises(ParameterError, match="Sources"):
+        list(predict_stream(TREE, FRAME, FRAME.key))
+    with pytest.raises(ParameterError, match="key"):
+        predict_one(TREE, dict.fromkeys(NAMES, 0.0), key="k1")
+
+
+def test_functions_are_sources_sync_or_async_whole_or_each():
+    rows = {row["key"]: row for row in FRAME.to_dict("records")}
+
+    async def later(key, places):
+        return {place: rows[key][place] for place in places}
+
+    kinds = [
+        CallSource(lambda wanted: {key: rows[key] for key in wanted}),
+        CallSource(later, each=True),
+        CallSource({name: (lambda key, name=name: rows[key][name]) for name in NAMES}),
+    ]
+    for kind in kinds:
+        ends = dict(stream(Sources({"all": Lookup(kind, NAMES)})))
+        assert [ends[key].cost for key in FRAME.key] == REPORT.per_row.tolist()
+
+
+def test_two_rows_with_one_key_in_a_table_fail():
+    double = TableSource({"key": ["a", "b", "b"], **{name: [1.0, 2.0, 3.0] for name in NAMES}}, "key")
+    ends = dict(stream(Sources({"all": Lookup(double, NAMES)}), ["a", "b"]))
+    assert ends["a"].reason == "complete"
+    assert "2 rows have this key" not in str(ends["a"])
+    assert isinstance(ends["b"], SourceError)
+
+
+def test_lookups_take_their_own_key_of_several():
+    people, shops = FRAME.rename(columns={"key": "person"}), FRAME.rename(columns={"key": "shop"})
+    found = Sources(
+        {
+            "person": Lookup(TableSource(people, "person"), ["age", "chol", "pulse"], key="who"),
+            "shop": Lookup(TableSource(shops, "shop"), ["scan"], key="where"),
+        }
+    )
+    (key, end), *_ = stream(found, [{"who": "k1", "where": "k1"}])
+    assert key == {"who": "k1", "where": "k1"}
+    assert end.cost == REPORT.per_row[1]
+    (_, error), *_ = stream(found, ["k1"])
+    assert isinstance(error, Exception)
+
+
+def test_sources_belong_to_one_loop():
+    found = sources(FRAME)
+    predict_one(TREE, found, key="k1")
+    with pytest.raises(ParameterError, match="another event loop"):
+        asyncio.run(cf.predict_one_async(TREE, found, key="k1"))
+    found.close()
+    assert asyncio.run(cf.predict_one_async(TREE, found, key="k1")).cost == REPORT.per_row[1]
+
+
+def test_sync_drivers_can_be_called_from_many_threads():
+    found, ends = sources(FRAME), {}
+
+    def one(key):
+        ends[key] = predict_one(TREE, found, key=key)
+
+    threads = [threading.Thread(target=one, args=(key,)) for key in FRAME.key]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert [ends[key].cost for key in FRAME.key] == REPORT.per_row.tolist()
+    found.close()
+
+
+def test_a_source_of_another_class_is_refused():
+    assert issubclass(Plain, Source)
+    with pytest.raises(ParameterError, match="Source"):
+        Lookup(FRAME, ["age"])

@@ -1,0 +1,318 @@
+"""SQL, Redis, HTTP and files of sources: every kind gives the same rows, and refuses what it must not do."""
+
+import asyncio
+import http.server
+import json
+import sqlite3
+import threading
+
+import numpy as np
+import pytest
+from live_cases import COSTS, NAMES, postgres_url, redis_url, table, tree
+
+import costframe as cf
+from costframe.core.errors import InquiryError, ParameterError, PluginError, SourceError
+from costframe.sources import HTTPSource, Lookup, Policy, RedisSource, Sources, SQLSource, predict_one, predict_stream
+
+FRAME, TREE = table().assign(number=range(60)), tree()
+REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
+TABLE = 'odd "table"; drop table x --'  # names are quoted, whatever they hold
+
+
+def agree(make, keys, place="{}".format):
+    """Predict all rows from two lookups of a kind: costs, rounds and answers are the report's."""
+    lookups = {
+        "blood": Lookup(make(), {name: place(name) for name in ("chol", "pulse")}),
+        "rest": Lookup(make(), {name: place(name) for name in ("age", "scan")}),
+    }
+    with Sources(lookups) as found:
+        ends = list(predict_stream(TREE, found, keys, in_flight=25))
+        trips = found.trips
+        with pytest.raises(SourceError, match="no row for the key"):
+            predict_one(TREE, found, key="nobody" if isinstance(keys[0], str) else 10**6)
+    ends = dict(ends)
+    for i, key in enumerate(keys):
+        assert ends[key].cost == REPORT.per_row[i]
+        assert ends[key].value == REPORT.predictions[i]
+    assert max(trips.values()) <= 3 * REPORT.rounds.max()
+
+
+def fetch(source, wanted):
+    async def main():
+        try:
+            return await source.fetch(wanted)
+        finally:
+            await source.close()
+
+    return asyncio.run(main())
+
+
+@pytest.fixture(scope="module")
+def sqlite(tmp_path_factory):
+    pytest.importorskip("aiosqlite", reason="needs aiosqlite")
+    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    path = tmp_path_factory.mktemp("sql") / "a b%.db"
+    with sqlite3.connect(path) as connection:
+        FRAME.to_sql(TABLE, connection, index=False)
+        connection.execute("create table double (key text, age double)")
+        connection.execute("insert into double values ('a', 1), ('a', 2), ('b', null)")
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    with postgres_url(tmp_path_factory.mktemp("postgres")) as url:
+        engine = sqlalchemy.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text("drop schema if exists costframe_test cascade"))
+            connection.execute(sqlalchemy.text("create schema costframe_test"))
+        with engine.begin() as connection:
+            FRAME.to_sql(TABLE, connection, index=False, schema="costframe_test")
+            connection.execute(sqlalchemy.text("create table costframe_test.double (key uuid, age numeric)"))
+            rows = [{"key": "00000000-0000-0000-0000-000000000001", "age": age} for age in (1, 2)]
+            connection.execute(
+                sqlalchemy.text("insert into costframe_test.double values (cast(:key as uuid), :age)"), rows
+            )
+        yield url
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text("drop schema costframe_test cascade"))
+        engine.dispose()
+
+
+@pytest.mark.parametrize("key", ["key", "number"])
+def test_sqlite_gives_what_the_report_says(sqlite, key):
+    agree(lambda: SQLSource(sqlite, TABLE, key), FRAME[key].tolist())
+
+
+@pytest.mark.parametrize("key", ["key", "number"])
+def test_postgres_gives_what_the_report_says(postgres, key):
+    agree(lambda: SQLSource(postgres, TABLE, key, schema="costframe_test"), FRAME[key].tolist())
+
+
+def test_a_trip_is_one_select_that_gives_no_row_what_it_does_not_want(sqlite, postgres):
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    for source in (SQLSource(sqlite, TABLE, "key"), SQLSource(postgres, TABLE, "key", schema="costframe_test")):
+        statements = []
+
+        async def main(source=source, statements=statements):
+            await source.fetch({"k1": ["age"]})
+            engine = source._engine.sync_engine
+            sqlalchemy.event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2:4]))
+            reply = await source.fetch({"k1": ["age", "chol"], "k2": ["age"], "k'; --": ["age"]})
+            await source.close()
+            return reply
+
+        reply = asyncio.run(main())
+        assert reply == {
+            "k1": {"age": FRAME.age[1], "chol": FRAME.chol[1]},
+            "k2": {"age": FRAME.age[2], "chol": None},
+        }
+        ((text, _),) = statements
+        assert "k1" not in text
+        assert "--" not in text.replace(TABLE.replace('"', '""'), "")
+
+
+def test_sql_cannot_write_and_makes_no_database(sqlite, postgres, tmp_path):
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    with pytest.raises(Exception, match="no file is at the address"):
+        fetch(SQLSource(f"sqlite:///{tmp_path}/new.db", "t", "key"), {"a": ["age"]})
+    assert not list(tmp_path.iterdir())
+    for source in (SQLSource(sqlite, TABLE, "key"), SQLSource(postgres, TABLE, "key", schema="costframe_test")):
+
+        async def main(source=source):
+            await source.fetch({"k1": ["age"]})
+            try:
+                async with source._engine.connect() as connection:
+                    await connection.execute(sqlalchemy.text("create table new_table (a int)"))
+            finally:
+                await source.close()
+
+        with pytest.raises(sqlalchemy.exc.DBAPIError, match=r"readonly|read-only"):
+            asyncio.run(main())
+
+
+def test_sql_names_what_is_wrong(sqlite, postgres):
+    with pytest.raises(InquiryError, match="no table 'patients'"):
+        fetch(SQLSource(sqlite, "patients", "key"), {"a": ["age"]})
+    with pytest.raises(InquiryError, match=r"double: no column 'ege'; it has 'key', 'age'"):
+        fetch(SQLSource(sqlite, "double", "key"), {"a": ["ege"]})
+    with pytest.raises(InquiryError, match=r"no column 'id'"):
+        fetch(SQLSource(sqlite, "double", "id"), {"a": ["age"]})
+    reply = fetch(SQLSource(sqlite, "double", "key"), {"a": ["age"], "b": ["age"], "c": ["age"]})
+    assert isinstance(reply["a"], InquiryError)
+    assert (reply["b"], "c" in reply) == ({"age": None}, False)
+    one = "00000000-0000-0000-0000-000000000001"
+    reply = fetch(SQLSource(postgres, "double", "key", schema="costframe_test"), {one: ["age"], "x": ["age"]})
+    assert "two rows" in str(reply[one])
+    assert "expected a key of type UUID, got 'x'" in str(reply["x"])
+    for url in ("", "mysql://me:hunter2@host/x", "sqlite://", "me:hunter2@host"):
+        with pytest.raises(ParameterError, match="url") as caught:
+            SQLSource(url, "t", "key")
+        assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(SQLSource("postgresql://me:hunter2@host/x", "t", "key"))
+
+
+def test_a_database_that_is_down_is_a_failure_without_its_password():
+    pytest.importorskip("psycopg", reason="needs psycopg")
+    down = SQLSource("postgresql://me:hunter2@127.0.0.1:1/x", "t", "key")
+    found = Sources({"all": Lookup(down, NAMES, policy=Policy("missing"))})
+    with found:
+        end = predict_one(TREE, found, key="k1")
+    assert end.failures
+    assert end.cost == 0.0
+    strict = Sources({"all": Lookup(down, NAMES)})
+    with strict, pytest.raises(SourceError) as caught:
+        predict_one(TREE, strict, key="k1")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_redis_gives_what_the_report_says():
+    redis = pytest.importorskip("redis", reason="needs redis")
+    with redis_url() as url, redis.Redis.from_url(url) as client:
+        with client.pipeline() as pipe:
+            for row in FRAME.to_dict("records"):
+                pipe.hset(f"costframe-test:{row['key']}", mapping={name: repr(row[name]) for name in NAMES})
+            pipe.set("costframe-test:text", "no hash")
+            pipe.hset("costframe-test:empty", "other", "1")
+            pipe.execute()
+        try:
+            agree(lambda: RedisSource(url, "costframe-test:{key}"), FRAME.key.tolist())
+            reply = fetch(RedisSource(url, "costframe-test:{key}"), {key: ["age"] for key in ("text", "empty", "no")})
+            assert isinstance(reply["text"], Exception)
+            assert (reply["empty"], "no" in reply) == ({"age": None}, False)
+        finally:
+            client.delete(*client.keys("costframe-test:*"))
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    """JSON documents, and all that a service can do wrong."""
+
+    protocol_version = "HTTP/1.1"
+    rows = {row["key"]: row for row in FRAME.to_dict("records")}  # noqa: RUF012 - not changed
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        key = self.path.removeprefix("/people/").partition("?")[0]
+        self.server.seen.append((self.path, self.headers.get("x-token")))
+        status, headers, body = self.server.odd.get(key, (None, {}, b""))
+        if status is None:
+            status, body = (200, json.dumps({"v": self.rows[key]}).encode()) if key in self.rows else (404, b"")
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture(scope="module")
+def service():
+    pytest.importorskip("httpx", reason="needs httpx")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    server.seen, server.odd, server.daemon_threads = [], {}, True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_http_gives_what_the_report_says(service):
+    url = f"http://127.0.0.1:{service.server_port}/people/{{key}}"
+    agree(lambda: HTTPSource(url), FRAME.key.tolist(), "/v/{}".format)
+
+
+def test_http_follows_no_foreign_redirect_reads_no_endless_reply_and_quotes_keys(service):
+    here = f"http://127.0.0.1:{service.server_port}"
+    service.odd = {
+        "far": (302, {"location": "http://localhost:1/people/k1"}, b""),
+        "other-scheme": (302, {"location": "https://127.0.0.1/people/k1"}, b""),
+        "near": (302, {"location": "/people/k1"}, b""),
+        "circle": (302, {"location": "/people/circle"}, b""),
+        "long": (200, {}, b" " * 3000),
+        "packed": (200, {"content-encoding": "gzip"}, b"x"),
+        "garbage": (200, {}, b"<html>"),
+        "deep": (200, {}, b"[" * 1500),
+        "double": (200, {}, b'{"v": 1, "v": 2}'),
+        "broken": (500, {}, b""),
+        "..%2F..%2Fadmin%3Fa%3D1": (200, {}, b'{"v": {"age": 7}}'),
+    }
+    service.seen.clear()
+    source = HTTPSource(f"{here}/people/{{key}}", {"x-token": "hunter2"}, most_bytes=2000, places="fields")
+    keys = [*(key for key in service.odd if "%" not in key), "nobody", "..", "../../admin?a=1"]
+    reply = fetch(source, {key: ["/v/age"] for key in keys})
+    assert reply["near"] == {"/v/age": FRAME.age[1]}
+    assert reply["../../admin?a=1"] == {"/v/age": 7}
+    assert "nobody" not in reply
+    for key, why in {
+        "far": "another host",
+        "other-scheme": "another host",
+        "circle": "more than 3 times",
+        "long": "more than 2,000 bytes",
+        "packed": "compresses",
+        "garbage": "else than JSON",
+        "deep": "else than JSON",
+        "double": "else than JSON",
+        "..": "can stand in an address",
+    }.items():
+        assert why in str(reply[key]), key
+    assert {sent for _, sent in service.seen} == {"hunter2"}
+    assert all("fields=%2Fv%2Fage" in path for path, _ in service.seen if path.startswith("/people/long"))
+    assert "hunter2" not in repr(source)
+    for url in ("ftp://host/{key}", "http://{key}/x", "http://host{key}/", "http://host/x", 3):
+        with pytest.raises(ParameterError, match="url"):
+            HTTPSource(url)
+
+
+def test_a_file_names_sources_and_keeps_secrets_in_the_environment(tmp_path, monkeypatch, sqlite):
+    monkeypatch.setenv("FEATURES", sqlite)
+    FRAME.to_csv(tmp_path / "rest.csv", index=False)
+    path = tmp_path / "sources.toml"
+    path.write_text(
+        f"[sources.blood]\nkind = 'sql'\nurl = '$FEATURES'\ntable = '{TABLE}'\nkey = 'key'\nresource = 'blood'\n"
+        "on_failure = 'without'\ntimeout = 20.0\n"
+        "[sources.rest]\nkind = 'table'\npath = 'rest.csv'\nkey = 'key'\nmissing = ['n/a']\n"
+        "features = { age = 'age', scan = { place = 'scan', type = 'number' } }\n"
+    )
+    with Sources.load(path, COSTS) as found:
+        assert found.lookups["blood"].features.keys() == {"chol", "pulse"}
+        assert found.lookups["blood"].policy == Policy("without", timeout=20.0)
+        assert found.lookups["rest"].features["scan"].missing == ("n/a",)
+        assert predict_one(TREE, found, key="k1").cost == REPORT.per_row[1]
+    text = path.read_text()
+    for old, new, why in [
+        ("'sql'", "'sqll'", "kind of source 'sqll'"),
+        ("$FEATURES", "$NOWHERE", "environment variable NOWHERE is not set"),
+        ("table = ", "tabel = ", "'tabel'"),
+        ("'without'", "'skip'", "on_failure"),
+        ("'blood'\non", "'blod'\non", "'blod'"),
+        ("'number'", "'numbr'", "'scan': type"),
+        ("[sources.blood]", "[sources.blood", "expected valid TOML"),
+        ("'rest.csv'", "'rist.csv'", "rist.csv"),
+    ]:
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.raises((ParameterError, PluginError, cf.CostframeError), match=why):
+            Sources.load(path, COSTS)
+    with pytest.raises(ParameterError, match="cannot be read"):
+        Sources.load(tmp_path / "none.toml")
+
+
+def test_plugins_bring_kinds_of_sources(installed, tmp_path):
+    installed(
+        "ours",
+        "import costframe as cf\nfrom costframe.hooks import hookimpl\n"
+        "def make(start):\n    return cf.CallSource(lambda wanted: {k: dict.fromkeys(p, start) for k, p in "
+        "wanted.items()})\n"
+        "@hookimpl\ndef costframe_sources():\n    return {'constant': make}\n",
+    )
+    path = tmp_path / "sources.toml"
+    path.write_text("[sources.all]\nkind = 'constant'\nstart = 0.5\nfeatures = ['age', 'chol', 'pulse', 'scan']\n")
+    with Sources.load(path) as found:
+        end = predict_one(TREE, found, key="anybody")
+    half = TREE.cost(np.full((1, 4), 0.5), COSTS)
+    assert end.cost == half.per_row[0]
