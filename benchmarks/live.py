@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 import costframe as cf
+from costframe.testing.case import expect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -238,15 +239,16 @@ def compare(model: Any, server: Server, frame: pd.DataFrame, latency: float) -> 
     found = live(model, server, rows, latency)
     report = model.cost(frame[NAMES], rounds=True)
     ends = [found["ends"][i] for i in rows]
-    assert [end.cost for end in ends] == report.per_row.tolist()
-    assert np.array_equal([end.value for end in ends], peer[:, 1])
-    assert np.isclose(found["counted"], report.per_row.sum(), rtol=1e-9)
+    expect([end.cost for end in ends] == report.per_row.tolist(), "costs paid are those of the report")
+    expect(np.array_equal([end.value for end in ends], peer[:, 1]), "answers are the peer's")
+    expect(np.isclose(found["counted"], report.per_row.sum(), rtol=1e-9), "the source gave out what was paid for")
     blocks, most = -(-len(rows) // BLOCK), max(end.rounds for end in ends)
-    assert all(count <= most * blocks for count in found["trips"].values())
+    expect(all(count <= most * blocks for count in found["trips"].values()), "rounds x sources trips at most")
     print(f"{server.kind}: {len(rows):,} rows, blocks of {BLOCK:,}, {latency:g} ms a trip")
     print(f"  paid {found['counted']:,.1f} as counted at the source = the report; everything costs "
           f"{len(rows) * COSTS.full_cost():,.1f}")  # fmt: skip
-    print(f"  trips {sum(found['trips'].values()):,} (at most {most} rounds x {len(GROUPS)} lookups x {blocks:,} blocks); "
+    trips = sum(found["trips"].values())
+    print(f"  trips {trips:,} (at most {most} rounds x {len(GROUPS)} lookups x {blocks:,} blocks); "
           f"values {found['values']:,} of {frame.size:,}")  # fmt: skip
     print(f"  time {found['seconds']:.1f} s, everything {everything:.1f} s: {found['seconds'] / everything:.2f}; "
           f"{1e6 * found['seconds'] / len(rows):.0f} us a row")  # fmt: skip

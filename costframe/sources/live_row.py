@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
 from costframe.core.cost.expected import until_terms
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
-from costframe.core.predictors.inquiry import Ledger, Prediction
+from costframe.core.predictors.inquiry import Ledger, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.price_arrays import names_of
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain_layout import Until
     from costframe.sources.lookup import Outcome
 
-__all__ = ["LiveRow", "RowTerms"]
+__all__ = ["LiveRow", "RowTerms", "supply_rows"]
 
 
 @frozen(eq=False)
@@ -52,6 +52,22 @@ class RowTerms:
         return self.predictor.inquire(
             self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable), **more
         )
+
+
+def supply_rows(rows: Sequence[LiveRow], outcomes: Sequence[Outcome], *, late: bool) -> list[Exception | None]:
+    """Supply rows of a round; return the errors that end rows. Rows without failures go on together."""
+    plain = [i for i, each in enumerate(outcomes) if not (late or each.failed or each.lost)]
+    errors = dict[int, Exception | None]()
+    if plain:
+        inquiries = [rows[i].take(outcomes[i]) for i in plain]
+        errors |= zip(plain, supply_inquiries(inquiries, [outcomes[i].values for i in plain]), strict=True)
+    for i, outcome in enumerate(outcomes):
+        if i not in errors:
+            try:
+                rows[i].supply(outcome, late=late)
+            except Exception as error:  # noqa: BLE001 - a row that fails, also in a learner, never ends the others
+                errors[i] = error
+    return [errors.get(i) for i in range(len(rows))]
 
 
 class LiveRow:
@@ -91,6 +107,16 @@ class LiveRow:
         """Price of what was asked for in vain so far."""
         return self._failed_cost
 
+    def take(self, outcome: Outcome) -> Inquiry:
+        """Note a round in which everything came; return the inquiry, which is to be supplied with the values."""
+        self._note(outcome)
+        self._values |= outcome.values
+        return self._inquiry
+
+    def _note(self, outcome: Outcome) -> None:
+        self._rounds += 1
+        self.trail.append(outcome)
+
     def supply(self, outcome: Outcome, *, late: bool = False) -> None:
         """Take the outcome of one round: values and failures of the features in `needs`; `late` also ends the row.
 
@@ -99,12 +125,7 @@ class LiveRow:
         SourceError
             If a feature did not come, and the policy is to raise. A late row has an answer by all means.
         """
-        self._rounds += 1
-        self.trail.append(outcome)
-        if not (late or outcome.failed or outcome.lost):
-            self._inquiry.supply(outcome.values)
-            self._values |= outcome.values
-            return
+        self._note(outcome)
         came = {name: outcome.values[name] for name in self.needs if name in outcome.values}
         columns, ledger = self.terms.columns, self._ledger(())
         self._failed_cost += math.fsum(ledger.quote([columns[name] for name in lost]) for lost in outcome.lost)
