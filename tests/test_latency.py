@@ -23,7 +23,8 @@ def naive_latency(costs, rounds):
         return {name}.union(*(needed(need) for need in prices[name].needs))
 
     for names in rounds:
-        total += max(map(ends, names))
+        trips = {tuple(sorted(prices[name].needs)) for name in names}
+        total += max(map(ends, names)) + costs.trip_time * len(trips)
         there |= set().union(*map(needed, names))
     return total
 
@@ -55,7 +56,7 @@ def test_the_clock_agrees_with_its_naive_twin(data):
         f"f{f}": {"cost": 1.0, "time": data.draw(times), "needs": [r for r in resources if data.draw(st.booleans())]}
         for f in range(4)
     }
-    costs = cf.CostModel.of({"features": features, "resources": resources})
+    costs = cf.CostModel.of({"features": features, "resources": resources, "trip_time": data.draw(times)})
     order = data.draw(st.permutations(list(features)))
     cut = data.draw(st.integers(1, 4))
     rounds = [part for part in (order[:cut], order[cut:]) if part]
@@ -108,17 +109,18 @@ def test_prices_through_a_preparation_keep_their_times():
 
 
 class Timed(Plain):
-    """A source that takes `first` milliseconds for a new key, and each place's own; its clock stands otherwise."""
+    """A source that takes `first` milliseconds for a new key, each place's own, and half a one of work."""
 
     def __init__(self, frame, first, own):
         super().__init__(frame)
-        self.first, self.own, self.now, self.seen = first, own, 0.0, set()
+        self.first, self.own, self.now, self.worked, self.seen = first, own, 0.0, 0.0, set()
 
     async def answer(self, wanted):
         new = any(key not in self.seen for key in wanted)
         self.seen |= wanted.keys()
         places = {place for wants in wanted.values() for place in wants}
-        self.now += (self.first * new + max(self.own[place] for place in places)) / 1000
+        self.now += (self.first * new + max(self.own[place] for place in places) + 0.5) / 1000
+        self.worked += 0.0005
         return self.values(wanted)
 
 
@@ -130,13 +132,14 @@ def timed_sources():
 def test_measured_times_separate_what_is_shared():
     slow, both = timed_sources()
     with both:
-        measured = cf.measure(both, FRAME["key"], COSTS, clock=lambda: slow.now)
+        measured = cf.measure(both, FRAME["key"], COSTS, clock=lambda: slow.now, work_clock=lambda: slow.worked)
     times = {price.name: price.time for price in (*measured.features, *measured.resources)}
     assert times == pytest.approx(
         {"age": 0.0, "scan": 0.0, "chol": 5.0, "pulse": 7.0, "blood": 40.0, "visit": 10.0, "rest": 0.0}
     )
     assert [price.cost for price in measured.features] == [price.cost for price in COSTS.features]
     assert measured.full_cost() == COSTS.full_cost()
+    assert measured.trip_time == pytest.approx(0.25)  # the median of two lookups, one of which works
     X = FRAME[list(NAMES)]
     assert np.array_equal(TREE.cost(X, measured).per_row, TREE.cost(X, COSTS).per_row)
 
@@ -144,7 +147,7 @@ def test_measured_times_separate_what_is_shared():
 def test_measured_times_alone_are_prices_in_milliseconds():
     slow, both = timed_sources()
     with both:
-        measured = cf.measure(both, FRAME["key"], repeats=1, clock=lambda: slow.now)
+        measured = cf.measure(both, FRAME["key"], repeats=1, clock=lambda: slow.now, work_clock=lambda: slow.worked)
     assert (measured.unit, {price.name: price.cost for price in measured.resources}) == (
         "ms",
         pytest.approx({"blood": 40.0, "rest": 0.0}),

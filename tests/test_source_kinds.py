@@ -74,7 +74,7 @@ def postgres(tmp_path_factory):
             FRAME.to_sql(TABLE, connection, index=False, schema=SCHEMA)
             connection.execute(sqlalchemy.text(f"create table {SCHEMA}.double (key uuid, age numeric)"))
             rows = [{"key": "00000000-0000-0000-0000-000000000001", "age": age} for age in (1, 2)]
-            connection.execute(sqlalchemy.text(f"insert into {SCHEMA}.double values (cast(:key as uuid), :age)"), rows)
+            connection.execute(sqlalchemy.text(f"insert into {SCHEMA}.double values (cast(:key as uuid), :age)"), rows)  # noqa: S608
         yield url
         with engine.begin() as connection:
             connection.execute(sqlalchemy.text(f"drop schema {SCHEMA} cascade"))

@@ -26,13 +26,14 @@ def measure(
     *,
     repeats: int = 3,
     clock: Callable[[], float] = time.perf_counter,
+    work_clock: Callable[[], float] = time.process_time,
 ) -> CostModel:
     """Time real fetches, and write the times into prices.
 
     Every feature is fetched alone for every key, again and again. What the first fetch for a key takes beyond further
     ones is shared by the features of a lookup, and becomes the time of the resource with the lookup's name; what
-    further ones take is the feature's own. Both are medians over keys. A fetch is timed as `predict_one` waits for it;
-    opening connections is not.
+    further ones take is the feature's own. The work of this process for a trip is apart, as `trip_time`. All are
+    medians. A fetch is timed as `predict_one` waits for it; opening connections is not.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def measure(
         costs nothing. None makes prices in milliseconds: each cost is the time.
     repeats : int
         Further fetches of a feature for each key.
-    clock : callable
-        Seconds.
+    clock, work_clock : callable
+        Seconds that passed, and that this process worked.
 
     Returns
     -------
@@ -69,11 +70,12 @@ def measure(
     served = {name: of for of in lookups for name in lookups[of]}
     prices = CostModel.of(costs, list(served))
     prices.select(list(served))
-    own, shared = _time_all(sources, lookups, rows, repeats, clock)
+    own, shared, trip = _time_all(sources, lookups, rows, repeats, clock, work_clock)
     if costs is None:
         timed = {name: {"cost": own[name], "time": own[name], "needs": [of]} for name, of in served.items()}
         return CostModel.of({
             "unit": "ms",
+            "trip_time": trip,
             "features": timed,
             "resources": {name: {"cost": shared[name], "time": shared[name]} for name in lookups},
         })  # fmt: skip
@@ -87,34 +89,43 @@ def measure(
 
     resources = [evolve(price, time=shared.get(price.name, price.time)) for price in prices.resources]
     resources += [ResourcePrice(name, 0.0, time=shared[name]) for name in lookups if name not in known]
-    return evolve(prices, features=tuple(map(timed_feature, prices.features)), resources=tuple(resources))
+    features = tuple(map(timed_feature, prices.features))
+    return evolve(prices, features=features, resources=tuple(resources), trip_time=trip)
 
 
 def _time_all(
-    sources: Sources, lookups: dict[str, tuple[str, ...]], keys: Sequence[Any], repeats: int, clock: Callable[[], float]
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the milliseconds of each feature, and what is shared at each lookup."""
+    sources: Sources,
+    lookups: dict[str, tuple[str, ...]],
+    keys: Sequence[Any],
+    repeats: int,
+    clock: Callable[[], float],
+    work_clock: Callable[[], float],
+) -> tuple[dict[str, float], dict[str, float], float]:
+    """Return the milliseconds of each feature, what is shared at each lookup, and the work of a trip."""
     own: dict[str, float] = {}
     shared: dict[str, float] = {}
+    works: list[float] = []
 
-    def seconds(key: Any, feature: str) -> float:
-        begun = clock()
+    def waited(key: Any, feature: str) -> float:
+        """Return the seconds of a fetch that were not work."""
+        begun, worked = clock(), work_clock()
         outcome = run(sources.fetch({0: (key, (feature,))}, {}))[0]  # as the sync driver waits for a round
-        took = clock() - begun
+        work = work_clock() - worked
         if outcome.failed:
             raise SourceError(f"fetching {printable(feature)}: {printable(outcome.failed[feature])}")
-        return took
+        works.append(work)
+        return clock() - begun - work
 
     for name, features in lookups.items():
-        seconds(keys[0], features[0])  # opens the connection
+        waited(keys[0], features[0])  # opens the connection
         first: list[float] = []
         further: dict[str, list[float]] = {feature: [] for feature in features}
         for i, key in enumerate(keys):
             order = features[i % len(features) :] + features[: i % len(features)]  # each feature comes first in turn
-            begun = seconds(key, order[0])
+            begun = waited(key, order[0])
             for feature in order * repeats:
-                further[feature].append(seconds(key, feature))
+                further[feature].append(waited(key, feature))
             first.append(begun - median(further[order[0]][-repeats:]))
-        own |= {feature: 1000.0 * median(times) for feature, times in further.items()}
+        own |= {feature: 1000.0 * max(0.0, median(times)) for feature, times in further.items()}
         shared[name] = 1000.0 * max(0.0, median(first[1:] or first))
-    return own, shared
+    return own, shared, 1000.0 * median(works)

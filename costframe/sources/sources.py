@@ -131,9 +131,13 @@ class Sources:
                 except InquiryError as error:
                     outcomes[row].failed |= dict.fromkeys(mine, str(error))
         asked = {name: plan for name, plan in plans.items() if plan.wants}
-        await asyncio.gather(
-            *(self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline) for name, plan in asked.items())
-        )
+        trips = [
+            self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline) for name, plan in asked.items()
+        ]
+        if len(trips) == 1:
+            await trips[0]
+        else:
+            await asyncio.gather(*trips)
         for plan in asked.values():
             plan.share()
         return outcomes
