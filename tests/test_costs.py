@@ -447,13 +447,13 @@ def test_entries_made_by_hand_are_checked_too():
         ({"a": 10**5000}, "costs: features.a.cost: expected a finite number >= 0, got int that cannot be shown"),
         (
             {"unit": "CAD", "a": 1.0},
-            "costs: unknown key 'a', expected only features, resources, unit, split, learner, reuse",
+            "costs: unknown key 'a', expected only features, resources, unit, split, learner, reuse, trip_time",
         ),
         (
             {"feature": {"a": 1.0}},
             (
                 "costs: unknown key 'feature' (did you mean 'features'?), "
-                "expected only features, resources, unit, split, learner, reuse"
+                "expected only features, resources, unit, split, learner, reuse, trip_time"
             ),
         ),
     ],

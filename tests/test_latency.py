@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from live_cases import COSTS, NAMES, table, tree
+from live_cases import COSTS, NAMES, Plain, sources, table, tree
 
 import costframe as cf
-from costframe.core.errors import CostModelError, ParameterError
+from costframe.core.errors import CostModelError, ParameterError, SourceError
 
 FRAME, TREE = table(), tree()
 
@@ -23,7 +23,8 @@ def naive_latency(costs, rounds):
         return {name}.union(*(needed(need) for need in prices[name].needs))
 
     for names in rounds:
-        total += max(map(ends, names))
+        trips = {tuple(sorted(prices[name].needs)) for name in names}
+        total += max(map(ends, names)) + costs.trip_time * len(trips)
         there |= set().union(*map(needed, names))
     return total
 
@@ -55,7 +56,7 @@ def test_the_clock_agrees_with_its_naive_twin(data):
         f"f{f}": {"cost": 1.0, "time": data.draw(times), "needs": [r for r in resources if data.draw(st.booleans())]}
         for f in range(4)
     }
-    costs = cf.CostModel.of({"features": features, "resources": resources})
+    costs = cf.CostModel.of({"features": features, "resources": resources, "trip_time": data.draw(times)})
     order = data.draw(st.permutations(list(features)))
     cut = data.draw(st.integers(1, 4))
     rounds = [part for part in (order[:cut], order[cut:]) if part]
@@ -105,3 +106,65 @@ def test_prices_through_a_preparation_keep_their_times():
     times = {price.name: price.time for price in through.resources}
     assert [times[name] for name in ("chol", "scan", "blood", "visit")] == [5.0, 30.0, 20.0, 10.0]
     assert {price.name: price.time for price in through.features}["age"] == 2.0
+
+
+class Timed(Plain):
+    """A source that takes `first` milliseconds for a new key, each place's own, and half a one of work."""
+
+    def __init__(self, frame, first, own):
+        super().__init__(frame)
+        self.first, self.own, self.now, self.worked, self.seen = first, own, 0.0, 0.0, set()
+
+    async def answer(self, wanted):
+        new = any(key not in self.seen for key in wanted)
+        self.seen |= wanted.keys()
+        places = {place for wants in wanted.values() for place in wants}
+        self.now += (self.first * new + max(self.own[place] for place in places) + 0.5) / 1000
+        self.worked += 0.0005
+        return self.values(wanted)
+
+
+def timed_sources():
+    slow = Timed(FRAME, 40.0, {"chol": 5.0, "pulse": 7.0})
+    return slow, sources(FRAME, slow)
+
+
+def test_measured_times_separate_what_is_shared():
+    slow, both = timed_sources()
+    with both:
+        measured = cf.measure(both, FRAME["key"], COSTS, clock=lambda: slow.now, work_clock=lambda: slow.worked)
+    times = {price.name: price.time for price in (*measured.features, *measured.resources)}
+    assert times == pytest.approx(
+        {"age": 0.0, "scan": 0.0, "chol": 5.0, "pulse": 7.0, "blood": 40.0, "visit": 10.0, "rest": 0.0}
+    )
+    assert [price.cost for price in measured.features] == [price.cost for price in COSTS.features]
+    assert measured.full_cost() == COSTS.full_cost()
+    assert measured.trip_time == pytest.approx(0.25)  # the median of two lookups, one of which works
+    X = FRAME[list(NAMES)]
+    assert np.array_equal(TREE.cost(X, measured).per_row, TREE.cost(X, COSTS).per_row)
+
+
+def test_measured_times_alone_are_prices_in_milliseconds():
+    slow, both = timed_sources()
+    with both:
+        measured = cf.measure(both, FRAME["key"], repeats=1, clock=lambda: slow.now, work_clock=lambda: slow.worked)
+    assert (measured.unit, {price.name: price.cost for price in measured.resources}) == (
+        "ms",
+        pytest.approx({"blood": 40.0, "rest": 0.0}),
+    )
+    assert measured.full_cost() == pytest.approx(40.0 + 5 + 7)
+
+
+def test_what_cannot_be_measured_is_refused():
+    _, both = timed_sources()
+    with both:
+        with pytest.raises(ParameterError, match="keys: expected at least one"):
+            cf.measure(both, [])
+        with pytest.raises(SourceError, match="no row for the key"):
+            cf.measure(both, ["nobody"])
+        with pytest.raises(CostModelError, match="no price for 'chol'"):
+            cf.measure(both, ["k1"], {"age": 1.0})
+        with pytest.raises(ParameterError, match="repeats"):
+            cf.measure(both, ["k1"], repeats=0)
+    with pytest.raises(ParameterError, match="sources: expected Sources"):
+        cf.measure({"age": 1.0}, ["k1"])

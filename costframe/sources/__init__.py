@@ -20,6 +20,7 @@ from costframe.sources.kinds.sql import SQLSource
 from costframe.sources.kinds.tables import TableSource, read_source
 from costframe.sources.logs import Audit, InquiryLog, audit
 from costframe.sources.lookup import Lookup
+from costframe.sources.measuring import measure
 from costframe.sources.policy import Policy
 from costframe.sources.source import Source
 from costframe.sources.sources import Sources
@@ -41,6 +42,7 @@ __all__ = [
     "Sources",
     "TableSource",
     "audit",
+    "measure",
     "predict_many",
     "predict_one",
     "predict_one_async",

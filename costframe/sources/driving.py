@@ -11,7 +11,7 @@ from attrs import frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import SourceError, shown
-from costframe.sources.live_row import LiveRow, RowTerms
+from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
 
 if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Prediction
@@ -86,13 +86,9 @@ class Drive:
                 return
             outcomes = await self.sources.fetch(wants, self.terms.predictor.categories, limit)
             late = limit is not None and clock() >= limit
-            failed: list[Ended] = []
-            for i, outcome in outcomes.items():
-                try:
-                    rows[i].supply(outcome, late=late)
-                except Exception as error:  # noqa: BLE001 - a row that fails, also in a learner, never ends the others
-                    failed.append(self._close(keys[i], rows.pop(i), error))
-            if failed:
+            errors = supply_rows([rows[i] for i in outcomes], list(outcomes.values()), late=late)
+            ends = zip(outcomes, errors, strict=True)
+            if failed := [self._close(keys[i], rows.pop(i), error) for i, error in ends if error is not None]:
                 yield failed
 
     def _answers(self, rows: dict[int, LiveRow], keys: list[Any]) -> Iterator[Ended]:

@@ -63,6 +63,8 @@ class Field:
         InquiryError
             If it is of another type.
         """
+        if type(raw) is float and labels is None and self.type in {None, "number"}:
+            return raw  # most values: NaN is missing already
         value = _plain(raw)
         if is_missing(value) or (isinstance(value, str) and value.strip().lower() in self.missing):
             return math.nan

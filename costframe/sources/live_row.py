@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
 from costframe.core.cost.expected import until_terms
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
-from costframe.core.predictors.inquiry import Ledger, Prediction
+from costframe.core.predictors.inquiry import Ledger, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.price_arrays import names_of
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain_layout import Until
     from costframe.sources.lookup import Outcome
 
-__all__ = ["LiveRow", "RowTerms"]
+__all__ = ["LiveRow", "RowTerms", "supply_rows"]
 
 
 @frozen(eq=False)
@@ -54,20 +54,36 @@ class RowTerms:
         )
 
 
+def supply_rows(rows: Sequence[LiveRow], outcomes: Sequence[Outcome], *, late: bool) -> list[Exception | None]:
+    """Supply rows of a round; return the errors that end rows. Rows without failures go on together."""
+    plain = [i for i, each in enumerate(outcomes) if not (late or each.failed or each.lost)]
+    errors = dict[int, Exception | None]()
+    if plain:
+        inquiries = [rows[i].take(outcomes[i]) for i in plain]
+        errors |= zip(plain, supply_inquiries(inquiries, [outcomes[i].values for i in plain]), strict=True)
+    for i, outcome in enumerate(outcomes):
+        if i not in errors:
+            try:
+                rows[i].supply(outcome, late=late)
+            except Exception as error:  # noqa: BLE001 - a row that fails, also in a learner, never ends the others
+                errors[i] = error
+    return [errors.get(i) for i in range(len(rows))]
+
+
 class LiveRow:
     """One row: it names the features it needs, takes what came and what did not, and ends in an answer.
 
     Where the policy is to go without a feature, the inquiry begins again with all values that are there, so a plan can
-    plan around it. The ledger holds what really came, so nothing is charged twice; what was asked for in vain is added
-    up apart. Under a cap, values taken as missing count as paid (`_held`), as the inquiry itself counts them. `trail`
-    keeps the outcomes of its rounds, for logs.
+    plan around it. What really came is charged, once; what was asked for in vain is added up apart. Under a cap, values
+    taken as missing count as paid, as the inquiry itself counts them. `trail` keeps the outcomes of its rounds, for
+    logs.
     """
 
     def __init__(self, terms: RowTerms, number: int = 0) -> None:
         self.terms = terms
-        self._ledger, self._held = Ledger(terms.prices, terms.known), Ledger(terms.prices, terms.known)
         self._inquiry = terms.inquire(terms.known, 0.0, ())
         self._values: dict[str, float] = {}  # that came, and NaN for those taken as missing
+        self._missing: set[str] = set()
         self._without: set[str] = set()
         self._rounds, self._failed_cost, self._late = 0, 0.0, False
         self._failures: dict[str, str] = {}
@@ -83,13 +99,23 @@ class LiveRow:
     @property
     def cost(self) -> float:
         """Cost of what came so far, and of what was evaluated."""
-        cost = self._ledger.total(self._inquiry.evaluated)
+        cost = self._ledger(()).total(self._inquiry.evaluated)
         return cost if self.terms.max_cost is None else min(cost, self.terms.max_cost)  # rounding can exceed it
 
     @property
     def failed_cost(self) -> float:
         """Price of what was asked for in vain so far."""
         return self._failed_cost
+
+    def take(self, outcome: Outcome) -> Inquiry:
+        """Note a round in which everything came; return the inquiry, which is to be supplied with the values."""
+        self._note(outcome)
+        self._values |= outcome.values
+        return self._inquiry
+
+    def _note(self, outcome: Outcome) -> None:
+        self._rounds += 1
+        self.trail.append(outcome)
 
     def supply(self, outcome: Outcome, *, late: bool = False) -> None:
         """Take the outcome of one round: values and failures of the features in `needs`; `late` also ends the row.
@@ -99,13 +125,10 @@ class LiveRow:
         SourceError
             If a feature did not come, and the policy is to raise. A late row has an answer by all means.
         """
-        self._rounds += 1
-        self.trail.append(outcome)
+        self._note(outcome)
         came = {name: outcome.values[name] for name in self.needs if name in outcome.values}
-        columns = self.terms.columns
-        self._failed_cost += math.fsum(self._ledger.quote([columns[name] for name in lost]) for lost in outcome.lost)
-        for ledger in (self._ledger, self._held):
-            ledger.buy([columns[name] for name in came])
+        columns, ledger = self.terms.columns, self._ledger(())
+        self._failed_cost += math.fsum(ledger.quote([columns[name] for name in lost]) for lost in outcome.lost)
         self._values |= came
         failed = [name for name in self.needs if name not in came]
         self._failures |= {name: outcome.failed.get(name, "it did not come") for name in failed}
@@ -132,11 +155,13 @@ class LiveRow:
     def answer(self) -> Prediction:
         """The prediction; an `InquiryError` if features are still needed."""
         end = self._inquiry.answer
+        if not (self._failures or self._failed_cost or self._late):
+            return end
         names = self.terms.predictor.feature_names
         return evolve(
             end,
             cost=self.cost,
-            acquired=tuple(names[f] for f in self._ledger.acquired),
+            acquired=tuple(names[f] for f in self._ledger(()).acquired),
             rounds=self._rounds,
             reason="deadline" if self._late else end.reason,
             failed_cost=self._failed_cost,
@@ -155,21 +180,28 @@ class LiveRow:
             reasons = dict.fromkeys(self._failures[name] for name in raising)
             raise self.error(f"no value of {quote_names(raising)}: {printable('; '.join(reasons))}")
         missing = {name: math.nan for name, policy in failed.items() if policy == "missing"}
-        self._held.buy([self.terms.columns[name] for name in missing])
+        self._missing |= missing.keys()
         self._values |= missing
         without = {name for name, policy in failed.items() if policy == "without"}
         if not without:
             self._inquiry.supply({name: self._values[name] for name in self.needs})
             return
         self._without |= without
-        self._inquiry = self.terms.inquire(self._all_known(), self._held.spent, sorted(self._without))
+        held = self._ledger(self._missing)
+        self._inquiry = self.terms.inquire(self._all_known(held), held.spent, sorted(self._without))
 
-    def _all_known(self) -> dict[str, Any]:
+    def _ledger(self, missing: Collection[str]) -> Ledger:
+        """Return a ledger of what came, and of these values taken as missing."""
+        ledger = Ledger(self.terms.prices, self.terms.known)
+        ledger.buy([self.terms.columns[name] for name in self._values if name not in self._missing or name in missing])
+        return ledger
+
+    def _all_known(self, held: Ledger) -> dict[str, Any]:
         """Return what needs no money any more: values at hand, and names paid for without them."""
         known = self.terms.known
         before: dict[str, Any] = dict(known) if isinstance(known, Mapping) else dict.fromkeys(names_of(known))
         names = self.terms.prices.resource_names
-        resources = [names[r] for r in sorted(self._held.resources_paid)]
+        resources = [names[r] for r in sorted(held.resources_paid)]
         return before | dict.fromkeys(resources) | self._values
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ class Lookup:
 
 @define
 class Outcome:
-    """What trips brought for one key.
+    """What trips brought for one key, or for one row of a round.
 
     Attributes
     ----------
@@ -69,6 +70,13 @@ class Outcome:
     failed: dict[str, str] = field(factory=dict)
     lost: list[tuple[str, ...]] = field(factory=list)
 
+    def join(self, other: Outcome, features: tuple[str, ...]) -> None:
+        """Add some features of what trips brought for this row's key and others."""
+        self.values |= {name: other.values[name] for name in features if name in other.values}
+        self.failed |= {name: other.failed[name] for name in features if name in other.failed}
+        lost = [tuple(name for name in each if name in features) for each in other.lost]
+        self.lost += [each for each in lost if each]
+
 
 class Trips:
     """Trips to one lookup in one event loop: time limits, retries, and a circuit breaker."""
@@ -78,26 +86,28 @@ class Trips:
         self._failures, self._rests_until, self._trying = 0, 0.0, False
         self._left_behind: set[asyncio.Task[Any]] = set()
 
-    async def fetch(self, wants: Wants, categories: Categories, deadline: float | None = None) -> dict[Any, Outcome]:
+    async def fetch(
+        self, wants: Wants, outcomes: Mapping[Any, Outcome], categories: Categories, deadline: float | None = None
+    ) -> None:
         """Fetch features for keys, within the policy; no failure of the source is raised.
 
         Parameters
         ----------
         wants : mapping of hashable to tuple of str
+        outcomes : mapping of hashable to Outcome
+            For each key, to which what came and what failed is added.
         categories : mapping of str to labels
             Labels of the model's features.
         deadline : float, optional
             Time of the event loop after which nothing is waited for.
         """
-        policy, outcomes = self.lookup.policy, {key: Outcome() for key in wants}
-        left = dict(wants)
+        policy, left = self.lookup.policy, wants
         for attempt in range(policy.retries + 1):
             left = await self._try(left, outcomes, categories, deadline)
             wait = random.uniform(0.0, policy.longest_wait(attempt))  # noqa: S311 - no secret
             if not left or attempt == policy.retries or self._rests or self._is_late(deadline, wait):
                 break
             await asyncio.sleep(wait)
-        return outcomes
 
     async def close(self) -> None:
         """End trips that were left behind, and close the source."""
@@ -108,8 +118,8 @@ class Trips:
         await self.lookup.source.close()
 
     async def _try(
-        self, wants: Wants, outcomes: dict[Any, Outcome], categories: Categories, deadline: float | None
-    ) -> dict[Any, tuple[str, ...]]:
+        self, wants: Wants, outcomes: Mapping[Any, Outcome], categories: Categories, deadline: float | None
+    ) -> Wants:
         """Make one trip and write down its outcomes; return what may be tried again."""
         if self._rests:
             self._fail(wants, outcomes, f"left alone after {self._failures} failed trips in a row", lost=False)
@@ -123,11 +133,11 @@ class Trips:
         except TimeoutError:
             self._count_failure()
             self._fail(wants, outcomes, f"no answer within {seconds:.3g} s")
-            return dict(wants)
+            return wants
         except Exception as error:  # noqa: BLE001 - a source may raise anything; the policy says what follows
             self._count_failure()
             self._fail(wants, outcomes, describe(error))
-            return dict(wants)
+            return wants
         finally:
             self._trying = False
         if not isinstance(raw, Mapping):
@@ -135,7 +145,7 @@ class Trips:
             self._fail(wants, outcomes, f"expected a mapping of keys, got {type(raw).__name__}")
             return {}
         self._failures = 0
-        again = {}
+        again: dict[Hashable, tuple[str, ...]] = {}
         for key, names in wants.items():
             if isinstance(reply := raw.get(key), BaseException):
                 self._fail({key: names}, outcomes, describe(reply))
@@ -145,8 +155,11 @@ class Trips:
         return again
 
     def _places(self, wants: Wants) -> Wanted:
-        fields = self.lookup.features
-        return {key: tuple(dict.fromkeys(fields[name].place for name in names)) for key, names in wants.items()}
+        fields, places = self.lookup.features, dict[tuple[str, ...], tuple[str, ...]]()  # many rows want the same
+        for names in wants.values():
+            if names not in places:
+                places[names] = tuple(dict.fromkeys(fields[name].place for name in names))
+        return {key: places[names] for key, names in wants.items()}
 
     async def _make(self, wanted: Wanted, seconds: float) -> Any:
         """Make one trip, and wait for it so long; then it is cancelled, and not waited for again."""
@@ -175,32 +188,34 @@ class Trips:
 
     def _read(self, reply: Any, names: tuple[str, ...], outcome: Outcome, categories: Categories) -> None:
         """Read one key's reply, value by value."""
-        fields, policy = self.lookup.features, self.lookup.policy
-        if reply is None and policy.absent == "missing":
-            outcome.values.update(dict.fromkeys(names, float("nan")))
-            outcome.failed.clear()
+        if outcome.failed:  # at an earlier trip
+            for name in names:
+                outcome.failed.pop(name, None)
+        if reply is None and self.lookup.policy.absent == "missing":
+            outcome.values.update(dict.fromkeys(names, math.nan))
             return
-        failed: dict[str, str] = {}
+        if type(reply) is not dict and not isinstance(reply, Mapping):
+            what = (
+                "no row for the key" if reply is None else f"expected a mapping of values, got {type(reply).__name__}"
+            )
+            self._fail({None: names}, {None: outcome}, what)
+            return
+        fields, failed = self.lookup.features, []
         for name in names:
-            if reply is None:
-                failed[name] = "no row for the key"
-            elif not isinstance(reply, Mapping):
-                failed[name] = f"expected a mapping of values, got {type(reply).__name__}"
-            elif fields[name].place not in reply:
-                failed[name] = f"no value at {shown(fields[name].place)}"
-            else:
-                try:
-                    outcome.values[name] = fields[name].read(reply[fields[name].place], categories.get(name))
-                except InquiryError as error:
-                    failed[name] = str(error)
-        outcome.failed = failed
+            field = fields[name]
+            try:
+                outcome.values[name] = field.read(reply[field.place], categories.get(name))
+            except Exception as error:  # noqa: BLE001 - a mapping of a source's own may raise anything
+                is_absent = isinstance(error, KeyError)
+                outcome.failed[name] = f"no value at {shown(field.place)}" if is_absent else describe(error)
+                failed.append(name)
         if failed:
             outcome.lost.append(tuple(failed))
 
     @staticmethod
-    def _fail(wants: Wants, outcomes: dict[Any, Outcome], why: str, *, lost: bool = True) -> None:
+    def _fail(wants: Wants, outcomes: Mapping[Any, Outcome], why: str, *, lost: bool = True) -> None:
         for key, names in wants.items():
-            outcomes[key].failed = dict.fromkeys(names, why)
+            outcomes[key].failed |= dict.fromkeys(names, why)
             if lost:
                 outcomes[key].lost.append(names)
 

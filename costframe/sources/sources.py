@@ -121,19 +121,25 @@ class Sources:
         self._bind()
         plans = {name: _Plan() for name in self._lookups}
         outcomes = {row: Outcome() for row in wants}
+        ways: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}  # many rows want the same
         for row, (key, features) in wants.items():
-            for name, mine in self._by_lookup(features).items():
+            if features not in ways:
+                ways[features] = self._by_lookup(features)
+            for name, mine in ways[features].items():
                 try:
-                    plans[name].add(row, as_key(key, self._lookups[name].key), mine)
+                    plans[name].add(as_key(key, self._lookups[name].key), mine, outcomes[row])
                 except InquiryError as error:
                     outcomes[row].failed |= dict.fromkeys(mine, str(error))
         asked = {name: plan for name, plan in plans.items() if plan.wants}
-        replies = await asyncio.gather(
-            *(self._trips[name].fetch(plan.wants, categories, deadline) for name, plan in asked.items())
-        )
-        for plan, reply in zip(asked.values(), replies, strict=True):
-            for row, key, features in plan.rows:
-                _join(outcomes[row], reply[key], features)
+        trips = [
+            self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline) for name, plan in asked.items()
+        ]
+        if len(trips) == 1:
+            await trips[0]
+        else:
+            await asyncio.gather(*trips)
+        for plan in asked.values():
+            plan.share()
         return outcomes
 
     def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -182,21 +188,26 @@ class _Plan:
     """What the rows of a round want of one lookup; rows with one key are one want."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, Hashable, tuple[str, ...]]] = []
         self.wants: dict[Hashable, tuple[str, ...]] = {}
+        self.outcomes: dict[Hashable, Outcome] = {}  # of the row itself, unless rows share the key
+        self._sharing: dict[Hashable, list[tuple[Outcome, tuple[str, ...]]]] = {}
 
-    def add(self, row: int, key: Hashable, features: tuple[str, ...]) -> None:
-        self.rows.append((row, key, features))
-        before = self.wants.get(key)
-        self.wants[key] = features if before is None else tuple(dict.fromkeys(before + features))
+    def add(self, key: Hashable, features: tuple[str, ...], outcome: Outcome) -> None:
+        if key not in self.wants:
+            self.wants[key], self.outcomes[key] = features, outcome
+            return
+        before = self.wants[key]
+        if key not in self._sharing:
+            self._sharing[key] = [(self.outcomes[key], before)]
+            self.outcomes[key] = Outcome()
+        self._sharing[key].append((outcome, features))
+        self.wants[key] = tuple(dict.fromkeys(before + features))
 
-
-def _join(outcome: Outcome, reply: Outcome, features: tuple[str, ...]) -> None:
-    """Add a key's outcome to that of a row that wants some of it."""
-    outcome.values |= {name: reply.values[name] for name in features if name in reply.values}
-    outcome.failed |= {name: reply.failed[name] for name in features if name in reply.failed}
-    lost = [tuple(name for name in each if name in features) for each in reply.lost]
-    outcome.lost += [each for each in lost if each]
+    def share(self) -> None:
+        """Give the outcomes of shared keys to their rows."""
+        for key, rows in self._sharing.items():
+            for outcome, features in rows:
+                outcome.join(self.outcomes[key], features)
 
 
 _LOCK = threading.Lock()

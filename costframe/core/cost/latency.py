@@ -15,19 +15,22 @@ __all__ = ["Clock"]
 class Clock:
     """The time of one row's fetches, in milliseconds.
 
-    A round takes as long as its slowest fetch. A fetch takes its own time after the slowest of the resources that it
-    needs; a resource that is there takes no time.
+    A round takes as long as its slowest fetch, and the trip time of each of its trips. A fetch takes its own time after
+    the slowest of the resources that it needs; a resource that is there takes no time.
     """
 
     def __init__(self, costs: CostModel) -> None:
         self._features = {price.name: price for price in costs.features}
         self._resources = {price.name: price for price in costs.resources}
+        self._trip_time = costs.trip_time
         self._there: set[str] = set()
         self.time = 0.0
 
     def add_round(self, features: Iterable[str]) -> None:
         """Add a round that fetches some features."""
         ready: dict[str, float] = {}
+        features = list(features)
+        self.time += self._trip_time * len({frozenset(self._features[name].needs) for name in features})
         waits = [self._wait(self._features[name].needs, ready) + self._features[name].time for name in features]
         self.time += max(waits, default=0.0)
         self._there |= ready.keys()

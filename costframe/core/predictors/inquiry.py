@@ -17,7 +17,7 @@ from costframe.core.errors import InquiryError, brief, format_count, shown
 from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -140,8 +140,9 @@ class Ledger:
 class Inquiry:
     """One prediction under way: it asks for features until it can answer.
 
-    While `needs` is not empty, supply exactly the features it names; then read `answer`. A value may be NaN: the
-    feature is acquired, but missing. A refused call raises `InquiryError` and changes nothing.
+    `walker` is the model's side of it. While `needs` is not empty, supply exactly the features it names; then read
+    `answer`. A value may be NaN: the feature is acquired, but missing. A refused call raises `InquiryError` and changes
+    nothing.
     """
 
     def __init__(
@@ -152,13 +153,13 @@ class Inquiry:
         categories: Categories | None = None,
         max_cost: float = math.inf,
     ) -> None:
-        self._walker, self._max_cost = walker, max_cost
+        self.walker, self._max_cost = walker, max_cost
         self._names, self._ledger, self._categories = names, ledger, categories or {}
         self._rounds = 0
         self._read_needs()
 
     def _read_needs(self) -> None:
-        names, self._columns = self._names, sorted(self._walker.needs)
+        names, self._columns = self._names, sorted(self.walker.needs)
         self._needs = tuple([names[f] for f in self._columns])
 
     @property
@@ -174,12 +175,12 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        return min(self._ledger.total(self._walker.evaluated), self._max_cost)  # rounding alone can exceed the cap
+        return min(self._ledger.total(self.walker.evaluated), self._max_cost)  # rounding alone can exceed the cap
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
         """What the model has evaluated so far; see `Walker`."""
-        return self._walker.evaluated
+        return self.walker.evaluated
 
     def supply(self, values: Mapping[str, Any]) -> None:
         """Supply the values of exactly the features in `needs`: numbers, or labels where categories are texts.
@@ -191,6 +192,12 @@ class Inquiry:
         InquiryError
             If the inquiry has ended, a name is missing or not in `needs`, or a value is not a number.
         """
+        numbers = self.read(values)
+        self.walker.advance(numbers)
+        self.buy(numbers)
+
+    def read(self, values: Mapping[str, Any]) -> dict[int, float]:
+        """Return the values of exactly the features in `needs` by column."""
         needs, labels = self._needs, self._categories
         if not needs:
             raise InquiryError("supply: the inquiry has ended, it needs nothing more")
@@ -200,13 +207,15 @@ class Inquiry:
             missing = [name for name in needs if name not in values]
             surplus = [name for name in values if name not in needs]
             raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
-        numbers = {
+        return {
             f: value
             if type(value := values[name]) is float and name not in labels
             else as_number(name, value, labels.get(name))
             for f, name in zip(self._columns, needs, strict=True)
         }
-        self._walker.advance(numbers)
+
+    def buy(self, numbers: Mapping[int, float]) -> None:
+        """Charge what the walker has taken, and read what it needs next."""
         self._ledger.buy(numbers)
         self._read_needs()
         self._rounds += 1
@@ -222,8 +231,32 @@ class Inquiry:
         """
         if self._needs:
             raise InquiryError(f"answer: the inquiry still needs {self._needs}")
-        value, leaf = self._walker.answer
-        return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self._walker.reason)
+        value, leaf = self.walker.answer
+        return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self.walker.reason)
+
+
+def supply_inquiries(inquiries: Sequence[Inquiry], values: Sequence[Mapping[str, Any]]) -> list[Exception | None]:
+    """Supply inquiries of one model as `Inquiry.supply` does, together where the model can; return their errors."""
+    together = getattr(inquiries[0].walker, "advance_together", None)
+    if together is not None and len(inquiries) > 1:
+        try:
+            numbers = [inquiry.read(given) for inquiry, given in zip(inquiries, values, strict=True)]
+            together([inquiry.walker for inquiry in inquiries], numbers)
+        except Exception:  # noqa: BLE001, S110 - nothing has changed; one by one tells which rows fail
+            pass
+        else:
+            for inquiry, given in zip(inquiries, numbers, strict=True):
+                inquiry.buy(given)
+            return [None] * len(inquiries)
+    return [_supply(inquiry, given) for inquiry, given in zip(inquiries, values, strict=True)]
+
+
+def _supply(inquiry: Inquiry, values: Mapping[str, Any]) -> Exception | None:
+    try:
+        inquiry.supply(values)
+    except Exception as error:  # noqa: BLE001 - the caller's to tell
+        return error
+    return None
 
 
 def as_number(name: str, value: object, labels: Labels | None = None) -> float:

@@ -281,7 +281,8 @@ class PlannedPredictor(OverBank):
 
     def _is_own(self, model: CostModel, tradeoff: float | None) -> bool:
         """Return whether stops have plans for these prices and this tradeoff."""
-        return self._has_plans and tradeoff in {None, self.tradeoff} and model == self._own
+        same = model is self._own or model == self._own  # equality compares every price
+        return same and self._has_plans and tradeoff in {None, self.tradeoff}
 
     @cached_property
     def _has_plans(self) -> bool:

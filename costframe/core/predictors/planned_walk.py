@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from costframe.core.learners.bits import as_set, members
 from costframe.core.predictors.planned_terms import COMPLETE, REASONS
@@ -130,34 +130,34 @@ class PlannedWalker:
         known_values: Mapping[int, float],
         begun: MutableMapping[Terms, PlannedState],
     ) -> None:
-        self._models, self._sets, self._terms = models, sets, terms
+        self._models, self._sets, self.terms = models, sets, terms
         known_state = None if known_values else begun.get(terms)
-        self._state = known_state or self._begin(known_values)
+        self.state = known_state or self._begin(known_values)
         if not known_values and not models[0].bank.opaques:
-            begun[terms] = self._state
+            begun[terms] = self.state
 
     def _begin(self, known_values: Mapping[int, float]) -> PlannedState:
-        terms, sets, have = self._terms, self._sets, as_set(known_values)
+        terms, sets, have = self.terms, self._sets, as_set(known_values)
         row = np.full((1, len(terms.prices.prices.cost) + len(self._models[0].answer.intercept)), np.nan)
         row[0, list(known_values)] = list(known_values.values())
         stop = max((k for k, wanted in enumerate(sets) if wanted and not wanted & ~have), default=0)
         if stop > 0:
-            return self._go_on(PlannedState(row, have, stop, terms.known, COMPLETE))
+            return self.go_on([PlannedState(row, have, stop, terms.known, COMPLETE)])[0]
         needs = terms.first_features - known_values.keys()
         state = PlannedState(row, have, 0, terms.first_paid, terms.first_reason, needs)
-        return state if needs else self._go_on(state)
+        return state if needs else self.go_on([state])[0]
 
     @property
     def needs(self) -> frozenset[int]:
         """Features of the next stop that are not yet known."""
-        return self._state.needs
+        return self.state.needs
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and stop."""
-        answer = self._models[self._state.stop].answer
-        value = answer.predictions(self._state.row[:, -len(answer.intercept) :].copy())[0]
-        return (float(value[0]) if len(value) == 1 else value), self._state.stop
+        answer = self._models[self.state.stop].answer
+        value = answer.predictions(self.state.row[:, -len(answer.intercept) :].copy())[0]
+        return (float(value[0]) if len(value) == 1 else value), self.state.stop
 
     @property
     def evaluated(self) -> tuple[float, float, int]:
@@ -167,27 +167,51 @@ class PlannedWalker:
     @property
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
-        return REASONS[self._state.why]
+        return REASONS[self.state.why]
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add values and go on until a feature is needed; if an opaque learner raises, nothing changes."""
-        row = self._state.row.copy()
-        row[0, list(values)] = list(values.values())
-        self._state = self._go_on(evolve(self._state, row=row, have=self._state.have | as_set(values)))
+        self.state = self.go_on([self.with_values(values)])[0]
 
-    def _go_on(self, state: PlannedState) -> PlannedState:
-        """Go from stop to stop until features are missing, or the row stays; this sets scores in the state's row."""
-        row, have, stop, paid, why = state.row, state.have, state.stop, state.paid, state.why
-        while True:
-            models, reason = self._models[stop], np.array([why])
-            models.score(row)
-            to = int(models.choose(self._terms, stop, row, [paid], np.zeros(1, np.int64), reason)[0])
-            why = int(reason[0])
-            if to == stop:
-                return PlannedState(row, have, stop, paid, why)
-            stop, paid = to, paid | self._terms.prices.bundles[to]
-            if missing := self._sets[to] & ~have:
-                return PlannedState(row, have, stop, paid, why, frozenset(members(missing)))
+    @staticmethod
+    def advance_together(walkers: Sequence[PlannedWalker], values: Sequence[Mapping[int, float]]) -> None:
+        """Advance rows of one model; those on the same terms and at the same stop go on as one table."""
+        ends: list[tuple[PlannedWalker, PlannedState]] = []
+        for terms in dict.fromkeys(walker.terms for walker in walkers):
+            mine = [(walker, given) for walker, given in zip(walkers, values, strict=True) if walker.terms is terms]
+            states = mine[0][0].go_on([walker.with_values(given) for walker, given in mine])
+            ends += zip((walker for walker, _ in mine), states, strict=True)
+        for walker, state in ends:
+            walker.state = state
+
+    def with_values(self, values: Mapping[int, float]) -> PlannedState:
+        """Return the row's state with further values."""
+        state, row = self.state, self.state.row.copy()
+        row[0, list(values)] = list(values.values())
+        return PlannedState(row, state.have | as_set(values), state.stop, state.paid, state.why)
+
+    def go_on(self, states: list[PlannedState]) -> list[PlannedState]:
+        """Send rows from stop to stop until each misses features, or stays; this sets scores in the rows."""
+        done = states.copy()
+        at: dict[int, list[int]] = {}
+        for i, state in enumerate(states):
+            at.setdefault(state.stop, []).append(i)
+        while at:
+            stop = min(at)  # rows never go back
+            here, models = at.pop(stop), self._models[stop]
+            rows = done[here[0]].row if len(here) == 1 else np.concatenate([done[i].row for i in here])
+            sets: dict[int, int] = {}
+            account = np.array([sets.setdefault(done[i].paid, len(sets)) for i in here])
+            why = np.array([done[i].why for i in here])
+            models.score(rows)
+            to = models.choose(self.terms, stop, rows, list(sets), account, why).tolist()
+            for k, (i, j, reason) in enumerate(zip(here, to, why.tolist(), strict=True)):
+                have, paid = done[i].have, done[i].paid | (self.terms.prices.bundles[j] if j > stop else 0)
+                missing = self._sets[j] & ~have if j > stop else 0
+                done[i] = PlannedState(rows[k : k + 1], have, j, paid, reason, frozenset(members(missing)))
+                if j > stop and not missing:
+                    at.setdefault(j, []).append(i)
+        return done
 
 
 @frozen(eq=False)
@@ -235,7 +259,7 @@ class _Walk:
 
     def __init__(self, models: Sequence[StopModels], terms: Terms, X: NDArray[np.float64]) -> None:
         n, n_outputs = len(X), len(models[0].answer.intercept)
-        self._models, self._terms = models, terms
+        self._models, self.terms = models, terms
         self._rows = np.empty((n, X.shape[1] + n_outputs))
         self._rows[:, : X.shape[1]] = X
         self._rows[:, terms.first_missing] = np.nan
@@ -257,7 +281,7 @@ class _Walk:
         block = self._rows if len(rows) == len(self._at) else self._rows[rows]
         scores = self._models[stop].score(block)
         why = self._why[rows]
-        to = self._models[stop].choose(self._terms, stop, block, self._paid, self._account[rows], why)
+        to = self._models[stop].choose(self.terms, stop, block, self._paid, self._account[rows], why)
         self._why[rows] = why
         self._pay(rows, stop, to)
         stay = to == stop
@@ -271,7 +295,7 @@ class _Walk:
         for each in np.unique(way).tolist():
             number, j = divmod(each, len(self._models))
             before = self._paid[number]
-            after = before | self._terms.prices.bundles[j]
+            after = before | self.terms.prices.bundles[j]
             if j == stop or after == before:
                 continue
             if after not in self._number:

@@ -104,6 +104,9 @@ class CostModel:
         Per evaluation of a weak learner, times its own e_t.
     reuse : float
         Per further use of an acquired feature (footnote 1 of Cronus).
+    trip_time : float
+        Milliseconds of the client's own work for each trip of a round, which do not run side by side. Features that
+        need the same resources come in one trip.
 
     Raises
     ------
@@ -118,12 +121,13 @@ class CostModel:
     split: float = 0.0
     learner: float = 0.0
     reuse: float = 0.0
+    trip_time: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "features", entry_checks.as_prices(self.features, FeaturePrice, "features"))
         object.__setattr__(self, "resources", entry_checks.as_prices(self.resources, ResourcePrice, "resources"))
         object.__setattr__(self, "unit", entry_checks.as_text(self.unit, "unit"))
-        for key in ("split", "learner", "reuse"):
+        for key in ("split", "learner", "reuse", "trip_time"):
             object.__setattr__(self, key, entry_checks.as_price(getattr(self, key), key))
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
@@ -163,9 +167,9 @@ class CostModel:
     def from_dict(cls, mapping: object) -> CostModel:
         """Make a cost model from a mapping with the keys of the file format.
 
-        These are ``features`` and, optionally, ``resources``, ``unit``, ``split``, ``learner`` and ``reuse``. An entry
-        of the first two is a number, or a table with at least a ``cost``. A `CostModelError` names the entry that is
-        missing, unknown or not allowed.
+        These are ``features`` and, optionally, ``resources``, ``unit``, ``split``, ``learner``, ``reuse`` and
+        ``trip_time``. An entry of the first two is a number, or a table with at least a ``cost``. A `CostModelError`
+        names the entry that is missing, unknown or not allowed.
         """
         table = entry_checks.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
         features = entry_checks.as_entries(table.pop("features", None), FeaturePrice, "features")
@@ -214,6 +218,7 @@ class CostModel:
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists, texts and floats from which `from_dict` makes an equal cost model."""
         table: dict[str, Any] = {"unit": self.unit, "split": self.split, "learner": self.learner, "reuse": self.reuse}
+        table |= {"trip_time": self.trip_time} if self.trip_time else {}
         table["features"] = {feature.name: entry_checks.to_plain(feature) for feature in self.features}
         if self.resources:
             table["resources"] = {resource.name: entry_checks.to_plain(resource) for resource in self.resources}
@@ -255,13 +260,17 @@ class CostModel:
     @property
     def has_times(self) -> bool:
         """Whether anything takes time."""
-        return any(price.time for price in self.features) or any(price.time for price in self.resources)
+        return (
+            self.trip_time > 0.0
+            or any(price.time for price in self.features)
+            or any(price.time for price in self.resources)
+        )
 
     def as_time(self, per_cost: float = 0.0) -> CostModel:
         """Price time: a cost model whose unit is milliseconds, to train or choose a model that answers soon.
 
         Every price becomes its time plus `per_cost` times its cost, so that a model can weigh both. Fetches of one
-        round run side by side; the sum of their times is an upper bound on a row's latency.
+        round run side by side; the sum of their times is an upper bound on a row's latency, without `trip_time`.
 
         Parameters
         ----------
@@ -287,7 +296,8 @@ class CostModel:
             tuple(map(timed, self.features)),
             tuple(map(timed, self.resources)),
             "ms",
-            *(worth * price for price in (self.split, self.learner, self.reuse)),
+            **{key: worth * getattr(self, key) for key in ("split", "learner", "reuse")},
+            trip_time=self.trip_time,
         )
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:

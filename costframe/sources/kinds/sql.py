@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
 from attrs import define, field
@@ -16,11 +17,15 @@ from costframe.sources.kinds.needed import needed
 from costframe.sources.source import Reply, Source, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
 __all__ = ["SQLSource"]
 
-_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+T = TypeVar("T")
+
+_DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+_MOST_STATEMENTS = 500
 
 
 @define(eq=False, repr=False)
@@ -48,8 +53,9 @@ class SQLSource(Source):
     schema: str | None = None
     connections: int = 5
 
-    _engine: Any = field(default=None, init=False)
+    _database: Any = field(default=None, init=False)
     _table: Any = field(default=None, init=False)
+    _statements: dict[Any, Any] = field(factory=dict, init=False)  # by what their rows want
     _opening: asyncio.Lock = field(factory=asyncio.Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -66,15 +72,15 @@ class SQLSource(Source):
     async def fetch(self, wanted: Wanted) -> Reply:
         """Select the rows of all keys."""
         async with self._opening:
-            if self._engine is None:
+            if self._database is None:
                 await self._open()
         places = tuple(dict.fromkeys(place for places in wanted.values() for place in places))
-        self._check_columns(self._table, places)
+        self._check_columns(places)
         typed, reply = self._typed(wanted)
         if not typed:
             return reply
-        async with self._engine.connect() as connection:
-            rows = (await connection.execute(self._select(wanted, places, typed))).all()
+        statement, keys_of = self._select(wanted, places, typed)
+        rows = await self._database.call(lambda connection: connection.execute(statement, keys_of).all())
         found: dict[Any, Any] = {}
         for key, *values in rows:
             row = dict(zip(places, values, strict=True))
@@ -83,9 +89,9 @@ class SQLSource(Source):
 
     async def close(self) -> None:
         """Close the pool of connections."""
-        if self._engine is not None:
-            engine, self._engine = self._engine, None
-            await engine.dispose()
+        if self._database is not None:
+            database, self._database = self._database, None
+            await database.close()
 
     def _address(self) -> Any:
         """Return the address with an async driver; its text is in no error, for it may hold a password."""
@@ -97,62 +103,45 @@ class SQLSource(Source):
             raise ParameterError("url: expected an address such as postgresql://user@host/name") from None
         if name not in _DRIVERS:
             raise ParameterError(f"url: expected sqlite or postgresql, got {shown(name)}")
-        needed("greenlet", "sql")
         if name == "sqlite":
-            needed("aiosqlite", "sql")
             if url.database in {None, "", ":memory:"}:
                 raise ParameterError("url: expected the file of a SQLite database")
             if not url.database.startswith("file:"):  # read only, or a wrong name would make an empty database
                 url = url.set(database=f"file:{quote(url.database)}", query={"mode": "ro", "uri": "true"})
         else:
+            needed("greenlet", "sql")
             needed("psycopg", "sql")
         return url.set(drivername=_DRIVERS[name])
 
     async def _open(self) -> None:
         """Connect, and read the table's columns with their types."""
         import sqlalchemy as sa
-        from sqlalchemy.ext.asyncio import create_async_engine
 
         url = self._address()
         if url.get_backend_name() == "sqlite" and not self._is_there(url):
             raise InquiryError("no file is at the address of the database")
-        own = {"options": "-c default_transaction_read_only=on"} if url.get_backend_name() == "postgresql" else {}
-        engine = create_async_engine(
-            url,
-            pool_size=self.connections,
-            max_overflow=0,
-            pool_timeout=3600,  # the policy's time limit ends the wait
-            isolation_level="AUTOCOMMIT",
-            connect_args=own,
-        )
+        database = (_Threaded if url.get_backend_name() == "sqlite" else _Async)(url, self.connections)
         try:
-            async with engine.connect() as connection:
-                found = await connection.run_sync(
-                    lambda sync: sa.inspect(sync).get_columns(self.table, schema=self.schema)
-                )
-        except sa.exc.NoSuchTableError:
-            await engine.dispose()
-            raise InquiryError(f"no table {shown(self.table)}") from None
-        except BaseException:
-            await engine.dispose()
+            found = await database.call(lambda each: sa.inspect(each).get_columns(self.table, schema=self.schema))
+            columns = [sa.column(each["name"], each["type"]) for each in found]
+            self._table = sa.table(self.table, *columns, schema=self.schema)
+            self._check_columns([self.key])
+        except BaseException as error:
+            await database.close()
+            if isinstance(error, sa.exc.NoSuchTableError):
+                raise InquiryError(f"no table {shown(self.table)}") from None
             raise
-        columns = [sa.column(each["name"], each["type"]) for each in found]
-        table = sa.table(self.table, *columns, schema=self.schema)
-        try:
-            self._check_columns(table, [self.key])
-        except InquiryError:
-            await engine.dispose()
-            raise
-        self._engine, self._table = engine, table
+        self._database, self._statements = database, {}
 
     @staticmethod
     def _is_there(url: Any) -> bool:
-        """Return whether a SQLite file exists; a connection that fails to open would leave a thread behind."""
+        """Return whether a SQLite file exists."""
         return Path(unquote(url.database.removeprefix("file:").partition("?")[0])).is_file()
 
-    def _check_columns(self, table: Any, places: Iterable[str]) -> None:
-        if lacking := [place for place in places if place not in table.c]:
-            raise InquiryError(f"{self.table}: no column {quote_names(lacking)}; it has {quote_names(table.c.keys())}")
+    def _check_columns(self, places: Iterable[str]) -> None:
+        columns = self._table.c
+        if lacking := [place for place in places if place not in columns]:
+            raise InquiryError(f"{self.table}: no column {quote_names(lacking)}; it has {quote_names(columns.keys())}")
 
     def _typed(self, wanted: Wanted) -> tuple[dict[Any, list[Hashable]], dict[Hashable, Any]]:
         """Return the keys by their values of the key column's type, and errors for keys that have none."""
@@ -171,36 +160,102 @@ class SQLSource(Source):
             typed.setdefault(value, []).append(key)
         return typed, errors
 
-    def _select(self, wanted: Wanted, places: Collection[str], typed: Mapping[Any, list[Hashable]]) -> Any:
-        """Return the statement: the key, and each place for the rows that want it."""
-        import sqlalchemy as sa
-
+    def _select(
+        self, wanted: Wanted, places: Collection[str], typed: Mapping[Any, list[Hashable]]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return a statement with its parameters: the key, and each place for the rows that want it."""
         wanting: dict[str, list[Any]] = {place: [] for place in places}
         for value, keys in typed.items():
             for place in dict.fromkeys(place for key in keys for place in wanted[key]):
                 wanting[place].append(value)
-        table, key = self._table, self._table.c[self.key]
-        among: dict[tuple[Any, ...], Any] = {}
+        groups: dict[tuple[Any, ...], str] = {tuple(typed): "among0"}  # places that the same keys want share a parameter
+        shape = tuple((place, groups.setdefault(tuple(values), f"among{len(groups)}")) for place, values in wanting.items())
+        as_json = self._database.is_sqlite and all(type(value) in {int, str, float} for value in typed)
+        if (shape, as_json) not in self._statements:
+            if len(self._statements) >= _MOST_STATEMENTS:
+                self._statements.clear()
+            self._statements[shape, as_json] = self._make_statement(shape, as_json=as_json)
+        keys_of = {name: json.dumps(values) if as_json else list(values) for values, name in groups.items()}
+        return self._statements[shape, as_json], keys_of
 
-        def is_one_of(values: list[Any]) -> Any:
-            """Return the condition that the key is one of these; equal ones share their parameter."""
-            if tuple(values) not in among:
-                among[tuple(values)] = self._among(key, values)
-            return among[tuple(values)]
+    def _make_statement(self, shape: tuple[tuple[str, str], ...], *, as_json: bool) -> Any:
+        """Return a statement for places, each with the name of the parameter that lists the keys it is wanted for."""
+        import sqlalchemy as sa
+        from sqlalchemy.dialects.postgresql import ARRAY
+
+        table, key = self._table, self._table.c[self.key]
+
+        def is_one_of(name: str) -> Any:
+            if not self._database.is_sqlite:
+                return key == sa.any_(sa.bindparam(name, type_=ARRAY(key.type)))
+            if as_json:  # one parameter: SQLite allows few
+                return key.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name))))
+            return key.in_(sa.bindparam(name, expanding=True))
 
         columns = [
-            table.c[place] if len(values) == len(typed) else sa.case((is_one_of(values), table.c[place])).label(f"v{j}")
-            for j, (place, values) in enumerate(wanting.items())
+            table.c[place] if name == "among0" else sa.case((is_one_of(name), table.c[place])).label(f"v{j}")
+            for j, (place, name) in enumerate(shape)
         ]
-        return sa.select(key.label("k"), *columns).where(is_one_of(list(typed)))
+        return sa.select(key.label("k"), *columns).where(is_one_of("among0"))
 
-    def _among(self, key: Any, values: list[Any]) -> Any:
+
+class _Async:
+    """Connections to PostgreSQL, in the event loop."""
+
+    is_sqlite = False
+
+    def __init__(self, url: Any, connections: int) -> None:
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        read_only = {"options": "-c default_transaction_read_only=on"}
+        self._engine = create_async_engine(url, **_pooled(connections), connect_args=read_only)
+
+    async def call(self, work: Callable[[Any], T]) -> T:
+        """Return what a function makes of a connection."""
+        async with self._engine.connect() as connection:
+            return await connection.run_sync(work)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+class _Threaded:
+    """Connections to SQLite, which works in threads: one hop there and back is the whole trip."""
+
+    is_sqlite = True
+
+    def __init__(self, url: Any, connections: int) -> None:
         import sqlalchemy as sa
 
-        if self._engine.dialect.name == "postgresql":
-            from sqlalchemy.dialects.postgresql import ARRAY
+        self._engine = sa.create_engine(url, **_pooled(connections))
+        self._threads = ThreadPoolExecutor(connections, thread_name_prefix="costframe-sqlite")
+        self._busy: set[Any] = set()
 
-            return key == sa.any_(sa.bindparam(None, values, type_=ARRAY(key.type)))
-        if all(type(value) in {int, str, float} for value in values):  # one parameter: SQLite allows few
-            return key.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(json.dumps(values))))
-        return key.in_(values)
+    async def call(self, work: Callable[[Any], T]) -> T:
+        """Return what a function makes of a connection."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._call, work)
+
+    def _call(self, work: Callable[[Any], T]) -> T:
+        with self._engine.connect() as connection:
+            raw = connection.connection.dbapi_connection
+            self._busy.add(raw)
+            try:
+                return work(connection)
+            finally:
+                self._busy.discard(raw)
+
+    async def close(self) -> None:
+        for raw in self._busy.copy():
+            raw.interrupt()
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)  # a lock is waited for some seconds
+        self._engine.dispose()
+
+
+def _pooled(connections: int) -> dict[str, Any]:
+    return {
+        "pool_size": connections,
+        "max_overflow": 0,
+        "pool_timeout": 3600,  # the policy's time limit ends the wait
+        "pool_reset_on_return": None,  # nothing was begun
+        "isolation_level": "AUTOCOMMIT",
+    }

@@ -1,0 +1,131 @@
+"""Prices in time, measured: what a fetch of each feature takes, and what features share."""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, SourceError, printable
+from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.sources.sources import Sources, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["measure"]
+
+
+def measure(
+    sources: Sources,
+    keys: Iterable[Any],
+    costs: object = None,
+    *,
+    repeats: int = 3,
+    clock: Callable[[], float] = time.perf_counter,
+    work_clock: Callable[[], float] = time.process_time,
+) -> CostModel:
+    """Time real fetches, and write the times into prices.
+
+    Every feature is fetched alone for every key, again and again. What the first fetch for a key takes beyond further
+    ones is shared by the features of a lookup, and becomes the time of the resource with the lookup's name; what
+    further ones take is the feature's own. The work of this process for a trip is apart, as `trip_time`. All are
+    medians. A fetch is timed as `predict_one` waits for it; opening connections is not.
+
+    Parameters
+    ----------
+    sources : Sources
+    keys : iterable of hashable, or of mappings of str to hashable
+        Some rows that live prediction could be asked for; a dozen or more.
+    costs : CostModel, or anything `CostModel.of` accepts, optional
+        Prices to write the times into; they keep their costs. A lookup without a resource of its name gets one that
+        costs nothing. None makes prices in milliseconds: each cost is the time.
+    repeats : int
+        Further fetches of a feature for each key.
+    clock, work_clock : callable
+        Seconds that passed, and that this process worked.
+
+    Returns
+    -------
+    CostModel
+        Times in milliseconds.
+
+    Raises
+    ------
+    SourceError
+        If a fetch fails.
+    ParameterError
+        If there are no keys, or `costs` lacks a feature of the sources.
+    """
+    if not isinstance(sources, Sources):
+        raise ParameterError(f"sources: expected Sources, got {type(sources).__name__}")
+    rows = list(keys)
+    if not rows:
+        raise ParameterError("keys: expected at least one, got none")
+    check_number("repeats", repeats, low=1, whole=True)
+    lookups = {name: tuple(lookup.features) for name, lookup in sources.lookups.items()}
+    served = {name: of for of in lookups for name in lookups[of]}
+    prices = CostModel.of(costs, list(served))
+    prices.select(list(served))
+    own, shared, trip = _time_all(sources, lookups, rows, repeats, clock, work_clock)
+    if costs is None:
+        timed = {name: {"cost": own[name], "time": own[name], "needs": [of]} for name, of in served.items()}
+        return CostModel.of({
+            "unit": "ms",
+            "trip_time": trip,
+            "features": timed,
+            "resources": {name: {"cost": shared[name], "time": shared[name]} for name in lookups},
+        })  # fmt: skip
+    known = {price.name for price in prices.resources}
+
+    def timed_feature(price: FeaturePrice) -> FeaturePrice:
+        if price.name not in own:
+            return price
+        more = () if (of := served[price.name]) in known else (of,)
+        return evolve(price, time=own[price.name], needs=(*price.needs, *more))
+
+    resources = [evolve(price, time=shared.get(price.name, price.time)) for price in prices.resources]
+    resources += [ResourcePrice(name, 0.0, time=shared[name]) for name in lookups if name not in known]
+    features = tuple(map(timed_feature, prices.features))
+    return evolve(prices, features=features, resources=tuple(resources), trip_time=trip)
+
+
+def _time_all(
+    sources: Sources,
+    lookups: dict[str, tuple[str, ...]],
+    keys: Sequence[Any],
+    repeats: int,
+    clock: Callable[[], float],
+    work_clock: Callable[[], float],
+) -> tuple[dict[str, float], dict[str, float], float]:
+    """Return the milliseconds of each feature, what is shared at each lookup, and the work of a trip."""
+    own: dict[str, float] = {}
+    shared: dict[str, float] = {}
+    works: list[float] = []
+
+    def waited(key: Any, feature: str) -> float:
+        """Return the seconds of a fetch that were not work."""
+        begun, worked = clock(), work_clock()
+        outcome = run(sources.fetch({0: (key, (feature,))}, {}))[0]  # as the sync driver waits for a round
+        work = work_clock() - worked
+        if outcome.failed:
+            raise SourceError(f"fetching {printable(feature)}: {printable(outcome.failed[feature])}")
+        works.append(work)
+        return clock() - begun - work
+
+    for name, features in lookups.items():
+        waited(keys[0], features[0])  # opens the connection
+        first: list[float] = []
+        further: dict[str, list[float]] = {feature: [] for feature in features}
+        for i, key in enumerate(keys):
+            order = features[i % len(features) :] + features[: i % len(features)]  # each feature comes first in turn
+            begun = waited(key, order[0])
+            for feature in order * repeats:
+                further[feature].append(waited(key, feature))
+            first.append(begun - median(further[order[0]][-repeats:]))
+        own |= {feature: 1000.0 * max(0.0, median(times)) for feature, times in further.items()}
+        shared[name] = 1000.0 * max(0.0, median(first[1:] or first))
+    return own, shared, 1000.0 * median(works)
