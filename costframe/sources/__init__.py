@@ -21,6 +21,7 @@ from costframe.sources.kinds.tables import TableSource, read_source
 from costframe.sources.logs import Audit, InquiryLog, audit
 from costframe.sources.lookup import Lookup
 from costframe.sources.policy import Policy
+from costframe.sources.predictions import Predictions
 from costframe.sources.source import Source
 from costframe.sources.sources import Sources
 
@@ -35,6 +36,7 @@ __all__ = [
     "InquiryLog",
     "Lookup",
     "Policy",
+    "Predictions",
     "RedisSource",
     "SQLSource",
     "Source",
