@@ -12,6 +12,7 @@ from preparation_cases import prepared_predictors
 
 import costframe as cf
 from costframe.core.errors import DataError, InquiryError
+from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.testing.strategies import (
     LABELS,
@@ -115,6 +116,7 @@ def chain():
     return cf.StageTree(bank, stages, costs=cf.CostModel.from_array([1.0, 2.0], ("a", "b")))
 
 
+ANSWER = cf.Answer([0], [[1.0]], 0.0)
 X = np.array([[-1.0, 5.0], [2.0, 3.0], [np.nan, 1.0], [4.0, np.nan]])
 
 
@@ -132,6 +134,18 @@ def test_it_is_a_sequence():
         many[4]
     assert repr(many) == "Predictions(4 rows, mean cost 2, 0 cut)"
     assert repr(many[:0]) == "Predictions(0 rows)"
+
+
+def test_a_table_is_predicted_at_once_and_its_rows_when_they_are_read():
+    def count(rows):
+        calls.append(len(rows))
+        return rows[:, 0]
+
+    calls = []
+    tree = cf.StageTree(cf.WeakLearnerBank.opaque(("a",), [OpaqueLearner("o", count, (0,))]), (ANSWER,))
+    many = cf.predict_many(tree, np.arange(50.0)[:, None])
+    assert calls == [50]
+    assert (many[7].value, calls) == (7.0, [50, 1])
 
 
 def test_changes_of_the_table_afterwards_change_no_row():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from costframe.core.learners.bits import as_set, members
 from costframe.core.predictors.planned_terms import COMPLETE, REASONS
@@ -94,6 +94,17 @@ class StopModels:
         choose_for(left, planned=False)
         return to
 
+    def choose_one(self, terms: Terms, stop: int, row: NDArray[np.float64], paid: int, why: int) -> tuple[int, int]:
+        """Choose the next stop of one scored row, (1, d + K), as `choose` does; return it, and why it was cut."""
+        if self.gains is None:
+            return stop, why
+        if why == COMPLETE and terms.planned and self.planned is not None:
+            to, reason = terms.choose(stop, paid, self.expected_gains(row, planned=True))
+            if (why := int(reason[0])) == COMPLETE:
+                return int(to[0]), why
+        to, reason = terms.choose(stop, paid, self.expected_gains(row, planned=False))
+        return int(to[0]), max(why, int(reason[0]))
+
 
 @frozen(eq=False)
 class PlannedState:
@@ -171,18 +182,18 @@ class PlannedWalker:
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add values and go on until a feature is needed; if an opaque learner raises, nothing changes."""
-        row = self._state.row.copy()
+        state, row = self._state, self._state.row.copy()
         row[0, list(values)] = list(values.values())
-        self._state = self._go_on(evolve(self._state, row=row, have=self._state.have | as_set(values)))
+        have = state.have | as_set(values)
+        self._state = self._go_on(PlannedState(row, have, state.stop, state.paid, state.why))
 
     def _go_on(self, state: PlannedState) -> PlannedState:
         """Go from stop to stop until features are missing, or the row stays; this sets scores in the state's row."""
         row, have, stop, paid, why = state.row, state.have, state.stop, state.paid, state.why
         while True:
-            models, reason = self._models[stop], np.array([why])
+            models = self._models[stop]
             models.score(row)
-            to = int(models.choose(self._terms, stop, row, [paid], np.zeros(1, np.int64), reason)[0])
-            why = int(reason[0])
+            to, why = models.choose_one(self._terms, stop, row, paid, why)
             if to == stop:
                 return PlannedState(row, have, stop, paid, why)
             stop, paid = to, paid | self._terms.prices.bundles[to]
