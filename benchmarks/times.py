@@ -69,6 +69,9 @@ def predict() -> None:
     times = [seconds(lambda: model.predict_proba(row)) for _ in range(CALLS)]
     print(f"{'predict_proba of one row, 100 trees':58s} {1e6 * statistics.median(times):.0f} us   (goal: <= 30 us)")
     inquire(model.predictor_, X[: ASKED + 1])
+    many("boosted trees", model.predictor_, X)
+    chain = cf.estimator("cronus", "classification", tradeoff=1e-3, n_jobs=THREADS).fit(X[:5000], y[:5000] > 0)
+    many(f"Cronus, {len(chain.predictor_.stages)} stages", chain.predictor_, X)
 
 
 def cold() -> None:
@@ -186,6 +189,14 @@ def planner() -> None:
         goal="<= 1",
     )
     inquire(predictor, X[valid][: ASKED + 1])
+    many("the planner", predictor, rows)
+
+
+def many(title: str, predictor: cf.Predictor, X: np.ndarray) -> None:
+    """Print the time of a row of `predict_many` over an array, with its value, cost and acquired features."""
+    times = [seconds(lambda: cf.predict_many(predictor, X)) for _ in range(6)][1:]  # the first may compile
+    each = 1e6 * statistics.median(times) / len(X)
+    print(f"{f'predict_many over an array, {title}':58s} {each:.1f} us a row   (goal: <= 5 us)")
 
 
 def inquire(predictor: cf.Predictor, X: np.ndarray) -> None:

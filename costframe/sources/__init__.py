@@ -22,6 +22,7 @@ from costframe.sources.logs import Audit, InquiryLog, audit
 from costframe.sources.lookup import Lookup
 from costframe.sources.measuring import measure
 from costframe.sources.policy import Policy
+from costframe.sources.predictions import Predictions
 from costframe.sources.source import Source
 from costframe.sources.sources import Sources
 
@@ -36,6 +37,7 @@ __all__ = [
     "InquiryLog",
     "Lookup",
     "Policy",
+    "Predictions",
     "RedisSource",
     "SQLSource",
     "Source",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.checks import check_number
-from costframe.core.cost.expected import until_terms
+from costframe.core.cost.expected import ExpectedCost, until_terms
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
@@ -14,6 +15,7 @@ from costframe.core.prices.price_arrays import names_of
 from costframe.sources.driving import Drive
 from costframe.sources.fetching import (
     annotate_errors,
+    as_table,
     check_replies,
     check_reply,
     quote_things,
@@ -24,6 +26,7 @@ from costframe.sources.kinds.calls import CallSource
 from costframe.sources.live_row import RowTerms
 from costframe.sources.lookup import Lookup
 from costframe.sources.policy import Policy
+from costframe.sources.predictions import Predictions, predict_table
 from costframe.sources.sources import Sources, run
 
 if TYPE_CHECKING:
@@ -159,8 +162,10 @@ def predict_many(
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
     until: Until = None,
-) -> list[Prediction]:
-    """Predict many rows in lockstep: every round is one trip for all rows that are not finished.
+) -> Predictions:
+    """Predict many rows: those of an array or a data frame by compiled kernels, others in lockstep.
+
+    In lockstep, every round is one trip for all rows that are not finished.
 
     Parameters
     ----------
@@ -175,8 +180,9 @@ def predict_many(
 
     Returns
     -------
-    list of Prediction
-        In the order of the rows or keys; each equals the result of `predict_one`.
+    Predictions
+        A sequence of `Prediction` in the order of the rows or keys, each equal to the result of `predict_one`, and
+        arrays of values and costs. With `known`, inquiries predict all rows, also those of a table.
 
     Raises
     ------
@@ -188,14 +194,18 @@ def predict_many(
         If keys are missing, not hashable, not distinct, or given for a table.
     """
     predictor = as_predictor(predictor)
-    order, fetch = rows_fetcher(source, keys, predictor)
+    table = as_table(source, keys, predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
     barred, more = names_of(unavailable), until_terms(predictor, until)
-    inquiries = {
-        key: predictor.inquire(prices, acquisition, paid, max_cost=max_cost, unavailable=barred, **more)
-        for key in order
-    }
+    limits = {"max_cost": max_cost, "unavailable": barred, **more}
+    begin = partial(predictor.inquire, prices, acquisition, paid, **limits)
+    if table is not None:
+        begin()  # refuses terms that do not fit
+        how = None if list(paid) else ExpectedCost(prices, acquisition=acquisition, **limits)
+        return predict_table(predictor, table, begin, how)
+    order, fetch = rows_fetcher(source, keys, predictor.feature_names)
+    inquiries = {key: begin() for key in order}
     unfinished = dict(inquiries)
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:
         unfinished = {key: inquiries[key] for key in requests}
@@ -206,7 +216,7 @@ def predict_many(
             )  # a source may change its copy
         for key, values in replies.items():
             _supply(inquiries[key], values, f" {key!r}")
-    return [inquiry.answer for inquiry in inquiries.values()]
+    return Predictions.of([inquiry.answer for inquiry in inquiries.values()], predictor.feature_names)
 
 
 def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:

@@ -14,12 +14,15 @@ from costframe.core.predictors.inquiry import as_number
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from costframe.core.predictors.inquiry import Inquiry
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.categories import Categories
 
 __all__ = [
     "annotate_errors",
+    "as_table",
     "check_replies",
     "check_reply",
     "quote_things",
@@ -39,28 +42,29 @@ def row_fetcher(source: Any, feature_names: Sequence[str]) -> FetchOne:
 
 
 def rows_fetcher(
-    source: Any, keys: Iterable[Hashable] | None, predictor: Predictor
+    source: Any, keys: Iterable[Hashable] | None, feature_names: Sequence[str]
 ) -> tuple[tuple[Any, ...], FetchMany]:
-    """Return the keys of the rows, and a function that fetches values of many rows.
+    """Return the keys of the rows of a callable or a sequence of mappings, and a function that fetches their values.
 
-    The source is a table, a sequence of mappings, or a callable. Only a callable has keys; the rows of a table have the
-    keys 0, 1, ...
+    The rows of a sequence have the keys 0, 1, ...
     """
-    if not isinstance(source, Mapping) and callable(source):
+    if not isinstance(source, Sequence):
         return _check_keys(keys), source
-    if keys is not None:
-        raise ParameterError("keys: are for a callable source; the rows of a table are numbered from 0")
-    names = predictor.feature_names
-    rows = [_lookup(row, names, f"row {i} of the source") for i, row in enumerate(_rows(source, predictor))]
+    rows = [_lookup(row, feature_names, f"row {i} of the source") for i, row in enumerate(source)]
     return tuple(range(len(rows))), lambda requests: {key: rows[key](names) for key, names in requests.items()}
 
 
-def _rows(source: Any, predictor: Predictor) -> Iterable[Any]:
+def as_table(source: Any, keys: object, predictor: Predictor) -> NDArray[np.float64] | None:
+    """Return a copy of an array's or a data frame's rows, float64 (rows, d); None for other sources of many rows."""
+    if not isinstance(source, Mapping) and callable(source):
+        return None
+    if keys is not None:
+        raise ParameterError("keys: are for a callable source; the rows of a table are numbered from 0")
     if isinstance(source, Mapping):
         raise DataError("the source: expected a table of rows, got one mapping; one row goes to predict_one")
     if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
-        return source
-    return as_rows(source, predictor.feature_names, predictor.categories, predictor.used_features)
+        return None
+    return np.array(as_rows(source, predictor.feature_names, predictor.categories, predictor.used_features))
 
 
 def _check_keys(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:

@@ -10,13 +10,15 @@ from attrs import field, fields, frozen
 from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges, CostReport
-from costframe.core.errors import ParameterError, brief, shown
+from costframe.core.errors import DataError, ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.rows import as_rows, check_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from attrs import Attribute
     from numpy.typing import ArrayLike, NDArray
 
@@ -182,7 +184,7 @@ def replay_charges(
         cut[i] = end.reason != "complete"
         acquired[i, [column[name] for name in end.acquired]] = True
         cost[i] = end.cost
-        values.append(np.atleast_1d(end.value))
+        values.append(end.value)
     resources = prices.direct_needs.of_rows(acquired)
     return Charges(
         acquired,
@@ -193,6 +195,13 @@ def replay_charges(
         weight @ acquired,
         weight @ resources,
         np.array([float(weight.sum())]),
-        np.array(values) if values else np.empty((0, 1)),
+        stack_values(values).reshape(len(X), -1) if values else np.empty((0, 1)),
         cut if how.limited else None,
     )
+
+
+def stack_values(values: Sequence[float | NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return predictions of rows, numbers or vectors of one length, as float64 (rows,) or (rows, K)."""
+    if len({np.shape(value) for value in values}) > 1:
+        raise DataError("the model returned predictions of different lengths")
+    return np.array(values, np.float64)

@@ -94,6 +94,17 @@ class StopModels:
         choose_for(left, planned=False)
         return to
 
+    def choose_one(self, terms: Terms, stop: int, row: NDArray[np.float64], paid: int, why: int) -> tuple[int, int]:
+        """Choose the next stop of one scored row, (1, d + K), as `choose` does; return it, and why it was cut."""
+        if self.gains is None:
+            return stop, why
+        if why == COMPLETE and terms.planned and self.planned is not None:
+            to, reason = terms.choose(stop, paid, self.expected_gains(row, planned=True))
+            if (why := int(reason[0])) == COMPLETE:
+                return int(to[0]), why
+        to, reason = terms.choose(stop, paid, self.expected_gains(row, planned=False))
+        return int(to[0]), max(why, int(reason[0]))
+
 
 @frozen(eq=False)
 class PlannedState:
@@ -200,12 +211,16 @@ class PlannedWalker:
             stop = min(at)  # rows never go back
             here, models = at.pop(stop), self._models[stop]
             rows = done[here[0]].row if len(here) == 1 else np.concatenate([done[i].row for i in here])
-            sets: dict[int, int] = {}
-            account = np.array([sets.setdefault(done[i].paid, len(sets)) for i in here])
-            why = np.array([done[i].why for i in here])
             models.score(rows)
-            to = models.choose(self.terms, stop, rows, list(sets), account, why).tolist()
-            for k, (i, j, reason) in enumerate(zip(here, to, why.tolist(), strict=True)):
+            if len(here) == 1:  # spares what tables need
+                ends = [models.choose_one(self.terms, stop, rows, done[here[0]].paid, done[here[0]].why)]
+            else:
+                sets: dict[int, int] = {}
+                account = np.array([sets.setdefault(done[i].paid, len(sets)) for i in here])
+                why = np.array([done[i].why for i in here])
+                to = models.choose(self.terms, stop, rows, list(sets), account, why)
+                ends = list(zip(to.tolist(), why.tolist(), strict=True))
+            for k, (i, (j, reason)) in enumerate(zip(here, ends, strict=True)):
                 have, paid = done[i].have, done[i].paid | (self.terms.prices.bundles[j] if j > stop else 0)
                 missing = self._sets[j] & ~have if j > stop else 0
                 done[i] = PlannedState(rows[k : k + 1], have, j, paid, reason, frozenset(members(missing)))

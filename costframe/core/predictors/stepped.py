@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
-from costframe.core.cost.expected import ExpectedCost, replay, until_terms
+from costframe.core.cost.expected import ExpectedCost, replay, stack_values, until_terms
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
@@ -98,9 +98,7 @@ class SteppedPredictor(Predictor):
             costs = CostModel.of(self.costs, self.feature_names)
             how = ExpectedCost(costs, max_cost=max_cost, unavailable=unavailable)
             values = [replay(self, row, costs, how).value for row in rows]
-        if len({np.shape(value) for value in values}) > 1:
-            raise DataError("the model returned predictions of different lengths")
-        return np.array(values) if values else np.empty(0)
+        return stack_values(values)
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), until: Until = None

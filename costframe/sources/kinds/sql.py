@@ -168,8 +168,12 @@ class SQLSource(Source):
         for value, keys in typed.items():
             for place in dict.fromkeys(place for key in keys for place in wanted[key]):
                 wanting[place].append(value)
-        groups: dict[tuple[Any, ...], str] = {tuple(typed): "among0"}  # places that the same keys want share a parameter
-        shape = tuple((place, groups.setdefault(tuple(values), f"among{len(groups)}")) for place, values in wanting.items())
+        groups: dict[tuple[Any, ...], str] = {
+            tuple(typed): "among0"
+        }  # places that the same keys want share a parameter
+        shape = tuple(
+            (place, groups.setdefault(tuple(values), f"among{len(groups)}")) for place, values in wanting.items()
+        )
         as_json = self._database.is_sqlite and all(type(value) in {int, str, float} for value in typed)
         if (shape, as_json) not in self._statements:
             if len(self._statements) >= _MOST_STATEMENTS:

@@ -1,0 +1,189 @@
+"""Predictions of many rows: each row equals `predict_one`, and the arrays hold what the rows hold."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from preparation_cases import prepared_predictors
+
+import costframe as cf
+from costframe.core.errors import DataError, InquiryError
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.testing.strategies import (
+    LABELS,
+    banks,
+    cost_models,
+    feature_names,
+    planned_predictors,
+    rows,
+    stage_trees,
+)
+
+CAPS = (None, None, 0.0, 1.0, 2.6, 5.0, 1e6)
+
+
+def same(a, b):
+    """Equal bit by bit; the payload of a NaN does not count."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a[a == 0]), np.signbit(b[b == 0]))
+
+
+def expect_same(end, other):
+    assert same(end.value, other.value)
+    names = ("cost", "acquired", "rounds", "exit", "reason", "failed_cost", "failures")
+    assert [getattr(end, name) for name in names] == [getattr(other, name) for name in names]
+
+
+def expect_arrays(many, names):
+    """The arrays hold the fields of the rows; costs are sums in another order, so they may differ by rounding."""
+    assert len(many) == len(many.value) == len(many.cost) == len(many.acquired) == len(many.cut)
+    assert (many.value.dtype, many.cost.dtype, many.acquired.dtype, many.cut.dtype) == (float, float, bool, bool)
+    for i, end in enumerate(many):
+        assert same(end.value, many.value[i])
+        assert end.cost == pytest.approx(many.cost[i], rel=1e-9, abs=1e-9)
+        assert set(end.acquired) == {name for name, had in zip(names, many.acquired[i], strict=True) if had}
+        assert (end.reason != "complete") == many.cut[i]
+
+
+def step_twice(names):
+    def steps():
+        first = yield names[:1]
+        last = yield names[-1:]
+        return first[names[0]] + last[names[-1]]
+
+    return steps
+
+
+@st.composite
+def cases(draw):
+    """A predictor of any kind, prices, rows, and terms."""
+    kind = draw(st.sampled_from(("stages", "sum", "plan", "prepared", "stepped")))
+    names, until, acquisition = draw(feature_names()), None, draw(st.sampled_from(("path", "learner")))
+    if kind in {"stages", "sum"}:
+        routes = 4 if kind == "stages" else 0
+        predictor = draw(stage_trees(draw(banks(names)), most_routes=routes))
+        if kind == "sum" and (until := draw(st.sampled_from((0.0, 0.5)))) is not None:
+            predictor = evolve(predictor, stages=[evolve(predictor.stages[0], link="sigmoid", level=0.0)])
+            acquisition = "path"
+    elif kind == "plan":
+        predictor = draw(planned_predictors(names, planned=draw(st.booleans())))
+    elif kind == "prepared":
+        predictor = draw(prepared_predictors(names, computing=False))
+    else:
+        predictor = SteppedPredictor(names, step_twice(names), fallback=0.5)
+    costs = predictor.costs if kind == "prepared" else draw(cost_models(names, computing=kind in {"stages", "sum"}))
+    limits = {}
+    if until is None:
+        paid_for = [*names, *costs.resource_names]
+        limits["max_cost"] = draw(st.sampled_from(CAPS))
+        limits["unavailable"] = sorted(draw(st.just(()) | st.sets(st.sampled_from(paid_for), max_size=2)))
+    known = draw(st.just(()) | st.sets(st.sampled_from(names), max_size=2))
+    if draw(st.booleans()):
+        known = dict.fromkeys(known, draw(st.sampled_from((0.0, 1.0))))
+    return predictor, draw(rows(len(names))), {
+        "costs": costs, "acquisition": acquisition, "known": known, "until": until, **limits,
+    }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(cases())
+def test_each_row_of_any_predictor_is_that_of_predict_one(case):
+    predictor, X, terms = case
+    with np.errstate(all="ignore"):
+        one = [cf.predict_one(predictor, row, **terms) for row in X]
+        names = predictor.feature_names
+        dicts = [dict(zip(names, row.tolist(), strict=True)) for row in X]
+        for table in (X, pd.DataFrame(X, columns=list(names))[list(reversed(names))], dicts):
+            many = cf.predict_many(predictor, table, **terms)
+            for end, other in zip(many, one, strict=True):
+                expect_same(end, other)
+            expect_arrays(many, names)
+
+
+def chain():
+    """Two stages: rows above zero at a pay for b too."""
+    bank = cf.WeakLearnerBank.columns(("a", "b"))
+    stages = (
+        cf.Route([0], [[1.0]], 0.0, 0.0, 1.0, 1, 2),
+        cf.Answer([0], [[1.0]], 0.0),
+        cf.Answer([0, 1], [[1.0], [1.0]], 0.0),
+    )
+    return cf.StageTree(bank, stages, costs=cf.CostModel.from_array([1.0, 2.0], ("a", "b")))
+
+
+ANSWER = cf.Answer([0], [[1.0]], 0.0)
+X = np.array([[-1.0, 5.0], [2.0, 3.0], [np.nan, 1.0], [4.0, np.nan]])
+
+
+def test_it_is_a_sequence():
+    many = cf.predict_many(chain(), X)
+    assert (len(many), bool(many), len(many[:0])) == (4, True, 0)
+    assert [end.cost for end in many] == many.cost.tolist() == [1.0, 3.0, 1.0, 3.0]
+    assert [end.cost for end in reversed(many)] == many.cost[::-1].tolist()
+    assert many[-1].acquired == many[np.int64(3)].acquired == ("a", "b")
+    for part in (slice(1, 3), slice(None, None, -2), slice(9, None)):
+        some = many[part]
+        assert some.cost.tolist() == many.cost[part].tolist() == [end.cost for end in some]
+        expect_arrays(some, ("a", "b"))
+    with pytest.raises(IndexError):
+        many[4]
+    assert repr(many) == "Predictions(4 rows, mean cost 2, 0 cut)"
+    assert repr(many[:0]) == "Predictions(0 rows)"
+
+
+def test_a_table_is_predicted_at_once_and_its_rows_when_they_are_read():
+    def count(rows):
+        calls.append(len(rows))
+        return rows[:, 0]
+
+    calls = []
+    tree = cf.StageTree(cf.WeakLearnerBank.opaque(("a",), [OpaqueLearner("o", count, (0,))]), (ANSWER,))
+    many = cf.predict_many(tree, np.arange(50.0)[:, None])
+    assert calls == [50]
+    assert (many[7].value, calls) == (7.0, [50, 1])
+
+
+def test_changes_of_the_table_afterwards_change_no_row():
+    for table in (X.copy(), pd.DataFrame(X, columns=["a", "b"])):
+        many = cf.predict_many(chain(), table)
+        table[:] = 7.0
+        assert [end.value for end in many][:2] == many.value[:2].tolist() == [-1.0, 5.0]
+
+
+def test_it_is_pickled_with_its_rows():
+    for source in (X, [dict(zip("ab", row, strict=True)) for row in X.tolist()]):
+        many = pickle.loads(pickle.dumps(cf.predict_many(chain(), source)))  # noqa: S301 - our own
+        assert [end.acquired for end in many] == [("a",), ("a", "b"), ("a",), ("a", "b")]
+        expect_arrays(many, ("a", "b"))
+
+
+def test_labels_of_categories_are_read_by_name():
+    bank = evolve(cf.WeakLearnerBank.columns(("a", "b")), categories={"b": LABELS})
+    tree = cf.StageTree(bank, (cf.Answer([0, 1], [[1.0], [1.0]], 0.0),))
+    frame = pd.DataFrame({"b": [LABELS[1], None], "a": [1.0, 2.0]})
+    many = cf.predict_many(tree, frame)
+    assert many.value[0] == 2.0
+    for row, end in zip(frame.to_dict("records"), many, strict=True):
+        expect_same(end, cf.predict_one(tree, row))
+    expect_arrays(many, ("a", "b"))
+
+
+def test_terms_that_do_not_fit_are_refused_without_any_row():
+    with pytest.raises(InquiryError, match="unavailable: 'z'"):
+        cf.predict_many(chain(), X[:0], unavailable=["z"])
+
+
+def test_values_of_different_lengths_are_refused():
+    def steps():
+        values = yield ["a"]
+        return [values["a"]] * (1 + int(values["a"]))
+
+    model = SteppedPredictor(["a"], steps)
+    for table in ([[0.0], [1.0]], [{"a": 0.0}, {"a": 1.0}]):
+        with pytest.raises(DataError, match="different lengths"):
+            cf.predict_many(model, table)
