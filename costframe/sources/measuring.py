@@ -102,8 +102,6 @@ def _time_all(
     work_clock: Callable[[], float],
 ) -> tuple[dict[str, float], dict[str, float], float]:
     """Return the milliseconds of each feature, what is shared at each lookup, and the work of a trip."""
-    own: dict[str, float] = {}
-    shared: dict[str, float] = {}
     works: list[float] = []
 
     def waited(key: Any, feature: str) -> float:
@@ -116,16 +114,17 @@ def _time_all(
         works.append(work)
         return clock() - begun - work
 
-    for name, features in lookups.items():
+    first: dict[str, list[float]] = {name: [] for name in lookups}
+    further: dict[str, list[float]] = {feature: [] for features in lookups.values() for feature in features}
+    for features in lookups.values():
         waited(keys[0], features[0])  # opens the connection
-        first: list[float] = []
-        further: dict[str, list[float]] = {feature: [] for feature in features}
-        for i, key in enumerate(keys):
+    for i, key in enumerate(keys):
+        for name, features in lookups.items():  # in turn, as rows ask them
             order = features[i % len(features) :] + features[: i % len(features)]  # each feature comes first in turn
             begun = waited(key, order[0])
             for feature in order * repeats:
                 further[feature].append(waited(key, feature))
-            first.append(begun - median(further[order[0]][-repeats:]))
-        own |= {feature: 1000.0 * max(0.0, median(times)) for feature, times in further.items()}
-        shared[name] = 1000.0 * max(0.0, median(first[1:] or first))
+            first[name].append(begun - median(further[order[0]][-repeats:]))
+    own = {feature: 1000.0 * max(0.0, median(times)) for feature, times in further.items()}
+    shared = {name: 1000.0 * max(0.0, median(times[1:] or times)) for name, times in first.items()}
     return own, shared, 1000.0 * median(works)
