@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from costframe.report.step_displays import AcquisitionDisplay, RowAcquisitionDisplay, RowsPerStageDisplay
     from costframe.sources import (
         CallSource,
+        FeastSource,
         Field,
         HTTPSource,
         InquiryLog,
@@ -99,6 +100,7 @@ _HOME = {
     "CostframeError": "costframe.core.errors",
     "ExpectedCost": "costframe.core.cost.expected",
     "Explanation": "costframe.core.explanations.explanation",
+    "FeastSource": "costframe.sources",
     "Field": "costframe.sources",
     "FittedEstimator": "costframe.core.predictors.fitted",
     "Frontier": "costframe.frontier",
@@ -152,6 +154,7 @@ __all__ = [
     "CostframeError",
     "ExpectedCost",
     "Explanation",
+    "FeastSource",
     "Field",
     "FittedEstimator",
     "Frontier",

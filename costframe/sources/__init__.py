@@ -14,6 +14,7 @@ from costframe.sources.drivers import (
 )
 from costframe.sources.fields import Field
 from costframe.sources.kinds.calls import CallSource
+from costframe.sources.kinds.feast import FeastSource
 from costframe.sources.kinds.http import HTTPSource
 from costframe.sources.kinds.redis import RedisSource
 from costframe.sources.kinds.sql import SQLSource
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "CallSource",
+    "FeastSource",
     "Field",
     "HTTPSource",
     "InquiryLog",
@@ -56,4 +58,4 @@ __all__ = [
 @hookimpl
 def costframe_sources() -> Mapping[str, Callable[..., Any]]:
     """Return the kinds of sources that files can name."""
-    return {"sql": SQLSource, "redis": RedisSource, "http": HTTPSource, "table": read_source}
+    return {"sql": SQLSource, "redis": RedisSource, "http": HTTPSource, "feast": FeastSource, "table": read_source}
