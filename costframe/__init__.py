@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Lookup,
         Policy,
         Predictions,
+        PrometheusCounters,
         RedisSource,
         Source,
         Sources,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         predict_one_async,
         predict_stream,
         predict_stream_async,
+        trace_rounds,
     )
     from costframe.stagewise.train_bank import train_bank
     from costframe_adapt.estimators import AdaptClassifier as AdaptClassifier
@@ -112,6 +114,7 @@ _HOME = {
     "Prediction": "costframe.core.predictors.inquiry",
     "Predictions": "costframe.sources",
     "Predictor": "costframe.core.predictors.predictor",
+    "PrometheusCounters": "costframe.sources",
     "RedisSource": "costframe.sources",
     "Route": "costframe.core.stages.stages",
     "RowAcquisitionDisplay": "costframe.report.step_displays",
@@ -140,6 +143,7 @@ _HOME = {
     "predict_stream": "costframe.sources",
     "predict_stream_async": "costframe.sources",
     "save": "costframe.core.storage.saving",
+    "trace_rounds": "costframe.sources",
     "train_bank": "costframe.stagewise.train_bank",
 }
 
@@ -166,6 +170,7 @@ __all__ = [
     "Prediction",
     "Predictions",
     "Predictor",
+    "PrometheusCounters",
     "RedisSource",
     "Route",
     "RowAcquisitionDisplay",
@@ -194,6 +199,7 @@ __all__ = [
     "predict_stream",
     "predict_stream_async",
     "save",
+    "trace_rounds",
     "train_bank",
 ]
 

@@ -26,6 +26,7 @@ from costframe.sources.policy import Policy
 from costframe.sources.predictions import Predictions
 from costframe.sources.source import Source
 from costframe.sources.sources import Sources
+from costframe.sources.telemetry import PrometheusCounters, trace_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +41,7 @@ __all__ = [
     "Lookup",
     "Policy",
     "Predictions",
+    "PrometheusCounters",
     "RedisSource",
     "SQLSource",
     "Source",
@@ -52,6 +54,7 @@ __all__ = [
     "predict_one_async",
     "predict_stream",
     "predict_stream_async",
+    "trace_rounds",
 ]
 
 
