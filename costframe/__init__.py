@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     from costframe.report.step_displays import AcquisitionDisplay, RowAcquisitionDisplay, RowsPerStageDisplay
     from costframe.sources import (
         CallSource,
+        FeastSource,
         Field,
         HTTPSource,
         InquiryLog,
         Lookup,
         Policy,
         Predictions,
+        PrometheusCounters,
         RedisSource,
         Source,
         Sources,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         predict_one_async,
         predict_stream,
         predict_stream_async,
+        trace_rounds,
     )
     from costframe.stagewise.train_bank import train_bank
     from costframe_adapt.estimators import AdaptClassifier as AdaptClassifier
@@ -99,6 +102,7 @@ _HOME = {
     "CostframeError": "costframe.core.errors",
     "ExpectedCost": "costframe.core.cost.expected",
     "Explanation": "costframe.core.explanations.explanation",
+    "FeastSource": "costframe.sources",
     "Field": "costframe.sources",
     "FittedEstimator": "costframe.core.predictors.fitted",
     "Frontier": "costframe.frontier",
@@ -110,6 +114,7 @@ _HOME = {
     "Prediction": "costframe.core.predictors.inquiry",
     "Predictions": "costframe.sources",
     "Predictor": "costframe.core.predictors.predictor",
+    "PrometheusCounters": "costframe.sources",
     "RedisSource": "costframe.sources",
     "Route": "costframe.core.stages.stages",
     "RowAcquisitionDisplay": "costframe.report.step_displays",
@@ -138,6 +143,7 @@ _HOME = {
     "predict_stream": "costframe.sources",
     "predict_stream_async": "costframe.sources",
     "save": "costframe.core.storage.saving",
+    "trace_rounds": "costframe.sources",
     "train_bank": "costframe.stagewise.train_bank",
 }
 
@@ -152,6 +158,7 @@ __all__ = [
     "CostframeError",
     "ExpectedCost",
     "Explanation",
+    "FeastSource",
     "Field",
     "FittedEstimator",
     "Frontier",
@@ -163,6 +170,7 @@ __all__ = [
     "Prediction",
     "Predictions",
     "Predictor",
+    "PrometheusCounters",
     "RedisSource",
     "Route",
     "RowAcquisitionDisplay",
@@ -191,6 +199,7 @@ __all__ = [
     "predict_stream",
     "predict_stream_async",
     "save",
+    "trace_rounds",
     "train_bank",
 ]
 

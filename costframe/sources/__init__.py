@@ -14,6 +14,7 @@ from costframe.sources.drivers import (
 )
 from costframe.sources.fields import Field
 from costframe.sources.kinds.calls import CallSource
+from costframe.sources.kinds.feast import FeastSource
 from costframe.sources.kinds.http import HTTPSource
 from costframe.sources.kinds.redis import RedisSource
 from costframe.sources.kinds.sql import SQLSource
@@ -25,6 +26,7 @@ from costframe.sources.policy import Policy
 from costframe.sources.predictions import Predictions
 from costframe.sources.source import Source
 from costframe.sources.sources import Sources
+from costframe.sources.telemetry import PrometheusCounters, trace_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "CallSource",
+    "FeastSource",
     "Field",
     "HTTPSource",
     "InquiryLog",
     "Lookup",
     "Policy",
     "Predictions",
+    "PrometheusCounters",
     "RedisSource",
     "SQLSource",
     "Source",
@@ -50,10 +54,11 @@ __all__ = [
     "predict_one_async",
     "predict_stream",
     "predict_stream_async",
+    "trace_rounds",
 ]
 
 
 @hookimpl
 def costframe_sources() -> Mapping[str, Callable[..., Any]]:
     """Return the kinds of sources that files can name."""
-    return {"sql": SQLSource, "redis": RedisSource, "http": HTTPSource, "table": read_source}
+    return {"sql": SQLSource, "redis": RedisSource, "http": HTTPSource, "feast": FeastSource, "table": read_source}

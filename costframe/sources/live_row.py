@@ -107,6 +107,11 @@ class LiveRow:
         """Price of what was asked for in vain so far."""
         return self._failed_cost
 
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Features that did not come so far."""
+        return tuple(self._failures)
+
     def take(self, outcome: Outcome) -> Inquiry:
         """Note a round in which everything came; return the inquiry, which is to be supplied with the values."""
         self._note(outcome)
@@ -165,7 +170,7 @@ class LiveRow:
             rounds=self._rounds,
             reason="deadline" if self._late else end.reason,
             failed_cost=self._failed_cost,
-            failures=tuple(self._failures),
+            failures=self.failures,
         )
 
     def error(self, what: str) -> SourceError:

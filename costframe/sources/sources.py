@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from costframe.core.errors import InquiryError, ParameterError, format_count, quote_names, shown
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories
 
-__all__ = ["Sources", "run"]
+__all__ = ["Sources", "Watch", "run"]
 
 T = TypeVar("T")
+
+Watch = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
+"""Takes a lookup's name and a number of keys; its context is their fetch, and a function takes how many keys failed."""
 
 
 class Sources:
@@ -33,6 +37,8 @@ class Sources:
     ----------
     lookups : mapping of str to Lookup
         By a name for messages.
+    watch : callable, optional
+        ``watch(lookup, keys)`` makes a context manager around every lookup's part of a round; see `trace_rounds`.
 
     Raises
     ------
@@ -40,7 +46,7 @@ class Sources:
         If two lookups serve one feature.
     """
 
-    def __init__(self, lookups: Mapping[str, Lookup]) -> None:
+    def __init__(self, lookups: Mapping[str, Lookup], watch: Watch | None = None) -> None:
         if not isinstance(lookups, Mapping) or not lookups:
             raise ParameterError(f"lookups: expected lookups by name, at least one, got {shown(lookups)}")
         for name, lookup in lookups.items():
@@ -49,13 +55,14 @@ class Sources:
         self._lookups = dict(lookups)
         self._served = check_served(self._lookups)
         self._trips = {name: Trips(name, lookup) for name, lookup in self._lookups.items()}
+        self._watch = watch
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], costs: object = None) -> Self:
+    def load(cls, path: str | os.PathLike[str], costs: object = None, watch: Watch | None = None) -> Self:
         """Read the tables ``[sources.NAME]`` of a TOML file, which may hold prices too.
 
-        Each table has a `kind` ("sql", "redis", "http", "table", or a plugin's), the options of this kind,
+        Each table has a `kind` ("sql", "redis", "http", "feast", "table", or a plugin's), the options of this kind,
         `features` as in `Lookup`, and, where it should differ, what `Policy` has. ``missing = ["n/a"]`` holds for all
         features; `by` names the entry of keys that are mappings. With prices, a table without features serves those
         that need the `resource`, by default the resource of the source's name. In texts of options $NAME and ${NAME}
@@ -65,6 +72,8 @@ class Sources:
         ----------
         path : str or path
         costs : CostModel, or anything `CostModel.of` accepts, optional
+        watch : callable, optional
+            As for `Sources`.
 
         Raises
         ------
@@ -73,7 +82,7 @@ class Sources:
         """
         from costframe.sources.sources_io import load_lookups
 
-        return cls(load_lookups(path, None if costs is None else CostModel.of(costs)))
+        return cls(load_lookups(path, None if costs is None else CostModel.of(costs)), watch)
 
     def __repr__(self) -> str:
         """Name the lookups; they never show what a source was made of."""
@@ -134,6 +143,8 @@ class Sources:
         trips = [
             self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline) for name, plan in asked.items()
         ]
+        if self._watch is not None:
+            trips = [self._watched(self._watch, *each) for each in zip(asked, asked.values(), trips, strict=True)]
         if len(trips) == 1:
             await trips[0]
         else:
@@ -141,6 +152,12 @@ class Sources:
         for plan in asked.values():
             plan.share()
         return outcomes
+
+    @staticmethod
+    async def _watched(watch: Watch, name: str, plan: _Plan, trips: Awaitable[None]) -> None:
+        with watch(name, len(plan.wants)) as end:
+            await trips
+            end(sum(not plan.outcomes[key].failed.keys().isdisjoint(names) for key, names in plan.wants.items()))
 
     def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         names = dict.fromkeys(self._served[feature] for feature in features)

@@ -1,1 +1,1 @@
-"""Kinds of sources: functions, tables, SQL, Redis and HTTP."""
+"""Kinds of sources: functions, tables, SQL, Redis, HTTP and Feast."""

@@ -63,10 +63,7 @@ class HTTPSource(Source):
             raise ParameterError("url: expected an address such as https://host/customers/{key}") from None
         if host.scheme not in {"http", "https"} or not host.host or _origin(host) != _origin(fixed):
             raise ParameterError("url: expected http or https, and {key} after the host and its slash")
-        if not isinstance(self.headers, Mapping) or not all(isinstance(v, str) for v in self.headers.values()):
-            raise ParameterError("headers: expected texts by name")
-        check_number("connections", self.connections, low=1, whole=True)
-        check_number("most_bytes", self.most_bytes, low=1, whole=True)
+        check_limits(self)
 
     def __repr__(self) -> str:
         """Name the host only; paths and headers may hold secrets."""
@@ -76,7 +73,7 @@ class HTTPSource(Source):
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
-        client = self._client = self._client or self._connect()
+        client = self._client = self._client or open_client(self)
         limit = asyncio.Semaphore(self.connections)
 
         async def one(key: Hashable, places: Collection[str]) -> object:
@@ -94,13 +91,6 @@ class HTTPSource(Source):
         if self._client is not None:
             client, self._client = self._client, None
             await client.aclose()
-
-    def _connect(self) -> Any:
-        import httpx
-
-        limits = httpx.Limits(max_connections=self.connections, max_keepalive_connections=self.connections)
-        headers = {"accept": "application/json", "accept-encoding": "identity", **self.headers}
-        return httpx.AsyncClient(headers=headers, limits=limits, timeout=None, follow_redirects=False, trust_env=False)  # noqa: S113 - the policy's time limit ends requests
 
     async def _get(self, client: Any, key: Hashable, places: Collection[str]) -> object:
         """Return the values of one document by place; None if the service knows no such key."""
@@ -124,23 +114,42 @@ class HTTPSource(Source):
                     return None
                 if response.status_code != httpx.codes.OK:
                     raise InquiryError(f"the service answered with status {response.status_code}")
-                document = _parse(await self._read(response))
+                document = await read_document(response, self.most_bytes)
                 return {place: value for place in places for value in _resolve(document, place)}
         raise InquiryError(f"the service redirects more than {_MOST_REDIRECTS} times")
-
-    async def _read(self, response: Any) -> bytes:
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise InquiryError("the service compresses its answer, which it was not asked to")
-        body = bytearray()
-        async for part in response.aiter_raw():
-            body += part
-            if len(body) > self.most_bytes:
-                raise InquiryError(f"the service answers with more than {self.most_bytes:,} bytes")
-        return bytes(body)
 
 
 def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
+
+
+def check_limits(source: Any) -> None:
+    """Check the headers and limits of a source that asks a service."""
+    if not isinstance(source.headers, Mapping) or not all(isinstance(v, str) for v in source.headers.values()):
+        raise ParameterError("headers: expected texts by name")
+    check_number("connections", source.connections, low=1, whole=True)
+    check_number("most_bytes", source.most_bytes, low=1, whole=True)
+
+
+def open_client(source: Any) -> Any:
+    """Return a client with a source's headers and connections, which follows no redirect by itself."""
+    import httpx
+
+    limits = httpx.Limits(max_connections=source.connections, max_keepalive_connections=source.connections)
+    headers = {"accept": "application/json", "accept-encoding": "identity", **source.headers}
+    return httpx.AsyncClient(headers=headers, limits=limits, timeout=None, follow_redirects=False, trust_env=False)  # noqa: S113 - the policy's time limit ends requests
+
+
+async def read_document(response: Any, most_bytes: int) -> object:
+    """Read the JSON document of an answer that may have so many bytes."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise InquiryError("the service compresses its answer, which it was not asked to")
+    body = bytearray()
+    async for part in response.aiter_raw():
+        body += part
+        if len(body) > most_bytes:
+            raise InquiryError(f"the service answers with more than {most_bytes:,} bytes")
+    return _parse(bytes(body))
 
 
 def _parse(body: bytes) -> object:

@@ -1,4 +1,4 @@
-"""Imports of libraries that a kind of source needs, and that not everybody installs."""
+"""Imports of libraries that sources and telemetry need, and that not everybody installs."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def needed(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ParameterError(
-            f"this source needs {module.partition('.')[0]}, which is not installed: pip install 'costframe[{extra}]'"
+            f"this needs {module.partition('.')[0]}, which is not installed: pip install 'costframe[{extra}]'"
         ) from error
