@@ -12,6 +12,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
+from costframe.frontier.budgets import Budget
 from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_of
@@ -194,7 +195,7 @@ def test_a_path_that_estimates_itself_is_believed():
         return model
 
     folds = folds_of(train, valid, 3, classes=True)
-    found, _ = fit_along(Trial("own", make, train, valid, test, "roc_auc", folds=folds), 6, None, silent)
+    found, _ = fit_along(Trial("own", make, train, valid, test, "roc_auc", folds=folds), 6, Budget(), silent)
     assert calls == [200]  # no folds are fitted
     for each in found:
         assert each.point.score_error == 0.03

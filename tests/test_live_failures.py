@@ -12,7 +12,17 @@ from live_cases import COSTS, NAMES, Doing, Plain, sources, table, tree
 
 import costframe as cf
 from costframe.core.errors import InquiryError, ParameterError, SourceError
-from costframe.sources import CallSource, Lookup, Policy, Source, Sources, TableSource, predict_one, predict_stream
+from costframe.sources import (
+    CallSource,
+    Lookup,
+    Policy,
+    Source,
+    Sources,
+    TableSource,
+    predict_many,
+    predict_one,
+    predict_stream,
+)
 from costframe.sources.fields import Field, as_fields
 
 FRAME, TREE = table(), tree()
@@ -153,6 +163,32 @@ def test_a_function_has_a_deadline_too():
     assert (end.reason, end.acquired) == ("deadline", ())
     at_once = predict_one(TREE, dict(zip(NAMES, FRAME.iloc[0], strict=False)), COSTS, deadline=0.05)
     assert at_once.value == REPORT.predictions[0]
+
+
+def test_a_function_of_many_rows_has_a_deadline_too():
+    rows, tested = FRAME.set_index("key"), threading.Event()
+
+    def slow_after_the_first(requests):
+        if any("age" not in names for names in requests.values()):
+            tested.wait(20)
+        return {key: rows.loc[key, list(names)].to_dict() for key, names in requests.items()}
+
+    late = REPORT.acquired[:, 1]
+    ends = predict_many(TREE, slow_after_the_first, FRAME.key, COSTS, deadline=0.5)
+    tested.set()
+    for i, end in enumerate(ends):
+        if late[i]:
+            assert (end.reason, end.acquired, end.cost) == ("deadline", ("age",), 1.0)
+        else:
+            assert (end.reason, end.value, end.cost) == ("complete", REPORT.predictions[i], REPORT.per_row[i])
+    in_time = predict_many(TREE, slow_after_the_first, FRAME.key, COSTS, deadline=60.0, max_cost=8.0)
+    at_hand = predict_many(TREE, FRAME[list(NAMES)], costs=COSTS, max_cost=8.0)
+    assert [(end.value, end.cost, end.reason) for end in in_time] == [(e.value, e.cost, e.reason) for e in at_hand]
+    assert len(predict_many(TREE, slow_after_the_first, [], COSTS, deadline=0.2)) == 0
+    with pytest.raises(SourceError, match="KeyError"):
+        predict_many(TREE, slow_after_the_first, ["k0", "nobody"], COSTS, deadline=60.0)
+    with pytest.raises(ParameterError, match="deadline"):
+        predict_many(TREE, slow_after_the_first, FRAME.key, COSTS, deadline=-1)
 
 
 def test_a_timeout_is_a_failure_of_the_trip():

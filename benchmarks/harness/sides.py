@@ -28,6 +28,7 @@ import numpy as np
 from attrs import evolve
 
 import costframe as cf
+from costframe.frontier.budgets import Budget
 from costframe.frontier.paths import has_path
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import silent, trial_maker
@@ -65,7 +66,7 @@ def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> li
     if name in SMALLER_LEAVES:
         settings["min_samples_leaf"] = least_leaf(data)
     trial = trial_maker(data, SCORES[data.name], None, settings)(name)
-    found = fit_all(trial, None, POINTS if has_path(trial) else None, None, silent)
+    found = fit_all(trial, None, POINTS if has_path(trial) else None, Budget(), silent)
     found = [evolve(each, model=None) for each in found]
     if kept is not None:
         kept.write_bytes(pickle.dumps(found))

@@ -21,6 +21,7 @@ from costframe.cli.arguments import (
     split_names,
     target_path,
     text,
+    time_budget_option,
 )
 from costframe.cli.group import (
     end_interrupted,
@@ -62,6 +63,7 @@ Examples:
 @reading_options
 @click.option("--algorithms", metavar="A,B", type=text, help="Algorithms to compare. [default: all but baselines]")
 @click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
+@time_budget_option
 @folds_option
 @score_option
 @click.option(
@@ -81,6 +83,7 @@ def compare(
     data: str | None,
     algorithms: str | None,
     budget: float | None,
+    time_budget: float | None,
     score: str | None,
     points: int | None,
     folds: int | None,
@@ -100,6 +103,7 @@ def compare(
     """
     from costframe.cli.results import Results
     from costframe.cli.screen import Screen
+    from costframe.frontier.budgets import Budget
     from costframe.frontier.checks import check_algorithms, check_score
     from costframe.frontier.trial import trial_maker
     from costframe.report.console import output as make_console
@@ -116,7 +120,9 @@ def compare(
     if folds:
         trial_maker(dataset, score, folds, {})  # it refuses a wrong number before an old run is cleared
     print_broken_plugins()
-    results = Results(dataset, budget, output, make_console())
+    bounds = Budget(budget, time_budget)
+    bounds.check_prices(dataset.costs)
+    results = Results(dataset, bounds, output, make_console())
     results.introduce()
     to_fit = None if time_limit is None else _time_to_fit(time_limit, began)
     screen = Screen(results.write, results.table, math.inf if to_fit is None else time.monotonic() + to_fit)
@@ -129,6 +135,7 @@ def compare(
             points=points,
             score=score,
             budget=budget,
+            time_budget=time_budget,
             folds=folds,
             time_limit=to_fit,
         )

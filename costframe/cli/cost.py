@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
+from attrs import evolve
 
 from costframe.cli.arguments import costs_option, part_option, text, until_option
 from costframe.cli.models import open_model, open_rows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from costframe.core.cost.expected import CostReport
+    from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.certain_layout import Until
     from costframe.report.console import Output
 
-__all__ = ["cost", "show_cost"]
+__all__ = ["cost", "evaluate_cost", "show_cost"]
 
+MOST_TIMED = 20_000  # rows, which latencies step through one by one
 EXAMPLES = """\b
 Examples:
   costframe cost my.model breast-cancer --part test
@@ -47,16 +52,25 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
 
     fitted, prices = open_model(model, costs)
     rows = open_rows(data, fitted.predictor_, part, model)
-    report = fitted.cost(rows, prices, acquisition=acquisition, until=until)
+    report = evaluate_cost(fitted, rows, prices, acquisition=acquisition, until=until)
     console = output()
     show_cost(console, report, prices, part or "all")
     console.finish()
 
 
+def evaluate_cost(fitted: FittedEstimator, rows: NDArray[np.float64], costs: CostModel, **how: Any) -> CostReport:
+    """Return the cost of rows; where prices have times, with latencies of at most 20,000 evenly spaced rows."""
+    report = fitted.cost(rows, costs, **how)
+    if not costs.has_times or not len(rows):
+        return report
+    timed = fitted.cost(rows[:: -(-len(rows) // MOST_TIMED)], costs, latency=True, **how)
+    return evolve(report, latency=timed.latency)
+
+
 def show_cost(console: Output, report: CostReport, costs: CostModel, part: str) -> None:
     """Print the cost of rows, and their payments."""
     from costframe.core.errors import format_count, printable
-    from costframe.report.console import compare_cost
+    from costframe.report.console import compare_cost, milliseconds
     from costframe.report.console import cost as shown
     from costframe.report.tables import paid_table
 
@@ -68,6 +82,11 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str) 
         f"{rows} {cost} {report.mean:,.6g} {printable(report.unit)} per row on average{compared}",
         f"  least {least}, median {median}, most {most}",
     ]
+    if report.latency is not None and len(report.latency):
+        mean = milliseconds(float(report.latency.mean()))
+        middle, p95, late = map(milliseconds, report.latency_quantiles((0.5, 0.95, 0.99)))
+        some = "" if len(report.latency) == len(report.per_row) else f" (of {len(report.latency):,} evenly spaced rows)"
+        lines.append(f"  latency {mean} on average, median {middle}, 95 % within {p95}, 99 % within {late}{some}")
     if report.cut is not None:
         lines.append(f"  {report.cut.mean():.0%} of the rows end before the last learner")
     if report.fixed:

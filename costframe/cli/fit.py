@@ -16,6 +16,7 @@ from costframe.cli.arguments import (
     score_option,
     target_path,
     text,
+    time_budget_option,
 )
 from costframe.cli.group import name_written_files
 from costframe.cli.overwriting import check_overwrite, force_option
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
+    from costframe.frontier.budgets import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.report.console import Output
@@ -45,6 +47,7 @@ Examples:
 @click.option("--algorithm", required=True, metavar="NAME", type=text, help="A name from `costframe algorithms`.")
 @click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
 @click.option("--budget", type=amount, metavar="B", help="Search for the best model whose mean cost is at most B.")
+@time_budget_option
 @folds_option
 @score_option
 @click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
@@ -54,13 +57,14 @@ def fit(
     algorithm: str,
     tradeoff: float | None,
     budget: float | None,
+    time_budget: float | None,
     folds: int | None,
     score: str | None,
     output: Path,
     force: bool,
     **reading: Any,
 ) -> None:
-    """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
+    """Fit an algorithm on the train rows of DATA, at a tradeoff or within budgets, and save the predictor.
 
     DATA is the name of a data set, or a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet,
     .feather or .arrow. Texts of few values are split as categories. The valid rows stop the training. With a budget,
@@ -69,18 +73,23 @@ def fit(
     """
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
+    from costframe.frontier.budgets import Budget
     from costframe.frontier.checks import check_algorithms, check_saved
     from costframe.report.console import output as make_console
     from costframe.report.console import show_progress
 
-    if (tradeoff is None) == (budget is None):
-        raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")
+    bounds = Budget(budget, time_budget)
+    if (tradeoff is None) != bool(bounds):
+        raise ParameterError(
+            "give either --tradeoff (loss per unit of cost), or --budget (mean cost per row at most) or --time-budget"
+        )
     check_fit([algorithm], reading["task"], score)
     check_file(output)
     check_overwrite([output], force=force)
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, [algorithm], len(dataset.classes))
     check_saved(algorithm, dataset.task, len(dataset.classes))
+    bounds.check_prices(dataset.costs)
     console = make_console()
     for note in dataset.notes:
         console.print(printable(note), style="dim", markup=False)
@@ -89,16 +98,15 @@ def fit(
         if tradeoff is not None and folds is None:
             folds = 0  # there is no choice to estimate
         frontier = Frontier.sweep(
-            dataset, [algorithm], tradeoffs, score=score, budget=budget, folds=folds, progress=progress
-        )
-    point = frontier.points[0] if budget is None else frontier.recommended(budget)
+            dataset, [algorithm], tradeoffs, score=score, budget=budget, time_budget=time_budget, folds=folds,
+            progress=progress,
+        )  # fmt: skip
+    point = frontier.recommended(budget, time_budget=time_budget) if bounds else frontier.points[0]
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
-    _report(console, dataset, frontier, point, budget, output)
+    _report(console, dataset, frontier, point, bounds, output)
 
 
-def _report(
-    console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
-) -> None:
+def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: Budget, output: Path) -> None:
     from costframe.core.errors import format_count
     from costframe.frontier.points import describe_useless_budget
     from costframe.report.console import summary
@@ -110,7 +118,7 @@ def _report(
             format_count(point.n_learners, "learner"),
         )
         console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
-        if budget is not None and (text := describe_useless_budget(frontier, point, budget)):
+        if budget and (text := describe_useless_budget(frontier, point, budget)):
             console.print(text, style="bold", markup=False)
         console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)
         console.finish()

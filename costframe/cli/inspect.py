@@ -14,7 +14,7 @@ from costframe.cli.arguments import (
     target_path,
     text,
 )
-from costframe.cli.cost import show_cost
+from costframe.cli.cost import evaluate_cost, show_cost
 from costframe.cli.group import name_written_files
 from costframe.cli.models import open_model, open_rows
 from costframe.cli.overwriting import check_overwrite, force_option
@@ -61,7 +61,7 @@ def inspect(
     rows = None if data is None else open_rows(data, fitted.predictor_, part, model)
     if rows is not None and not len(rows):
         raise ParameterError(f"{data}: expected rows, got none")
-    report = None if rows is None else fitted.cost(rows, prices)
+    report = None if rows is None else evaluate_cost(fitted, rows, prices)
     facts = describe_model(fitted, prices)
     console = make_console()
     if output is not None:

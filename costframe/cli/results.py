@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from costframe.datasets import Dataset
+    from costframe.frontier.budgets import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.report.console import Output
@@ -36,7 +37,7 @@ class Results:
     """The results of a run on a data set, chosen within a budget if there is one."""
 
     dataset: Dataset
-    budget: float | None
+    budget: Budget
     output: Path
     console: Output
 
@@ -64,13 +65,13 @@ class Results:
         return f"{self.dataset.name}: score and cost"
 
     def choose(self, frontier: Frontier) -> Point:
-        """Return the recommended point, or the best within the budget."""
-        return frontier.recommended(self.budget)
+        """Return the recommended point, of those within the budget."""
+        return frontier.recommended(self.budget.cost, time_budget=self.budget.time)
 
     def table(self, frontier: Frontier) -> Table:
         """Return the table of a frontier, also of one so far, which may have nothing within the budget."""
         try:
-            chosen = self.choose(frontier)
+            chosen, frontier = self.choose(frontier), frontier.within_time(self.budget.time)
         except ParameterError:
             chosen = frontier.recommended()
         return frontier_table(frontier, chosen, width=self.console.width)
@@ -86,15 +87,18 @@ class Results:
             "points.csv": frontier.to_csv().encode(),
             "frontier.png": picture.to_bytes("png"),
             "frontier.svg": picture.to_bytes("svg"),
-            "report.html": self._report(frontier).encode(),
+            "report.html": self._report(frontier, within_time=chosen is not None).encode(),
         }
         if chosen is not None and (file := frontier.file(chosen)) is not None:
             files["recommended.model"] = file.read_bytes()
         return write_into(self.output, files)
 
-    def _report(self, frontier: Frontier) -> str:
+    def _report(self, frontier: Frontier, *, within_time: bool) -> str:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
-        return render_report(frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget)
+        return render_report(
+            frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget.cost,
+            time_budget=self.budget.time if within_time else None,
+        )  # fmt: skip
 
     def show(self, frontier: Frontier, *, every: bool) -> None:
         """Print the frontier, the choice, what it pays for, and what a bit more would buy."""
@@ -104,11 +108,11 @@ class Results:
         chosen = self.choose(frontier)
         self._show_table(frontier, chosen, every=every)
         self.console.print()
-        label = "recommended" if self.budget is None else f"chosen within {self.budget:g} {printable(frontier.unit)}"
+        label = f"chosen within {self.budget.describe(frontier.unit)}" if self.budget else "recommended"
         self.console.print(summary(label, chosen, frontier))
         useless = describe_useless_budget(frontier, chosen, self.budget)
         words = [] if useless else [describe_choice(frontier, chosen)]
-        words += [str(buy) for buy in next_buys(frontier, chosen)]
+        words += [str(buy) for buy in next_buys(frontier.within_time(self.budget.time), chosen)]
         for text in words:
             self.console.print(f"  {text}", markup=False)
         for warning in (useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))):
@@ -135,10 +139,15 @@ class Results:
             if omitted:
                 omitted_text = f"in points.csv, too wide for here: {', '.join(omitted)}\n"
                 self.console.print(omitted_text, style="dim", markup=False)
-        purchases = name_purchases(frontier, chosen, self.dataset)
-        self.console.print(frontier_table(frontier, chosen, purchases, width=self.console.width))
+        in_time = frontier.within_time(self.budget.time)
+        purchases = name_purchases(in_time, chosen, self.dataset)
+        self.console.print(frontier_table(in_time, chosen, purchases, width=self.console.width))
+        times = "latency: mean wait of a row for its values, and the longest of 95 % of the rows"
+        slower = f"; {len(frontier) - len(in_time)} slower models left out" if len(in_time) < len(frontier) else ""
         self.console.print(
-            f"\ncost: mean {printable(frontier.unit)} per row, exact; {printable(frontier.score_name)}: an estimate "
+            f"\ncost: mean {printable(frontier.unit)} per row, exact; "
+            + (f"{times}{slower}; " if frontier.has_times else "")
+            + f"{printable(frontier.score_name)}: an estimate "
             f"from {self._rests_on(frontier)}; > chosen"
             + ("" if every else f"; --all prints all {format_count(len(frontier.points), 'point')}"),
             style="dim", markup=False,

@@ -25,14 +25,15 @@ T = TypeVar("T")
 __all__ = [
     "FitError",
     "check_algorithms",
-    "check_amounts",
     "check_saved",
     "check_score",
     "check_searched",
     "check_share",
     "check_time_limit",
+    "check_tradeoffs",
     "choose_score",
     "failure_text",
+    "is_number",
     "joint_error",
     "keep_successes",
     "name_failures",
@@ -40,10 +41,8 @@ __all__ = [
 ]
 
 
-def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> None:
-    """Refuse a budget or tradeoffs that are not numbers >= 0, and an empty list of tradeoffs."""
-    if budget is not None and not (_is_number(budget) and budget >= 0):
-        raise ParameterError(f"budget: expected a number >= 0, got {shown(budget)}")
+def check_tradeoffs(tradeoffs: Sequence[float] | None) -> None:
+    """Refuse tradeoffs that are not numbers >= 0, and an empty list."""
     if tradeoffs is None:
         return
     if isinstance(tradeoffs, str) or not hasattr(tradeoffs, "__len__") or not hasattr(tradeoffs, "__iter__"):
@@ -51,7 +50,7 @@ def check_amounts(tradeoffs: Sequence[float] | None, budget: float | None) -> No
     if not len(tradeoffs):
         raise ParameterError("tradeoffs: expected at least one, got none")
     for tradeoff in tradeoffs:
-        if not (_is_number(tradeoff) and math.isfinite(tradeoff) and tradeoff >= 0):
+        if not (is_number(tradeoff) and math.isfinite(tradeoff) and tradeoff >= 0):
             raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {shown(tradeoff)}")
 
 
@@ -59,7 +58,7 @@ def check_time_limit(seconds: Any, directory: object) -> None:
     """Refuse a time limit that is no number of seconds, or has no directory that keeps the finished fits."""
     if seconds is None:
         return
-    if not (_is_number(seconds) and seconds > 0):
+    if not (is_number(seconds) and seconds > 0):
         raise ParameterError(f"time_limit: expected a number of seconds > 0, got {shown(seconds)}")
     if directory is None:
         raise ParameterError("time_limit: needs a directory, which keeps the finished fits")
@@ -67,7 +66,7 @@ def check_time_limit(seconds: Any, directory: object) -> None:
 
 def check_share(name: str, value: Any) -> None:
     """Refuse a share of rows that is not a number between 0 and 1."""
-    if not (_is_number(value) and 0 < value < 1):
+    if not (is_number(value) and 0 < value < 1):
         raise ParameterError(f"{name}: expected a number between 0 and 1, got {shown(value)}")
 
 
@@ -103,7 +102,8 @@ def check_searched(estimator: Any) -> None:
         raise ParameterError(f"{expected}, {type(estimator).__name__} has none")
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number, and no truth value."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 

@@ -123,7 +123,9 @@ class FinishedFits:
 
 
 def save_model(model: Any, folder: Path, name: str) -> SavedModel | None:
-    """Save the model of a point to a folder, if it is not there; return None if its kind cannot be saved."""
+    """Save the model of a point to a folder, if it is not there; return None without one that can be saved."""
+    if model is None:
+        return None
     path = folder / f"{file_name(name)}.model"
     try:
         if isinstance(model, SavedModel):

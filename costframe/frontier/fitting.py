@@ -12,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from costframe.core.errors import CostframeError
 from costframe.core.threads import thread_count
+from costframe.frontier.budgets import Budget
 from costframe.frontier.checks import check_share, joint_error, keep_successes
 from costframe.frontier.promises import Promises
 from costframe.frontier.rows import Rows, folds_by, folds_of
@@ -48,7 +49,7 @@ class Plan:
     score: str
     tradeoffs: Sequence[float] | None
     points: int | None
-    budget: float | None
+    budget: Budget
 
 
 def divide_rows(
@@ -107,7 +108,7 @@ def _fit(trial: Trial, plan: Plan, progress: Progress) -> tuple[str, list[Fitted
     try:
         if trial.has_tradeoff:
             return trial.algorithm, fit_all(trial, plan.tradeoffs, plan.points, plan.budget, progress)
-        found = fit_all(trial, [0.0], None, None, progress)
+        found = fit_all(trial, [0.0], None, Budget(), progress)
     except CostframeError as error:
         return trial.algorithm, error
     return trial.algorithm, [evolve(fitted, model=fitted.model.fitted) for fitted in found]

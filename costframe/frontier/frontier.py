@@ -6,13 +6,14 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostframeError, ParameterError, StorageError, printable, quote_names, shown
+from costframe.core.errors import CostframeError, ParameterError, StorageError, quote_names, shown
 from costframe.core.files import write_atomically, write_together
 from costframe.core.prices.entry_checks import suggestion
-from costframe.frontier.checks import check_amounts, check_share
+from costframe.frontier.budgets import affordable, places_in_time
+from costframe.frontier.checks import check_share
 from costframe.frontier.estimates import correct_choice, correct_choice_of_algorithm, difference_error
 from costframe.frontier.finished import MODELS, Fitted, SavedModel, pack_fits, save_model, unpack_fits
 from costframe.frontier.intervals import NINE_OF_TEN, compare_points, score_interval
@@ -20,7 +21,6 @@ from costframe.frontier.making import FrontierFits
 from costframe.frontier.notebook import describe_frontier, frontier_html, points_frame
 from costframe.frontier.points import (
     Point,
-    at_tradeoff,
     best_first,
     cheapest_near_best,
     name_points,
@@ -171,23 +171,46 @@ class Frontier(FrontierFits):
         """Return the sort key of a point: the lower end of its score's interval, then its cost, the lowest last."""
         return self.score_interval(point)[0], -self[point].cost
 
-    def best(self, budget: float | None = None) -> Point:
-        """Return the point whose score is best by the lower end of its interval, of those that cost at most `budget`.
+    @property
+    def has_times(self) -> bool:
+        """Whether points have latencies, because prices have times."""
+        return any(point.latency_p95 is not None for point in self.points)
+
+    def best(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
+        """Return the point whose score is best by the lower end of its interval, of those within both budgets.
+
+        Parameters
+        ----------
+        budget : float, optional
+            Upper bound on the mean cost per row.
+        time_budget : float, optional
+            Upper bound in milliseconds on the latency of 95 % of the rows, `Point.latency_p95`.
 
         Raises
         ------
         ParameterError
-            If all cost more; the text names the cheapest.
+            If no point is within them; the text names the nearest one.
         """
-        return max(self._affordable(budget), key=self.rank)
+        return max(affordable(self, budget, time_budget), key=self.rank)
 
-    def recommended(self, budget: float | None = None) -> Point:
-        """Return the cheapest point as good as the best, of those that cost at most `budget`.
+    def recommended(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
+        """Return the cheapest point as good as the best, of those within both budgets; see `best`.
 
         It is within one standard error of the best, by the lower ends of intervals, or surely within 0.5 % of it.
-        It is a constant only if no affordable point beats that by more than the error; errors as for `best`.
+        It is a constant only if no affordable point beats that by more than the error.
         """
-        return cheapest_near_best(self, self._affordable(budget))
+        return cheapest_near_best(self, affordable(self, budget, time_budget))
+
+    def within_time(self, time_budget: float | None) -> Frontier:
+        """Return the frontier of the points within a time budget; errors as for `best`, None changes nothing."""
+        if time_budget is None:
+            return self
+        kept = places_in_time(self, time_budget)
+
+        def keep(given: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(given[place] for place in kept) if given else ()
+
+        return evolve(self, points=keep(self.points), models=keep(self.models), influences=keep(self.influences))
 
     def cheapest(self, within: float = 0.01) -> Point:
         """Return the cheapest point whose score is within a share, at least 0 and below 1, of the best score.
@@ -199,19 +222,6 @@ class Frontier(FrontierFits):
         best = self.best().score
         good = [point for point in self.points if point.score >= best - within * abs(best)]
         return min(good, key=lambda point: (point.cost, -point.score))
-
-    def _affordable(self, budget: float | None) -> Sequence[Point]:
-        if budget is None:
-            return self.points
-        check_amounts(None, budget)
-        affordable = [point for point in self.points if point.cost <= budget]
-        if not affordable:
-            least = min(self.points, key=lambda point: point.cost)
-            raise ParameterError(
-                f"budget: no model costs at most {budget:g} {printable(self.unit)} per row; the cheapest found costs "
-                f"{least.cost:g} ({at_tradeoff(least)})"
-            )
-        return affordable
 
     def useful(self) -> Point | None:
         """Return the cheapest point that beats the constant by more than one standard error, if there is one."""

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from costframe.core.checks import as_path
 from costframe.core.threads import thread_count
+from costframe.frontier.budgets import Budget
 from costframe.frontier.candidates import candidates_of, common_prices, task_of
 from costframe.frontier.checks import (
     check_algorithms,
-    check_amounts,
     check_score,
     check_time_limit,
+    check_tradeoffs,
     choose_score,
     skipped_algorithms,
 )
@@ -54,6 +55,7 @@ class FrontierFits(ABC):
         points: int | None = None,
         score: str | None = None,
         budget: float | None = None,
+        time_budget: float | None = None,
         folds: int | None = None,
         parameters: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
@@ -88,6 +90,9 @@ class FrontierFits(ABC):
             As `scoring` of `BudgetSearch`. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional
             Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
+        time_budget : float, optional
+            Milliseconds in which 95 % of the rows of valid have their values, at prices with times. Like `budget`, it
+            adds points just within it; if a feature alone takes longer, also those of fits without such features.
         folds : int, optional
             Number of folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
             queries) and each class has 5 rows, else 0.
@@ -127,7 +132,9 @@ class FrontierFits(ABC):
             from costframe.datasets import load
 
             data = load(data)
-        check_amounts(tradeoffs, budget)
+        bounds = Budget(budget, time_budget)
+        bounds.check_prices(data.costs)
+        check_tradeoffs(tradeoffs)
         check_time_limit(time_limit, directory)
         score = check_score(data, score)
         names = check_algorithms(data.task, algorithms, len(data.classes))
@@ -135,7 +142,7 @@ class FrontierFits(ABC):
             for name, unfit in skipped_algorithms(data.task, len(data.classes)).items():
                 failed(name, unfit)
         folder = None if directory is None else as_path(directory, "directory")
-        sweep = Sweep(data, score, tradeoffs, points, budget, folds, parameters or {}, folder, time_limit)
+        sweep = Sweep(data, score, tradeoffs, points, bounds, folds, parameters or {}, folder, time_limit)
         open_run(sweep, resume=resume)
         processes = process_count(sweep, names) if n_jobs is None else thread_count(n_jobs) if n_jobs != 1 else 0
 
@@ -169,6 +176,7 @@ class FrontierFits(ABC):
         costs: object = None,
         scoring: str | None = None,
         budget: float | None = None,
+        time_budget: float | None = None,
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         cv: Any = None,
@@ -195,7 +203,7 @@ class FrontierFits(ABC):
             estimators' own, which must agree.
         cv : int or splitter of scikit-learn, optional
             Number of folds, as `folds` of `sweep`, or a splitter that holds out each row of X (then X_val) once.
-        scoring, budget, tradeoffs, points, progress, failed
+        scoring, budget, time_budget, tradeoffs, points, progress, failed
             As `score`, `budget`, ... of `sweep`; errors have the labels.
         n_jobs : int, optional
             Number of estimators to fit side by side, by joblib: `joblib.parallel_config` sets the backend, and the
@@ -206,17 +214,19 @@ class FrontierFits(ABC):
         CostframeError
             If an argument is wrong, or an estimator refuses the data.
         """
-        check_amounts(tradeoffs, budget)
+        bounds = Budget(budget, time_budget)
+        check_tradeoffs(tradeoffs)
         given = Rows.of(X, y, sample_weight, qid)
         valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val")
         test = Rows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test")
         candidates = candidates_of(estimators)
         task = task_of(candidates, has_queries=qid is not None)
         prices, classes = common_prices(costs, candidates, X), task == "classification"
+        bounds.check_prices(prices.costs)
         score = choose_score("scoring", scoring, task, max(given.count_classes(), 2) if classes else 0)
         rows = divide_rows(
             given, valid, test, cv=cv, share=validation_fraction, seed=random_state, classes=classes
         )  # fmt: skip
-        fits = fit_candidates(candidates, rows, prices, Plan(score, tradeoffs, points, budget), progress, n_jobs)
+        fits = fit_candidates(candidates, rows, prices, Plan(score, tradeoffs, points, bounds), progress, n_jobs)
         found = collect(fits, [each.label for each in candidates], failed)
         return cls.of(found, score, prices.costs.unit, prices.full_cost)

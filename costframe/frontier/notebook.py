@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from costframe.core.errors import format_count, printable
 from costframe.frontier.points import describe_recommendation, points_records
 from costframe.frontier.table import rows_of_frontier
-from costframe.report.console import cost, saving, with_error
+from costframe.report.console import cost, milliseconds, saving, with_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,8 @@ def frontier_html(frontier: Frontier) -> str:
     """Return a table of at most ten non-dominated points with the recommendation, without colors of its own."""
     chosen, unit = frontier.recommended(), escape(printable(frontier.unit))
     score = escape(frontier.score_name)
-    head = _row("th", ["point", f"{score} &plusmn; error", f"cost ({unit} per row)", "saves", "algorithm"])
+    times = ["latency", "95 % within"] if frontier.has_times else []
+    head = _row("th", ["point", f"{score} &plusmn; error", f"cost ({unit} per row)", "saves", *times, "algorithm"])
     body = "".join(
         _row("td", _cells(frontier, point), bold=point == chosen) for point in rows_of_frontier(frontier, chosen)
     )
@@ -57,8 +58,8 @@ def points_frame(frontier: Frontier) -> pd.DataFrame:
     except ImportError as error:
         raise ImportError("to_frame needs pandas: pip install pandas; to_csv gives the same table") from error
     frame = pd.DataFrame(points_records(frontier)).set_index("name")
-    tested = ["test_score", "test_error", "test_cost"]
-    return frame.astype(dict.fromkeys(tested, "float64"))
+    optional = ["test_score", "test_error", "test_cost", "latency", "latency_p95"]
+    return frame.astype({name: "float64" for name in optional if name in frame})
 
 
 def _count(frontier: Frontier) -> str:
@@ -72,14 +73,15 @@ def _saved(frontier: Frontier, point: Point) -> str:
 
 
 def _cells(frontier: Frontier, point: Point) -> list[str]:
-    texts = (point.name, with_error(point.score, point.score_error), cost(point.cost), _saved(frontier, point))
+    texts = [point.name, with_error(point.score, point.score_error), cost(point.cost), _saved(frontier, point)]
+    texts += [milliseconds(point.latency), milliseconds(point.latency_p95)] if frontier.has_times else []
     return [escape(printable(text)) for text in (*texts, point.algorithm)]
 
 
 def _row(cell: str, texts: Sequence[str], *, bold: bool = False) -> str:
     """Return a row of a table; names are on the left, numbers on the right."""
     scope, weight = " scope='col'" if cell == "th" else "", ";font-weight:bold" if bold else ""
-    sides = ("left", "right", "right", "right", "left")
+    sides = ("left", *["right"] * (len(texts) - 2), "left")
     cells = zip(sides, texts, strict=True)
     return f"<tr>{''.join(f'<{cell}{scope} style={_style(side, weight)}>{text}</{cell}>' for side, text in cells)}</tr>"
 

@@ -10,7 +10,7 @@ from costframe.core.predictors.fitted import as_predictor
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS, SavedModel
 from costframe.frontier.points import at_tradeoff
-from costframe.report.console import cost, saving
+from costframe.report.console import cost, milliseconds, saving
 from costframe.report.page.content import BudgetChoice, FrontierView, ModelCard, Page, Spot
 from costframe.report.page.document import render_page
 from costframe.report.page.stages import view_stages
@@ -42,6 +42,7 @@ def render_report(
     part: str = "test",
     facts: Iterable[tuple[str, str]] = (),
     budget: float | None = None,
+    time_budget: float | None = None,
 ) -> str:
     """Return one self-contained HTML page about a frontier.
 
@@ -60,8 +61,12 @@ def render_report(
         Lines below the title.
     budget : float, optional
         Mean cost per row that the page opens with; by default it opens without a limit.
+    time_budget : float, optional
+        Bound on the latency of 95 % of the rows of all models that the page chooses, in milliseconds.
     """
-    return render_page(frontier_page(frontier, X, costs, title=title, part=part, facts=facts, budget=budget))
+    return render_page(
+        frontier_page(frontier, X, costs, title=title, part=part, facts=facts, budget=budget, time_budget=time_budget)
+    )
 
 
 def frontier_page(
@@ -73,11 +78,15 @@ def frontier_page(
     part: str = "test",
     facts: Iterable[tuple[str, str]] = (),
     budget: float | None = None,
+    time_budget: float | None = None,
 ) -> Page:
     """Return the content of the page that `render_report` renders."""
     X = X[:: -(-len(X) // _MOST_ROWS) or 1]
     names = _name_points(frontier)
-    chosen = _choose(frontier)
+    in_time = frontier.within_time(time_budget)
+    chosen = _choose(in_time)
+    if time_budget is not None:
+        facts = [*facts, ("chosen models", f"have 95 % of the rows within {milliseconds(time_budget)}")]
     choices = tuple(BudgetChoice(limit, names[point]) for limit, point in chosen)
     good = frontier.non_dominated()
     spots = tuple(_spot(point, name, non_dominated=point in good) for point, name in names.items())
@@ -85,7 +94,7 @@ def frontier_page(
     shown = list(dict.fromkeys([*(point for _, point in chosen), *good]))
     shown = shown[: max(MOST_CARDS, len(set(choices)))]
     shown.sort(key=lambda point: point.cost)
-    cards = tuple(_card(frontier, point, names, X, costs, part) for point in shown)
+    cards = tuple(_card(frontier, in_time, point, names, X, costs, part) for point in shown)
     view = FrontierView(spots, choices, score_label(frontier.score_name), frontier.unit, frontier.full_cost, budget)
     return Page(title, tuple(facts), frontier.unit, cards, view)
 
@@ -115,19 +124,24 @@ def _spot(point: Point, name: str, *, non_dominated: bool) -> Spot:
         error=point.score_error,
         tested=tested,
         n_features=point.n_features,
+        latency=None if point.latency is None else (milliseconds(point.latency), milliseconds(point.latency_p95)),
         non_dominated=non_dominated,
     )
 
 
 def _card(
     frontier: Frontier,
+    in_time: Frontier,
     point: Point,
     names: Mapping[Point, str],
     X: NDArray[np.float64],
     costs: CostModel,
     part: str,
 ) -> ModelCard:
-    """Return the card of a point, with payments and stages if the frontier has its model."""
+    """Return the card of a point, with payments and stages if the frontier has its model.
+
+    `in_time` has the points within the time budget.
+    """
     label, unit, name = score_label(frontier.score_name), frontier.unit, names[point]
     low, high = frontier.score_interval(point)
     between = f"9 of 10 times in {low:.4f} to {high:.4f}"
@@ -136,6 +150,10 @@ def _card(
     figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
     sentence = f"{name}, algorithm {point.algorithm}, {label} {point.score:.4f}, {between}; "
     sentence += f"costs {cost(point.cost)} {unit} per row, saves {saved}"
+    if point.latency is not None:
+        within = f"95 % of the rows within {milliseconds(point.latency_p95)}"
+        figures.append(("latency per row", milliseconds(point.latency), within))
+        sentence += f"; latency {milliseconds(point.latency)} per row, {within}"
     if point.test_score is not None:
         figures.append((f"{label} on test", f"{point.test_score:.4f}", f"at {cost(point.test_cost)} per row"))
         sentence += f"; on test {point.test_score:.4f} at {cost(point.test_cost)}"
@@ -146,7 +164,7 @@ def _card(
         name=name,
         sentence=sentence,
         figures=tuple(figures),
-        facts=_facts(frontier, point),
+        facts=_facts(in_time if point in in_time.points else frontier, point),
         payments=None if report is None else tuple(payments(report, costs)),
         paid_by=format_count(len(X), f"{part} row"),
         stages=() if predictor is None else view_stages(predictor, costs, X),

@@ -11,10 +11,12 @@ import attrs
 from attrs import frozen
 
 from costframe.core.errors import brief, format_count, printable
+from costframe.report.console import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from costframe.frontier.budgets import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.trial import Fitted
 
@@ -73,6 +75,9 @@ class Point:
     name : str
         The algorithm and a number, such as "planner-3"; distinct in a frontier that a sweep, fit or search made. The
         model of the point in a run is `models/NAME.model`.
+    latency, latency_p95 : float or None
+        Where prices have times: milliseconds that a row of valid waits for its sources in the mean, and that 95 % of
+        them wait at most. Of more than 2,000 rows, those of evenly spaced ones.
     """
 
     algorithm: str
@@ -90,11 +95,14 @@ class Point:
     seconds: float
     rows_lacked: float = 0.0
     name: str = ""
+    latency: float | None = None
+    latency_p95: float | None = None
 
     def __repr__(self) -> str:
         tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
         found = f"score {self.score:.4g} \u00b1 {self.score_error:.2g} at {self.cost:.4g}"
-        return brief(self, self.name or self.algorithm, found, tested, format_count(self.n_features, "feature"))
+        waits = "" if self.latency_p95 is None else f"95 % within {milliseconds(self.latency_p95)}"
+        return brief(self, self.name or self.algorithm, found, tested, waits, format_count(self.n_features, "feature"))
 
 
 def at_tradeoff(point: Point) -> str:
@@ -116,10 +124,17 @@ def name_points(found: Sequence[Fitted]) -> list[Fitted]:
 
 
 def points_records(frontier: Frontier) -> list[dict[str, Any]]:
-    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`."""
+    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`.
+
+    Latencies are left out where prices have no times.
+    """
     worth_having = frontier.non_dominated()
+    known = [name for name in attrs.fields_dict(Point) if frontier.has_times or not name.startswith("latency")]
     more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
-    return [attrs.asdict(p) | {"non_dominated": int(p in worth_having)} | more for p in frontier.points]
+    return [
+        {name: getattr(p, name) for name in known} | {"non_dominated": int(p in worth_having)} | more
+        for p in frontier.points
+    ]
 
 
 def points_csv(frontier: Frontier) -> str:
@@ -212,16 +227,18 @@ class UselessBudgetWarning(UserWarning):
     """Warning: no model within a budget beats a constant by more than the error."""
 
 
-def describe_useless_budget(frontier: Frontier, chosen: Point, budget: float | None) -> str | None:
+def describe_useless_budget(frontier: Frontier, chosen: Point, budget: Budget) -> str | None:
     """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
     if chosen.n_features:
         return None
-    within = "nothing" if budget is None else f"nothing within {budget:g} {printable(frontier.unit)}"
+    bounds = budget.describe(frontier.unit)
+    within = f"nothing within {bounds}" if bounds else "nothing"
     useful = frontier.useful()
     if useful is None:
         return f"{within} beats the constant by more than the error, and nothing found at any cost does"
+    waits = "" if useful.latency_p95 is None else f", 95 % of the rows within {milliseconds(useful.latency_p95)}"
     return (
         f"{within} beats the constant by more than the error; the cheapest that does: {useful.algorithm}, "
-        f"{useful.cost:.4g} {printable(frontier.unit)} per row, {frontier.score_name} {useful.score:.4g} "
+        f"{useful.cost:.4g} {printable(frontier.unit)} per row{waits}, {frontier.score_name} {useful.score:.4g} "
         f"\u00b1 {useful.score_error:.2g}"
     )

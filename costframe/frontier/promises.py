@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
+from costframe.core.cost.latency import Clock
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.core.threads import thread_count
+from costframe.frontier.budgets import Budget
 from costframe.sets.archive import search_quickly
 from costframe.sets.choice import choose_spread
 from costframe.training.estimator import CostAwareEstimator
 from costframe.training.scoring import influence, score_named, standard_error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from costframe.core.prices.costs import CostModel
     from costframe.frontier.trial import Fitted, Progress, Trial
 
-__all__ = ["FITS", "Promises", "fit_promising"]
+__all__ = ["FITS", "Promises", "fit_promising", "without_slow_features"]
 
 _SETS = 12  # sets of the archive's front, with the empty set and all features
 FITS, FITS_OF_BUDGET = 3, 2  # most further fits of an algorithm
@@ -27,12 +32,13 @@ _CLEARLY = 0.03  # least gain of a promise, as a share of the best point's gain 
 
 @frozen
 class Promise:
-    """A set of features with its cost per row, and the score and standard error of a quick fit on it."""
+    """A set of features with its cost and time per row, and the score and standard error of a quick fit on it."""
 
     columns: tuple[int, ...]
     cost: float
     score: float
     error: float
+    time: float = 0.0  # if all is fetched in one round
 
 
 @define(eq=False)
@@ -62,7 +68,9 @@ def _search(model: CostAwareEstimator, trial: Trial) -> list[Promise]:
         if not math.isfinite(score):  # the searched rows may lack a class
             return []
         error = standard_error(influence(trial.score, y, predictions, weight, qid))
-        found.append(Promise(tuple(sorted(features)), archive.prices.of_set(features), score, error))
+        columns = tuple(sorted(features))
+        time = _time_of_round(data.costs, [data.feature_names[f] for f in columns])
+        found.append(Promise(columns, archive.prices.of_set(features), score, error, time))
     return found
 
 
@@ -70,7 +78,7 @@ def fit_promising(
     trial: Trial,
     found: list[Fitted],
     front: list[tuple[float, float]],
-    budget: float | None,
+    budget: Budget,
     progress: Progress,
     *,
     repeat: bool,
@@ -87,21 +95,24 @@ def fit_promising(
         if not isinstance(model, CostAwareEstimator) or model.searches_sets:
             return []
         nothing, *promises = trial.promises.of(model, trial) or [Promise((), 0.0, 0.0, 0.0)]
-    reached = [*front, *((fitted.point.cost, fitted.point.score) for fitted in found)]
+    time = Budget(time=budget.time)
+    in_time = [(fitted.point.cost, fitted.point.score) for fitted in found if time.allows(fitted.point)]
+    reached = [*front, *in_time] if budget.time is None else in_time  # the latencies of `front` are unknown
     constant = max([nothing.score, *(each.point.score for each in found if not each.point.n_features)])
-    clearly = _CLEARLY * (max(score for _, score in reached) - constant)
+    clearly = _CLEARLY * (max([constant, *(score for _, score in reached)]) - constant)
     error = max(fitted.point.score_error for fitted in found)
+    most = math.inf if budget.cost is None else budget.cost
     added: list[Fitted] = []
 
     def own(cost: float) -> float:
-        return max([constant, *(score for paid, score in reached if paid <= (cost if budget is None else budget))])
+        return max([constant, *(score for paid, score in reached if paid <= (most if budget else cost))])
 
     def is_worth(promise: Promise) -> bool:
         least = promise.error if own(promise.cost) == constant else _ERRORS * math.hypot(promise.error, error)
-        affordable = budget is None or promise.cost <= budget
+        affordable = promise.cost <= most and (budget.time is None or promise.time <= budget.time)
         return affordable and promise.score - own(promise.cost) > max(clearly, least)
 
-    while len(added) < (FITS if budget is None else FITS_OF_BUDGET):
+    while len(added) < (FITS_OF_BUDGET if budget else FITS):
         left = [each for each in promises if is_worth(each)]
         if not left:
             break
@@ -113,10 +124,33 @@ def fit_promising(
         point = added[-1].point
         progress(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
         kept = point.score - own(best.cost) > clearly
-        if kept == (budget is not None):  # the budget has a better model, or promises do not come true
+        if kept == bool(budget):  # the budget has a better model, or promises do not come true
             break
         reached.append((best.cost, point.score))
     return sorted(added, key=lambda fitted: -fitted.point.cost)
+
+
+def without_slow_features(trial: Trial, model: Any, budget: Budget) -> Trial | None:
+    """Return a trial that never reads features that alone take longer than a time budget.
+
+    `model` is one of its fits. It is None if there are no such features, or no others, or if its estimator cannot leave
+    features out.
+    """
+    if budget.time is None or model is None:
+        return None
+    with trial.guard():
+        if not isinstance(trial.make(0.0), CostAwareEstimator):
+            return None
+    names = model.predictor_.feature_names
+    quick = [f for f, name in enumerate(names) if _time_of_round(model.costs_, [name]) <= budget.time]
+    return _within(trial, tuple(quick), repeat=trial.fits_repeat) if 0 < len(quick) < len(names) else None
+
+
+def _time_of_round(costs: CostModel, names: Iterable[str]) -> float:
+    """Return the milliseconds that a row waits for some features together."""
+    clock = Clock(costs)
+    clock.add_round(names)
+    return clock.time
 
 
 def _within(trial: Trial, columns: tuple[int, ...], *, repeat: bool) -> Trial:

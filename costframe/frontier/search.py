@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.frontier.budgets import Budget
 from costframe.frontier.buys import next_buys
 from costframe.frontier.checks import check_searched
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import silent
-from costframe.report.console import cost
+from costframe.report.console import cost, milliseconds
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 
@@ -51,7 +52,7 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 
 class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A search over estimators and tradeoffs that keeps the best model whose mean cost per row is within a budget.
+    """A search over estimators and tradeoffs that keeps the best model within a budget on the mean cost, or on time.
 
     Of models whose scores differ by less than the standard error, it keeps the cheapest.
 
@@ -59,9 +60,12 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     estimator : estimator of costframe, or a list of estimators, or a mapping of labels to them
         The search varies the `tradeoff` of each; the others in a list are those of `Frontier.fit`.
-    budget : float
+    budget : float, optional
         Upper bound on the mean cost per row of the validation rows, in the cost model's unit, without once-per-batch
         prices.
+    time_budget : float, optional
+        Upper bound in milliseconds on the latency of 95 % of the validation rows, at prices with times. At least one of
+        both budgets is needed; the model keeps both.
     tradeoffs : sequence of float, optional
         First tradeoffs. By default one fit of an estimator with `fit_path` gives all models; other estimators begin at
         0 and a grid in units of (loss of the best constant) / (cost of all features).
@@ -94,8 +98,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     frontier_ : Frontier
         All fitted models, with estimates; `frontier_.to_frame()` is a table of them.
     best_point_ : Point
-    margin_ : float
-        The budget minus the mean cost of the chosen model.
+    margin_ : float or None
+        The budget minus the mean cost of the chosen model; None without a budget on the cost.
+    time_margin_ : float or None
+        The time budget minus the latency of 95 % of the rows; None without a time budget.
     next_buys_ : tuple of Buy
         What a larger budget would buy, by ascending cost; the text of each is a sentence.
     """
@@ -103,8 +109,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         estimator: Any,
-        budget: float,
+        budget: float | None = None,
         *,
+        time_budget: float | None = None,
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         scoring: str | None = None,
@@ -116,6 +123,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.estimator = estimator
         self.budget = budget
+        self.time_budget = time_budget
         self.tradeoffs = tradeoffs
         self.points = points
         self.scoring = scoring
@@ -147,8 +155,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             If no model is within the budget; the text names the cheapest.
         """
-        if self.budget is None:
-            raise ParameterError("budget: expected a number >= 0, got None")
+        bounds = Budget(self.budget, self.time_budget)
+        if not bounds:
+            raise ParameterError("budget: expected a number >= 0, or a time_budget, got None for both")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
         from costframe.report.console import show_progress
@@ -166,6 +175,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 qid_val=qid_val,
                 scoring=self.scoring,
                 budget=self.budget,
+                time_budget=self.time_budget,
                 tradeoffs=self.tradeoffs,
                 points=self.points,
                 cv=self.cv,
@@ -174,12 +184,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 progress=progress,
                 n_jobs=self.n_jobs,
             )
-        self.best_point_ = self.frontier_.recommended(self.budget)
-        if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
+        self.best_point_ = self.frontier_.recommended(self.budget, time_budget=self.time_budget)
+        if text := describe_useless_budget(self.frontier_, self.best_point_, bounds):
             warnings.warn(text, UselessBudgetWarning, stacklevel=3)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
-        self.margin_ = self.budget - self.best_point_.cost
-        self.next_buys_ = next_buys(self.frontier_, self.best_point_, MOST_BUYS)
+        self.margin_ = None if self.budget is None else self.budget - self.best_point_.cost
+        p95 = self.best_point_.latency_p95
+        self.time_margin_ = None if self.time_budget is None or p95 is None else self.time_budget - p95
+        self.next_buys_ = next_buys(self.frontier_.within_time(self.time_budget), self.best_point_, MOST_BUYS)
         return self
 
     @property
@@ -188,7 +200,11 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "best_point_")
         point, frontier = self.best_point_, self.frontier_
         margin = f"{point.name}: {frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f} at "
-        margin += f"{cost(point.cost)} {frontier.unit} per row, {cost(self.margin_)} below the budget"
+        margin += f"{cost(point.cost)} {frontier.unit} per row"
+        margin += "" if self.margin_ is None else f", {cost(self.margin_)} below the budget"
+        if self.time_margin_ is not None:
+            p95 = milliseconds(point.latency_p95)
+            margin += f"; 95 % of the rows within {p95}, {milliseconds(self.time_margin_)} below the time budget"
         return "\n".join([printable(margin), *map(str, self.next_buys_)])
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:

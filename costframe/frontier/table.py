@@ -13,7 +13,7 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import printable
 from costframe.frontier.paths import choose_spread
 from costframe.frontier.points import distinct
-from costframe.report.console import cost, narrow_table, saving, whole_percent, with_error
+from costframe.report.console import cost, milliseconds, narrow_table, saving, whole_percent, with_error
 from costframe.report.tables import payments
 
 if TYPE_CHECKING:
@@ -27,19 +27,24 @@ __all__ = ["frontier_table", "name_purchases", "points_table", "rows_of_frontier
 
 MOST_ROWS = 10  # of the frontier's table
 ROWS_PAID, NEARLY_ALL = 2000, 0.995  # rows to find purchases on, and the share of them that needs no number
-OTHER_COLUMNS, LEAST_LETTERS = 66, 20  # letters of the other columns, and least for the purchases
+OTHER_COLUMNS, TIME_COLUMNS, LEAST_LETTERS = 66, 24, 20  # letters of the other columns, and least for purchases
 # A narrow table keeps score and cost on test.
 COLUMNS: dict[str, Callable[[Point], str]] = {
     "tradeoff": lambda point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
     "score": lambda point: with_error(point.score, point.score_error),
     "cost": lambda point: cost(point.cost),
+    "latency": lambda point: milliseconds(point.latency),
+    "95 % within": lambda point: milliseconds(point.latency_p95),
     "test score": lambda point: "-" if point.test_score is None else f"{point.test_score:.4f}",
     "test cost": lambda point: cost(point.test_cost),
     "features": lambda point: str(point.n_features),
     "learners": lambda point: f"{point.n_learners:,}",
     "rounds": lambda point: f"{point.rounds:.1f}",
 }
-EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
+EXPENDABLE = ("learners", "rounds", "features", "latency", "score", "cost", "tradeoff", "95 % within")
+
+
+TIMES = ("latency", "95 % within")  # columns of prices with times
 
 
 def rows_of_frontier(frontier: Frontier, chosen: Point) -> list[Point]:
@@ -63,6 +68,7 @@ def frontier_table(
     A narrow table leaves out the purchases, then the intervals.
     """
     purchases = purchases or {}
+    others = OTHER_COLUMNS + (TIME_COLUMNS if frontier.has_times else 0)
 
     def make(without: frozenset[str]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
@@ -73,6 +79,9 @@ def frontier_table(
             table.add_column("9 of 10 times in", justify="right", no_wrap=True)
         table.add_column("cost", justify="right", no_wrap=True)
         table.add_column("saves", justify="right", no_wrap=True)
+        if frontier.has_times:
+            table.add_column("latency", justify="right", no_wrap=True)
+            table.add_column("95 % within", justify="right", no_wrap=True)
         if purchases and "buys" not in without:
             table.add_column("rows buy", no_wrap=True)
         for point in rows_of_frontier(frontier, chosen):
@@ -80,8 +89,9 @@ def frontier_table(
             cells = [f"{point.score:.4f}"]
             cells += [] if "interval" in without else [f"{low:.4f} to {high:.4f}"]
             cells += [cost(point.cost), saving(point.cost, frontier.full_cost)]
+            cells += [milliseconds(point.latency), milliseconds(point.latency_p95)] if frontier.has_times else []
             if purchases and "buys" not in without:
-                cells.append(_shorten(purchases.get(point.name, ()), max(width - OTHER_COLUMNS, LEAST_LETTERS)))
+                cells.append(_shorten(purchases.get(point.name, ()), max(width - others, LEAST_LETTERS)))
             mark = ">" if point == chosen else " "
             table.add_row(mark, Text(printable(point.name)), *cells, style="bold" if point == chosen else "")
         return table
@@ -123,12 +133,13 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
     algorithms = list(dict.fromkeys(point.algorithm for point in frontier.points))
     points = sorted(distinct(frontier), key=lambda point: algorithms.index(point.algorithm))
     good = frontier.non_dominated()
+    columns = {name: text for name, text in COLUMNS.items() if frontier.has_times or name not in TIMES}
 
     def make(without: frozenset[str]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, int(width > 90), 0, 0), show_edge=False)
         table.add_column("", no_wrap=True)
         table.add_column("algorithm", overflow="fold")
-        shown = {name: text for name, text in COLUMNS.items() if name not in without}
+        shown = {name: text for name, text in columns.items() if name not in without}
         for name in shown:
             table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True, vertical="bottom")
         before = points[0].algorithm
@@ -142,4 +153,4 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
         return table
 
     table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
-    return table, [name for name in COLUMNS if name in without]
+    return table, [name for name in columns if name in without]

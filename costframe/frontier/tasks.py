@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import CostframeError
 from costframe.core.plugins.registry import TASKS, registry
+from costframe.frontier.budgets import Budget
 from costframe.frontier.finished import FinishedFits
 from costframe.frontier.promises import Promises
 from costframe.frontier.tradeoffs import fit_all
@@ -38,7 +39,7 @@ class Sweep:
     score: str
     tradeoffs: Sequence[float] | None = None
     points: int | None = None
-    budget: float | None = None
+    budget: Budget = field(factory=Budget)
     folds: int | None = None
     parameters: Mapping[str, Any] = field(factory=dict)
     directory: Path | None = None

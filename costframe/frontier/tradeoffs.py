@@ -10,7 +10,7 @@ import numpy as np
 
 from costframe.core.checks import check_number
 from costframe.frontier.paths import fit_along, has_path
-from costframe.frontier.promises import fit_promising
+from costframe.frontier.promises import fit_promising, without_slow_features
 from costframe.frontier.trial import count_on, fit_at
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.frontier.budgets import Budget
     from costframe.frontier.rows import Rows
     from costframe.frontier.trial import Fitted, Progress, Trial
 
@@ -26,28 +27,42 @@ __all__ = ["fill", "fit_all", "grid", "refine"]
 POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; points of a path need no fit
 EXTENSIONS, REFINEMENTS = 8, 5
 CLOSE, APART = 1.1, 1.3  # tradeoffs within this factor give similar models
+NEARLY_ALL = 0.95  # of a budget
 
 
 def fit_all(
-    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, progress: Progress
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: Budget, progress: Progress
 ) -> list[Fitted]:
-    """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget, and within sets."""
+    """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget, and within sets.
+
+    If some features alone take longer than a time budget, the fits but those within sets are made without these too.
+    """
     if points is not None:
         check_number("points", points, low=1, whole=True)
-    along = tradeoffs is None and has_path(trial)
-    front: list[tuple[float, float]] = []
-    if along:
-        found, front = fit_along(trial, points or POINTS_OF_PATHS, budget, progress)
-    elif tradeoffs is None:
+    found, front = _fit_own(trial, tradeoffs, points, budget, progress)
+    done = points or POINTS_OF_PATHS if front else len(found)
+    if (quick := without_slow_features(trial, found[0].estimator, budget)) is not None:
+        found += _fit_own(quick, tradeoffs, points, budget, count_on(progress, done, least=done))[0]
+        done *= 2
+    if tradeoffs is None or budget:
+        repeat = bool(front) or trial.fits_repeat
+        found += fit_promising(trial, found, front, budget, count_on(progress, done), repeat=repeat)
+    return found if front or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
+
+
+def _fit_own(
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: Budget, progress: Progress
+) -> tuple[list[Fitted], list[tuple[float, float]]]:
+    """Return fits of a trial, and cost and score of all models of its path."""
+    if tradeoffs is None and has_path(trial):
+        return fit_along(trial, points or POINTS_OF_PATHS, budget, progress)
+    if tradeoffs is None:
         found = _fit_grid(trial, points or POINTS_OF_FITS, progress)
     else:
         found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
-    if budget is not None and not along:
+    if budget:
         found += refine(trial, found, budget, count_on(progress, len(found), least=REFINEMENTS))
-    if tradeoffs is None or budget is not None:
-        counted_on = count_on(progress, points or POINTS_OF_PATHS if along else len(found))
-        found += fit_promising(trial, found, front, budget, counted_on, repeat=along or trial.fits_repeat)
-    return found if along or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
+    return found, []
 
 
 def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
@@ -112,8 +127,8 @@ def fill(trial: Trial, found: Sequence[Fitted], points: int, progress: Progress)
     return every
 
 
-def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progress) -> list[Fitted]:
-    """Fit at further tradeoffs, so that costs on valid approach a budget from below.
+def refine(trial: Trial, tried: Sequence[Fitted], budget: Budget, progress: Progress) -> list[Fitted]:
+    """Fit at further tradeoffs, so that costs or latencies on valid approach a budget from below.
 
     It is a bisection on the logarithm of the tradeoff, between the largest that exceeds the budget and the smallest
     above it that does not; if all exceed the budget, it tries larger ones first.
@@ -126,10 +141,10 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progr
 
     known = sorted(tried, key=lambda fitted: fitted.point.tradeoff)
     top = known[-1]
-    while top.point.cost > budget and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
+    while not budget.allows(top.point) and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
         top = attempt(4 * top.point.tradeoff)
-    dear = [fitted.point.tradeoff for fitted in [*known, *found] if fitted.point.cost > budget]
-    if not dear or top.point.cost > budget:
+    dear = [fitted.point.tradeoff for fitted in [*known, *found] if not budget.allows(fitted.point)]
+    if not dear or not budget.allows(top.point):
         return found
     low = max(dear)
     high = min(f.point.tradeoff for f in [*known, *found] if f.point.tradeoff > low)
@@ -137,7 +152,8 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progr
         if high < CLOSE * low:
             break
         middle = attempt(math.sqrt(low * high) if low > 0 else high / 10)
-        if 0.95 * budget <= middle.point.cost <= budget:
+        within = budget.allows(middle.point)
+        if within and budget.used(middle.point) >= NEARLY_ALL:
             break
-        low, high = (middle.point.tradeoff, high) if middle.point.cost > budget else (low, middle.point.tradeoff)
+        low, high = (low, middle.point.tradeoff) if within else (middle.point.tradeoff, high)
     return found

@@ -16,6 +16,7 @@ from costframe.core.plugins.registry import estimator
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
+from costframe.frontier.budgets import IN_TIME
 from costframe.frontier.checks import name_failures
 from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
 from costframe.frontier.finished import FinishedFits, Fitted
@@ -28,13 +29,25 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from costframe.core.cost.expected import CostReport
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.prices.costs import CostModel
     from costframe.datasets import Dataset
     from costframe.frontier.estimates import Estimate
     from costframe.frontier.rows import Fold
 
-__all__ = ["Fitted", "Progress", "Trial", "count_on", "fit_at", "optional_arguments", "silent", "trial_maker"]
+__all__ = [
+    "Fitted",
+    "Progress",
+    "Trial",
+    "count_on",
+    "fit_at",
+    "measure_latency",
+    "optional_arguments",
+    "silent",
+    "trial_maker",
+]
 
-ROWS_REPLAYED = 50  # counting rounds steps through rows one by one, which is slow
+ROWS_REPLAYED, ROWS_TIMED = 50, 2000  # rounds and latencies step through rows one by one, which is slow
 
 
 class Progress(Protocol):
@@ -131,6 +144,7 @@ class Trial:
         elif report is None:  # a search without test rows, with score and cost from folds
             report = _cost(model, self.valid)
         n_features, n_learners = _size(model.predictor_, report)
+        latency, latency_p95 = measure_latency(model.predictor_, model.costs_, self.valid)
         point = Point(
             algorithm=self.algorithm,
             tradeoff=float(tradeoff),
@@ -146,6 +160,8 @@ class Trial:
             rounds=_mean_rounds(model, last.X),
             seconds=seconds,
             rows_lacked=known.rows_lacked,
+            latency=latency,
+            latency_p95=latency_p95,
         )
         return Fitted(point, model, known.influence)
 
@@ -158,6 +174,18 @@ class Trial:
 def _cost(model: Any, rows: Rows) -> CostReport:
     predictor = model.predictor_.of_queries(rows.qid)
     return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
+
+
+def measure_latency(predictor: Predictor, costs: CostModel, rows: Rows) -> tuple[float, float] | tuple[None, None]:
+    """Return the mean latency of rows, and that of 95 % of them, in milliseconds; None if prices have no times."""
+    if not costs.has_times:
+        return None, None
+    some = rows.take(np.arange(0, len(rows.y), -(-len(rows.y) // ROWS_TIMED)))
+    waits = ExpectedCost(costs).evaluate(predictor, some.X, latency=True).latency  # rows wait alone, not in queries
+    assert waits is not None  # noqa: S101 - it was asked for
+    weight = None if some.weight is None else np.asarray(some.weight, np.float64)
+    late = np.quantile(waits, IN_TIME, method="inverted_cdf", weights=weight)
+    return float(np.average(waits, weights=weight)), float(late)
 
 
 def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:

@@ -30,6 +30,7 @@ __all__ = [
     "abandon",
     "compare_cost",
     "cost",
+    "milliseconds",
     "narrow_table",
     "output",
     "progress_bar",
@@ -63,7 +64,7 @@ def with_error(score: float, error: float) -> str:
 
 
 def summary(label: str, point: Point, frontier: Frontier) -> Text:
-    """Return three lines about a chosen model: its tradeoff, score, and cost against that of all features."""
+    """Return lines about a chosen model: its tradeoff, score, cost against that of all features, and latency."""
     unit = printable(frontier.unit)
     tested = point.test_score is not None and point.test_cost is not None
     paid = point.test_cost if tested else point.cost
@@ -79,7 +80,15 @@ def summary(label: str, point: Point, frontier: Frontier) -> Text:
         text.append(f" (saves {saving(paid, frontier.full_cost)})")
     if point.fixed:
         text.append(f", and {cost(point.fixed)} {unit} once per batch")
+    if point.latency is not None:
+        within = f"95 % of the rows within {milliseconds(point.latency_p95)}"
+        text.append(f"\n  latency {milliseconds(point.latency)} per row, {within}")
     return text
+
+
+def milliseconds(time: float | None) -> str:
+    """Return a time as text."""
+    return "-" if time is None else f"{time:.4g} ms"
 
 
 def whole_percent(share: float) -> str:

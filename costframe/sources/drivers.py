@@ -30,7 +30,7 @@ from costframe.sources.predictions import Predictions, predict_table
 from costframe.sources.sources import Sources, run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Hashable, Iterable
+    from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable
 
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Inquiry, Prediction
@@ -162,6 +162,7 @@ def predict_many(
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
     until: Until = None,
+    deadline: float | None = None,
 ) -> Predictions:
     """Predict many rows: those of an array or a data frame by compiled kernels, others in lockstep.
 
@@ -177,6 +178,8 @@ def predict_many(
         Distinct keys of the rows for a callable source; None for a table.
     costs, acquisition, known, max_cost, unavailable, until
         As in `predict_one`, the same for all rows.
+    deadline : float, optional
+        Seconds after which every row of a callable source has an answer, from what has come until then.
 
     Returns
     -------
@@ -188,6 +191,8 @@ def predict_many(
     ------
     InquiryError
         As for `predict_one`; the text names the row or key.
+    SourceError
+        If there is a deadline, and the callable raises before it, or its reply lacks a value.
     DataError
         If a table does not fit the predictor's features.
     ParameterError
@@ -205,6 +210,10 @@ def predict_many(
         how = None if list(paid) else ExpectedCost(prices, acquisition=acquisition, **limits)
         return predict_table(predictor, table, begin, how)
     order, fetch = rows_fetcher(source, keys, predictor.feature_names)
+    if deadline is not None and fetch is source:
+        live = _calls(CallSource(source), predictor, deadline)
+        drive = _drive(live, predictor, prices, acquisition, paid, max_cost, barred, until, deadline, None)
+        return Predictions.of(run(_predict_all(drive, order)), predictor.feature_names)
     inquiries = {key: begin() for key in order}
     unfinished = dict(inquiries)
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:
@@ -304,6 +313,17 @@ async def _next(rows: AsyncIterator[list[Ended]]) -> list[Ended] | None:
     return await anext(rows, None)
 
 
+async def _predict_all(drive: Drive, keys: Collection[Hashable]) -> list[Prediction]:
+    """Predict rows of distinct keys together; raise the error of the first that fails, in their order."""
+    ends = dict([each async for some in drive.many(keys, max(len(keys), 1)) for each in some])
+    found: list[Prediction] = []
+    for key in keys:
+        if isinstance(end := ends[key], Exception):
+            raise end
+        found.append(end)
+    return found
+
+
 def _live(source: Any, key: Any, deadline: float | None, predictor: Predictor) -> Sources | None:
     """Return the sources that a call needs an event loop for; None where values are at hand, or a function waits."""
     if isinstance(source, Sources):
@@ -316,8 +336,13 @@ def _live(source: Any, key: Any, deadline: float | None, predictor: Predictor) -
     def fetch(_key: object, names: tuple[str, ...]) -> Any:
         return source(names)
 
+    return _calls(CallSource(fetch, each=True), predictor, deadline)
+
+
+def _calls(source: CallSource, predictor: Predictor, deadline: float) -> Sources:
+    """Return a function of the caller as sources, for which only the deadline is a time limit."""
     policy = Policy(timeout=check_number("deadline", deadline, strict=True))
-    return Sources({"source": Lookup(CallSource(fetch, each=True), predictor.used_features, policy=policy)})
+    return Sources({"source": Lookup(source, predictor.used_features, policy=policy)})
 
 
 def _stream(predictor: Predictor | FittedEstimator, sources: Any, *terms: Any) -> Drive:

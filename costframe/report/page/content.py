@@ -49,6 +49,7 @@ class Spot:
     tested: tuple[float, float] | None  # score and cost on test
     n_features: int
     non_dominated: bool
+    latency: tuple[str, str] | None = None  # in the mean, and of 95 % of the rows
 
 
 @frozen

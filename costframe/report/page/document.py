@@ -24,6 +24,7 @@ __all__ = ["render_page"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 ANY_BUDGET = "Recommended at any budget"
 COLUMNS = ("model", "score", "cost", "saves", "test score", "test cost", "features", "algorithm")
+TIMES = ("latency", "95 % within")  # columns of prices with times, after the costs
 
 
 def render_page(page: Page) -> str:
@@ -122,7 +123,9 @@ def _draw_tables(view: FrontierView) -> list[ET.Element]:
 
 
 def _draw_table(view: FrontierView, spots: list[Spot], name: str) -> ET.Element:
-    head = element("tr", *(element("th", column, scope="col") for column in COLUMNS))
+    times = TIMES if any(spot.latency for spot in view.spots) else ()
+    columns = (*COLUMNS[:4], *times, *COLUMNS[4:])
+    head = element("tr", *(element("th", column, scope="col") for column in columns))
     table = element("table", element("thead", head), element("tbody", *(_draw_line(view, spot) for spot in spots)))
     # It scrolls by itself where the window is narrow, also by keyboard.
     return element("div", table, class_="scroll", role="region", aria_label=name, tabindex=0)
@@ -130,6 +133,6 @@ def _draw_table(view: FrontierView, spots: list[Spot], name: str) -> ET.Element:
 
 def _draw_line(view: FrontierView, spot: Spot) -> ET.Element:
     score, paid = ("-", "-") if spot.tested is None else (f"{spot.tested[0]:.4f}", cost(spot.tested[1]))
-    cells = [f"{spot.score:.4f} ± {spot.error:.4f}", cost(spot.cost), saving(spot.cost, view.full_cost), score, paid]
-    cells += [str(spot.n_features), spot.algorithm]
+    cells = [f"{spot.score:.4f} ± {spot.error:.4f}", cost(spot.cost), saving(spot.cost, view.full_cost)]
+    cells += [*(spot.latency or ()), score, paid, str(spot.n_features), spot.algorithm]
     return element("tr", element("th", spot.name, scope="row"), *(element("td", cell) for cell in cells))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.report.console import compare_cost, cost
+from costframe.report.console import compare_cost, cost, milliseconds
 from costframe.report.page.content import ModelCard, Page
 from costframe.report.page.stages import view_stages
 from costframe.report.tables import payments
@@ -55,10 +55,14 @@ def _figures(report: CostReport, costs: CostModel) -> tuple[tuple[str, str, str]
     full, unit = costs.full_cost(report.feature_names), report.unit
     remark = f"{compare_cost(report.mean, full)} all features ({cost(full)})" if full > 0 else ""
     least, median, most = (cost(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
-    return (
+    figures = [
         ("mean cost per row", cost(report.mean), f"{unit}, {remark}" if remark else unit),
         ("median row", median, f"from {least} to {most}"),
-    )
+    ]
+    if report.latency is not None:
+        middle, p95, late = map(milliseconds, report.latency_quantiles((0.5, 0.95, 0.99)))
+        figures.append(("median latency", middle, f"95 % of the rows within {p95}, 99 % within {late}"))
+    return tuple(figures)
 
 
 def _prices(costs: CostModel, used: tuple[str, ...]) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
