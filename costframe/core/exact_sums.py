@@ -31,11 +31,12 @@ def exact_units(values: NDArray[np.float64]) -> int:
 
 
 def exact_sum(values: NDArray[np.float64]) -> float:
-    """Return the sum of finite doubles, (n,), rounded once; infinite if it is too large."""
+    """Return the sum of finite doubles, (n,), rounded once; infinite if no double is so large."""
+    units = exact_units(values)
     try:
-        return exact_units(values) / (1 << _UNIT)
+        return units / (1 << _UNIT)
     except OverflowError:
-        return math.inf
+        return math.inf if units > 0 else -math.inf
 
 
 def exact_mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> float:

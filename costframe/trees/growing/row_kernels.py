@@ -73,7 +73,8 @@ def leaf_scale(values: NDArray[np.float64]) -> float:
     largest = largest_of(values)
     if largest == 0.0:
         return 1.0
-    return math.ldexp(1.0, min(61 - math.frexp(largest * values.shape[0])[1], 1023))
+    highest = math.frexp(largest)[1] + math.frexp(float(values.shape[0]))[1]
+    return math.ldexp(1.0, min(61 - highest, 1023))
 
 
 @kernel
