@@ -13,7 +13,15 @@ from costframe.trees.binning.binning_kernels import collect_distinct
 from costframe.trees.binning.thresholds import few_values
 from costframe.trees.growing.grow import pack
 from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
-from costframe.trees.growing.row_kernels import divide_rows, join_rows, list_bins, mark_left, route_rows, sum_leaves
+from costframe.trees.growing.row_kernels import (
+    divide_rows,
+    join_rows,
+    leaf_scale,
+    list_bins,
+    mark_left,
+    route_rows,
+    sum_leaves,
+)
 from costframe.trees.growing.split_kernels import find_splits
 
 pytestmark = pytest.mark.kernels
@@ -140,12 +148,17 @@ def test_partition_is_stable(seed, m, parts):
 def test_leaf_sums(seed, with_hessians):
     rng = np.random.default_rng(seed)
     g, h = rng.standard_normal((2, 40))
-    leaf_of_row, sums = rng.choice([-1, 1, 3, 4], 40).astype(np.int32), np.empty((5, 2))
-    sum_leaves(leaf_of_row, g, h if with_hessians else h[:0], sums)
+    leaf_of_row, sums = rng.choice([-1, 1, 3, 4], 40).astype(np.int32), np.empty((5, 2), np.int64)
+    h = np.abs(h) if with_hessians else h[:0]
+    scales = leaf_scale(g), leaf_scale(h) if with_hessians else 1.0
+    sum_leaves(leaf_of_row, g, h, *scales, sums)
+    again, order = np.empty((5, 2), np.int64), rng.permutation(40)
+    sum_leaves(leaf_of_row[order], g[order], h[order] if with_hessians else h, *scales, again)
+    assert again.tolist() == sums.tolist()
     for leaf in range(5):
         inside = leaf_of_row == leaf
         expected = [g[inside].sum(), h[inside].sum() if with_hessians else inside.sum()]
-        assert sums[leaf].tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert (sums[leaf] / scales).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @given(rng_seeds)

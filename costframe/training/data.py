@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import ParameterError, shown
+from costframe.core.exact_sums import exact_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,10 +97,10 @@ class Rows:
         """Number of times each row counts, ones if `counts` is None: int64 (n,)."""
         return np.ones(len(self), np.int64) if self.counts is None else self.counts
 
-    @property
+    @cached_property
     def total_weight(self) -> float:
         """Sum of the weights: n, as the equations use it."""
-        return float(self.weight.sum())
+        return exact_sum(self.weight)
 
 
 @frozen(eq=False)

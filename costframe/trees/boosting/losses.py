@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import DataError
+from costframe.core.exact_sums import exact_mean, exact_sum
 from costframe.core.threads import run_parallel
 from costframe.trees.binning.scaling import round_to_float32
 
@@ -160,8 +161,9 @@ class SoftmaxLoss(_LossOfRows):
     def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the log of the classes' weighted shares, finite for absent classes: float64 (K,)."""
         target = _classes(y, self.n_outputs)
-        mass = np.bincount(target, None if weight is None else np.asarray(weight, np.float64), self.n_outputs)
-        return np.array(np.log(np.maximum(mass / mass.sum(), _LEAST_SHARE)))
+        weights = np.ones(len(target)) if weight is None else np.asarray(weight, np.float64)
+        mass = np.array([exact_sum(weights[target == k]) for k in range(self.n_outputs)])
+        return np.array(np.log(np.maximum(mass / exact_sum(mass), _LEAST_SHARE)))
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
@@ -197,10 +199,7 @@ def _by_strips(derive: Callable[[slice], None], n_rows: int, n_threads: int) -> 
 
 
 def _mean(values: NDArray[np.float64], weight: ArrayLike | None) -> float:
-    if weight is None:
-        return float(values.mean())
-    weights = np.asarray(weight, np.float64)
-    return float((values * weights).sum() / weights.sum())
+    return exact_mean(values, None if weight is None else np.asarray(weight, np.float64))
 
 
 def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:

@@ -101,16 +101,19 @@ def finish_tree(
         Factor of the room's bounds of outputs.
     n_threads : int
     """
-    from costframe.trees.growing.row_kernels import describe_nodes, label_rows, route_rows, sum_leaves
+    from costframe.trees.growing.row_kernels import describe_nodes, label_rows, leaf_scale, route_rows, sum_leaves
 
     count, mapper = int(room.state[LEAVES]), data.mapper
     nodes, leaf_of_row = room.nodes[: 2 * count - 1], np.full(len(data.bins), -1, np.int32)
     label_rows(room.place[:count], rows, leaf_of_row)
     many = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
 
-    def add_up(first: int) -> NDArray[np.float64]:
-        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((len(nodes), 2))
-        sum_leaves(leaf_of_row[here], gradients[here], np.empty(0) if hessians is None else hessians[here], sums)
+    second = np.empty(0) if hessians is None else hessians
+    scales = leaf_scale(gradients), 1.0 if hessians is None else leaf_scale(hessians)
+
+    def add_up(first: int) -> NDArray[np.int64]:
+        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((len(nodes), 2), np.int64)
+        sum_leaves(leaf_of_row[here], gradients[here], second[here], *scales, sums)
         return sums
 
     def route(first: int) -> None:
@@ -118,7 +121,7 @@ def finish_tree(
         route_rows(data.bins[here], nodes, leaf_of_row[here])
 
     first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
-    sums = reduce(np.add, run_parallel(add_up, first_rows, many))  # in the same order for all numbers of threads
+    sums = reduce(np.add, run_parallel(add_up, first_rows, many)) / scales
     feature, left, right = (np.empty(len(nodes), np.int32) for _ in range(3))
     threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.zeros(len(nodes))
     bounds = room.numbers[:count, : HIGH + 1]

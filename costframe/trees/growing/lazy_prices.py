@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from costframe.core.exact_sums import to_grid
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.trees.growing.prices import BY_ROW, PriceState
 
@@ -65,9 +66,9 @@ class LazyPrices:
         self._items = np.concatenate([resources + self._d, np.arange(self._d)])[np.argsort(of, kind="stable")]
         self._begin = np.cumsum(np.bincount(of + 1, minlength=self._d + 1))  # resources come before the feature
         self._once_paid = np.zeros(self._d, np.bool_)
-        self._row_weight = np.empty(0) if weight is None else np.ascontiguousarray(weight, np.float64)
+        self._row_weight = np.empty(0) if weight is None else to_grid(np.ascontiguousarray(weight, np.float64))
         self._paid_by_all = np.zeros(len(self._cost))  # weight of all rows that have paid for each item
-        self._all_known = weight is None  # sums of weights would depend on the order of payments
+        self._all_known = True  # sums of weights on a grid are exact
 
     def fork(self) -> LazyPrices:
         """Return an independent copy, between trees."""
@@ -79,7 +80,7 @@ class LazyPrices:
     def weighing(self, weight: NDArray[np.float64]) -> LazyPrices:
         """Return prices of the same rows with other weights, (n_rows,), that share the marks of payments."""
         other = copy(self)
-        other._row_weight = np.ascontiguousarray(weight, np.float64)  # noqa: SLF001 - the copy's own, as the next
+        other._row_weight = to_grid(np.ascontiguousarray(weight, np.float64))  # noqa: SLF001 - the copy's own, as the next
         other._all_known, other._totals = False, self._totals.copy()  # noqa: SLF001
         return other
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
+from costframe.core.exact_sums import to_grid
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -228,6 +230,6 @@ def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share
         split_price=in_loss(1 / share, prices.split),
         root_price=float(in_loss(n / share, prices.learner)),
         reuse_price=float(in_loss(n / share, prices.reuse)),
-        row_weight=rows.uneven_weight,
+        row_weight=None if rows.uneven_weight is None else to_grid(rows.uneven_weight),
         tradeoff=tradeoff,
     )

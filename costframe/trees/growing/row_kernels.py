@@ -20,7 +20,9 @@ __all__ = [
     "divide_rows",
     "join_rows",
     "label_rows",
+    "largest_of",
     "leaf_of",
+    "leaf_scale",
     "list_bins",
     "mark_left",
     "pack_rows",
@@ -32,28 +34,47 @@ __all__ = [
 
 
 @kernel
+def largest_of(values: NDArray[np.float64]) -> float:
+    """Return the largest size of a value; NaN if one is NaN."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value)) if value == value else math.nan  # noqa: PLR0124
+        if largest != largest:  # noqa: PLR0124
+            return math.nan
+    return largest
+
+
+@kernel
 def scale_for(values: NDArray[np.float64], bits: int) -> float:
     """Return the largest power of two that keeps every sum of rounded values below 2^bits, within the range of doubles.
 
     It is 1 if all values are zero, NaN if their sum is not finite.
     """
-    a = b = c = d = 0.0  # four independent lanes
-    whole = values.shape[0] // 4 * 4
-    for at in range(0, whole, 4):
-        a += abs(values[at])
-        b += abs(values[at + 1])
-        c += abs(values[at + 2])
-        d += abs(values[at + 3])
-    for at in range(whole, values.shape[0]):
-        a += abs(values[at])
-    total = (a + b) + (c + d)
-    if total == 0.0:
+    largest = largest_of(values)
+    if largest == 0.0:
         return 1.0
-    if not math.isfinite(total):
+    if not math.isfinite(largest):
+        return math.nan
+    highest = math.frexp(largest)[1]
+    unit, total = math.ldexp(1.0, min(31 - highest, 1023)), 0  # whole numbers have one sum in any order
+    for value in values:
+        total += math.ceil(abs(value) * unit)
+    share, exponent = math.frexp(float(total))
+    exponent -= min(31 - highest, 1023)
+    if exponent > 1024:
         return math.nan
     room = math.ldexp(1.0, bits) - values.shape[0] / 2  # rounding moves each value by half a unit at most
-    share, exponent = math.frexp(total)
     return math.ldexp(1.0, min(max(math.frexp(room / share)[1] - 1 - exponent, -1022), 1023))
+
+
+@kernel
+def leaf_scale(values: NDArray[np.float64]) -> float:
+    """Return a power of two that makes values whole numbers, nearly all digits kept, whose sums stay below 2^62."""
+    largest = largest_of(values)
+    if largest == 0.0:
+        return 1.0
+    highest = math.frexp(largest)[1] + math.frexp(float(values.shape[0]))[1]
+    return math.ldexp(1.0, min(61 - highest, 1023))
 
 
 @kernel
@@ -230,9 +251,11 @@ def sum_leaves(
     leaf_of_row: NDArray[np.int32],
     gradients: NDArray[np.float64],
     hessians: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    scale: float,
+    hessian_scale: float,
+    sums: NDArray[np.int64],
 ) -> None:
-    """Write each leaf's sums of gradients and hessians.
+    """Write each leaf's sums of gradients and hessians, as whole numbers: they do not depend on the order of rows.
 
     Four sums take every fourth row each: one sum would wait between neighbors in the same leaf.
 
@@ -242,16 +265,18 @@ def sum_leaves(
         It leaves out rows with a negative leaf.
     gradients : float64 (n,)
     hessians : float64 (n,) or (0,)
-        (0,) for ones.
-    sums : float64 (nodes, 2)
+        (0,) for ones, which are counted.
+    scale, hessian_scale : float
+        One over the units of sums; see `leaf_scale`.
+    sums : int64 (nodes, 2)
         Written.
     """
-    lanes = np.zeros((4, sums.shape[0], 2))
+    lanes = np.zeros((4, sums.shape[0], 2), np.int64)
     for row in range(leaf_of_row.shape[0]):
         leaf, lane = leaf_of_row[row], row & 3
         if leaf >= 0:
-            lanes[lane, leaf, 0] += gradients[row]
-            lanes[lane, leaf, 1] += hessians[row] if hessians.shape[0] > 0 else 1.0
+            lanes[lane, leaf, 0] += np.int64(np.rint(gradients[row] * scale))
+            lanes[lane, leaf, 1] += np.int64(np.rint(hessians[row] * hessian_scale)) if hessians.shape[0] > 0 else 1
     for leaf in range(sums.shape[0]):
         for word in range(2):
             sums[leaf, word] = (lanes[0, leaf, word] + lanes[1, leaf, word]) + (
