@@ -98,6 +98,24 @@ def sources(frame, blood=None, **policy):
     )
 
 
+def check_end(frame, key, end, policy, cap=None):
+    """Whatever failed, a row's answer is that of the values that came, its cost the price of these, once."""
+    if isinstance(end, Exception):
+        assert policy == "raise", end
+        return
+    came = set(end.acquired)
+    assert end.cost == pytest.approx(COSTS.full_cost(list(came)) if came else 0.0)
+    if cap is not None:
+        assert end.cost <= cap
+        return
+    known = {name: frame[name][int(key[1:])] for name in came}
+    missing = {name: np.nan for name in end.failures if name not in came} if policy == "missing" else {}
+    left = [name for name in NAMES if name not in came | missing.keys()]
+    again = tree().inquire(COSTS, known=known | missing, unavailable=left)
+    assert not again.needs
+    assert again.answer.value == end.value
+
+
 # --- servers ---------------------------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,6 @@ def load(monkeypatch):
         "fastapi",
         "uvicorn",
         "httpx",
-        "aiosqlite",
         "sqlalchemy",
         "prometheus_client",
         "opentelemetry.trace",

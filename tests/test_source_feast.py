@@ -163,7 +163,7 @@ def test_feast_in_a_file_of_sources(server, tmp_path, monkeypatch):
     )
     with Sources.load(path) as found:
         assert found.lookups["blood"].features.keys() == {"chol"}
-        assert repr(found.lookups["blood"].source) == "FeastSource(blood)"
+        assert repr(found.lookups["blood"].source) == "FeastSource('blood')"
 
 
 def test_settings_are_refused_by_name():

@@ -52,7 +52,6 @@ def fetch(source, wanted):
 @pytest.fixture(scope="module")
 def sqlite(tmp_path_factory):
     pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
-    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
     path = tmp_path_factory.mktemp("sql") / "a b%.db"
     with sqlite3.connect(path) as connection:
         FRAME.to_sql(TABLE, connection, index=False)
@@ -137,7 +136,7 @@ def test_sql_cannot_write_and_makes_no_database(sqlite, postgres, tmp_path):
 def test_sql_names_what_is_wrong(sqlite, postgres):
     with pytest.raises(InquiryError, match="no table 'patients'"):
         fetch(SQLSource(sqlite, "patients", "key"), {"a": ["age"]})
-    with pytest.raises(InquiryError, match=r"double: no column 'ege'; it has 'key', 'age'"):
+    with pytest.raises(InquiryError, match=r"'double': no column 'ege'; it has 'key', 'age'"):
         fetch(SQLSource(sqlite, "double", "key"), {"a": ["ege"]})
     with pytest.raises(InquiryError, match=r"no column 'id'"):
         fetch(SQLSource(sqlite, "double", "id"), {"a": ["age"]})

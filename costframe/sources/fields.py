@@ -62,9 +62,13 @@ class Field:
         ------
         InquiryError
             If it is of another type.
+        BaseException
+            If it is an exception: this value failed alone.
         """
         if type(raw) is float and labels is None and self.type in {None, "number"}:
             return raw  # most values: NaN is missing already
+        if isinstance(raw, BaseException):
+            raise raw
         value = _plain(raw)
         if is_missing(value) or (isinstance(value, str) and value.strip().lower() in self.missing):
             return math.nan

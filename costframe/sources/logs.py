@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -12,7 +13,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.checks import as_path, check_number
-from costframe.core.errors import CostframeError, DataError, SourceError, format_count, shown
+from costframe.core.errors import DataError, SourceError, format_count, printable, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.inquiry import Prediction
 from costframe.core.prices.costs import CostModel
@@ -213,7 +214,8 @@ def audit(path: Any, predictor: Predictor | FittedEstimator, costs: object = Non
 
 
 def _period(part: Any) -> Period:
-    error = float(part[:, 0].std(ddof=1)) / math.sqrt(len(part)) if len(part) > 1 else math.nan
+    with np.errstate(over="ignore"):  # of amounts that somebody altered
+        error = float(part[:, 0].std(ddof=1)) / math.sqrt(len(part)) if len(part) > 1 else math.nan
     return Period(len(part), float(part[:, 0].mean()), error, float(part[:, 1].mean()), int(part[:, 2].sum()))
 
 
@@ -242,16 +244,19 @@ def _terms(line: dict[str, Any], model: Predictor, prices: CostModel, where: str
     if line.get("prices") != _digest(prices):
         raise DataError(f"{where}: the rows were paid at other prices; give those that were in force")
     try:
-        return RowTerms(model, prices, **{name: line["terms"].get(name) for name in _TERMS})
-    except (CostframeError, TypeError, AttributeError) as error:
+        terms = RowTerms(model, prices, **{name: line["terms"].get(name) for name in _TERMS})
+        LiveRow(terms)
+    except Exception as error:  # noqa: BLE001 - a log may hold anything
         raise DataError(f"{where}: terms that do not fit the model: {error}") from None
+    return terms
 
 
 def _amount(line: dict[str, Any], name: str, where: str) -> float:
     value = line.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise DataError(f"{where}: {name}: expected a number, got {shown(value)}")
-    return float(value)
+    with contextlib.suppress(OverflowError):
+        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
+    raise DataError(f"{where}: {name}: expected a number, got {shown(value)}")
 
 
 def _compare(line: dict[str, Any], terms: RowTerms) -> str | None:
@@ -261,8 +266,8 @@ def _compare(line: dict[str, Any], terms: RowTerms) -> str | None:
         asked = _replay(line, row)
     except SourceError as error:
         return _different_money(line, row) if "error" in line else f"the replay ends with an error: {error}"
-    except (CostframeError, AttributeError, TypeError, ValueError, KeyError) as error:
-        return f"cannot be replayed: {error}"
+    except Exception as error:  # noqa: BLE001 - a log may hold anything
+        return f"cannot be replayed: {type(error).__name__}: {printable(str(error))}"
     if asked is not None:
         return asked
     if row.needs:
@@ -288,14 +293,15 @@ def _different_end(line: dict[str, Any], end: Prediction) -> str | None:
     if not _same(end.value, line.get("value")):
         return f"the log's answer is {shown(line.get('value'))}, the model's {shown(np.asarray(end.value).tolist())}"
     if (end.exit, end.reason) != (line.get("exit"), line.get("reason")):
-        return f"the log ends at {line.get('exit')}, {line.get('reason')}; the model at {end.exit}, {end.reason}"
+        logged = f"{shown(line.get('exit'))}, {shown(line.get('reason'))}"
+        return f"the log ends at {logged}; the model at {end.exit}, {shown(end.reason)}"
     return None
 
 
 def _same(value: Any, logged: Any) -> bool:
     try:
         return np.array_equal(np.asarray(value), np.asarray(logged, dtype=np.float64), equal_nan=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import traceback
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
-from costframe.core.errors import InquiryError, ParameterError, printable, quote_names, shown
+from costframe.core.errors import CostframeError, InquiryError, ParameterError, printable, quote_names, shown
 from costframe.sources.fields import Field, as_fields
 from costframe.sources.policy import Policy
-from costframe.sources.source import Source
+from costframe.sources.source import Source, TripError
 
 if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lookup", "Outcome", "Trips"]
 
+_CLOSING = 5.0  # seconds that a source has to close
+_PATIENCE = 0.5  # seconds between cancellations of a trip
 Wants = Mapping[Hashable, tuple[str, ...]]  # features by key
 
 
@@ -114,8 +117,9 @@ class Trips:
         for task in self._left_behind:
             task.cancel()
         if self._left_behind:
-            await asyncio.wait(self._left_behind, timeout=5.0)
-        await self.lookup.source.close()
+            await asyncio.wait(self._left_behind, timeout=_CLOSING)
+        async with asyncio.timeout(_CLOSING):
+            await self.lookup.source.close()
 
     async def _try(
         self, wants: Wants, outcomes: Mapping[Any, Outcome], categories: Categories, deadline: float | None
@@ -144,14 +148,18 @@ class Trips:
             self._count_failure()
             self._fail(wants, outcomes, f"expected a mapping of keys, got {type(raw).__name__}")
             return {}
-        self._failures = 0
         again: dict[Hashable, tuple[str, ...]] = {}
         for key, names in wants.items():
             if isinstance(reply := raw.get(key), BaseException):
                 self._fail({key: names}, outcomes, describe(reply))
-                again[key] = names
+                if isinstance(reply, TripError) or not isinstance(reply, InquiryError):
+                    again[key] = names
             else:
                 self._read(reply, names, outcomes[key], categories)
+        if len(again) == len(wants):  # one by one, but the whole trip failed
+            self._count_failure()
+        else:
+            self._failures = 0
         return again
 
     def _places(self, wants: Wants) -> Wanted:
@@ -179,12 +187,24 @@ class Trips:
     def _leave(self, task: asyncio.Task[Any]) -> None:
         def forget(ended: asyncio.Task[Any]) -> None:
             self._left_behind.discard(ended)
-            if not ended.cancelled():
-                ended.exception()  # marks it as seen
+            try:
+                error: BaseException | None = ended.exception()
+            except asyncio.CancelledError as cancelled:
+                error = cancelled
+            while error is not None:  # its frames are in cycles with it, and may hold the only reference to a socket
+                traceback.clear_frames(error.__traceback__)
+                error = error.__context__
 
+        def cancel() -> None:
+            """Cancel again and again: a driver may wait for a server that is gone to confirm the first time."""
+            if not task.done():
+                task.cancel()
+                loop.call_later(_PATIENCE, cancel)
+
+        loop = asyncio.get_running_loop()
         self._left_behind.add(task)
         task.add_done_callback(forget)
-        task.cancel()
+        cancel()
 
     def _read(self, reply: Any, names: tuple[str, ...], outcome: Outcome, categories: Categories) -> None:
         """Read one key's reply, value by value."""
@@ -241,7 +261,7 @@ class Trips:
 
 def describe(error: BaseException) -> str:
     """Return the kind of a source's exception, with its text only where it is ours: others quote URLs and passwords."""
-    if isinstance(error, InquiryError | ParameterError):
+    if isinstance(error, CostframeError):
         return str(error)
     return f"{type(error).__name__}, whose own text may hold a secret"
 

@@ -6,13 +6,37 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
-__all__ = ["Reply", "Source", "Wanted"]
+from costframe.core.errors import InquiryError, shown
+from costframe.core.tables.categories import is_missing
+
+__all__ = ["MOST_BYTES", "Reply", "Source", "TripError", "Wanted", "as_text"]
 
 Wanted = Mapping[Hashable, Collection[str]]
 """The places, such as columns or fields, that each key wants in one trip."""
 
 Reply = Mapping[Hashable, Any]
-"""For each key a mapping of its places to raw values, or the exception by which this key failed."""
+"""For each key a mapping of its places to raw values; an exception in place of either says why this one failed."""
+
+MOST_BYTES = 1_000_000
+"""Most bytes of one value, or of one document with values: what fills a source must not fill the memory."""
+
+
+class TripError(InquiryError):
+    """A failure of the source, in words of ours; a further trip may do better."""
+
+
+def as_text(key: object) -> str:
+    """Return a key as a text that a database or an address can hold; an `InquiryError` refuses others."""
+    if type(key) is str and key.isascii() and "\0" not in key:
+        return key
+    try:
+        text = key.decode() if isinstance(key, bytes) else str(key)
+        text.encode()
+    except UnicodeError:
+        raise InquiryError(f"expected a key in UTF-8, got {shown(key)}") from None
+    if is_missing(key) or "\0" in text:
+        raise InquiryError(f"expected a key, got {shown(key)}")
+    return text
 
 
 class Source(ABC):
@@ -36,7 +60,8 @@ class Source(ABC):
         -------
         mapping of hashable to mapping of str to object
             Raw values, as the source stores them. A key without an entry has no row there; an exception in place of an
-            entry says that this key alone failed. Further places of a key are left unread.
+            entry says that this key alone failed, an `InquiryError` other than `TripError` that it will fail again.
+            Further places of a key are left unread.
 
         Raises
         ------

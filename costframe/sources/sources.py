@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from costframe.core.errors import InquiryError, ParameterError, format_count, quote_names, shown
 from costframe.core.prices.costs import CostModel
 from costframe.sources.live_row import as_key
-from costframe.sources.lookup import Lookup, Outcome, Trips, check_served
+from costframe.sources.lookup import Lookup, Outcome, Trips, check_served, describe
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -175,8 +176,11 @@ class Sources:
 
     async def aclose(self) -> None:
         """Close all connections, in the loop that opened them."""
-        await asyncio.gather(*(trips.close() for trips in self._trips.values()))
+        ends = await asyncio.gather(*(trips.close() for trips in self._trips.values()), return_exceptions=True)
         self._loop = None
+        for name, end in zip(self._trips, ends, strict=True):
+            if isinstance(end, BaseException):
+                raise InquiryError(f"sources: {name} did not close: {describe(end)}")
 
     def close(self) -> None:
         """Close all connections that the sync drivers opened."""
@@ -254,6 +258,12 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    while True:
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # of a source: for its caller, not for this loop
+            loop.run_forever()
+
+
 def _loop() -> asyncio.AbstractEventLoop:
     global _background  # noqa: PLW0603 - one loop serves all sync calls of the process
     with _LOCK:
@@ -261,7 +271,7 @@ def _loop() -> asyncio.AbstractEventLoop:
             loop = asyncio.new_event_loop()
             started = threading.Event()
             loop.call_soon(started.set)
-            threading.Thread(target=loop.run_forever, name="costframe-sources", daemon=True).start()
+            threading.Thread(target=_serve, args=(loop,), name="costframe-sources", daemon=True).start()
             started.wait()
             _background = os.getpid(), loop
         return _background[1]

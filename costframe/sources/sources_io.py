@@ -7,13 +7,13 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from costframe.core.checks import as_path
 from costframe.core.errors import ParameterError, quote_names, shown
 from costframe.sources.fields import as_fields
-from costframe.sources.lookup import Lookup
+from costframe.sources.lookup import Lookup, describe
 from costframe.sources.policy import POLICY_NAMES, Policy
 from costframe.sources.source import Source
 
@@ -100,23 +100,50 @@ def _make(kind: str, options: Mapping[str, Any], file: Path) -> Source:
     known = [each for each in inspect.signature(make).parameters if each != "folder"]
     if unknown := [key for key in options if key not in known]:
         raise ParameterError(f"{quote_names(unknown)}: a source of kind {kind} has {quote_names(known, 20)}")
-    needs_folder = "folder" in inspect.signature(make).parameters
-    given = {key: _fill_in(key, value) for key, value in options.items()}
+    parameters = inspect.signature(make).parameters.values()
+    given, secrets = {}, list[_Secret]()
+    for key, value in options.items():
+        given[key] = _fill_in(key, value, secrets)
+    if lacking := [
+        each.name for each in parameters if each.default is each.empty and each.name not in {*given, "folder"}
+    ]:
+        raise ParameterError(f"kind {kind}: expected {quote_names(lacking)}")
+    folder = {"folder": file.parent} if "folder" in inspect.signature(make).parameters else {}
     try:
-        source = make(**given, **({"folder": file.parent} if needs_folder else {}))
-    except TypeError as error:
-        if "required" in str(error):  # names arguments only
-            raise ParameterError(f"kind {kind}: {str(error).partition(' ')[2]}") from None
-        raise
+        source = make(**given, **folder)
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and quote what it was given
+        text = describe(error)
+        for secret in filter(None, reversed(secrets)):  # whole texts before their parts
+            text = text.replace(secret, secret.written)
+        raise ParameterError(text) from None
     if not isinstance(source, Source):
         raise ParameterError(f"kind {kind}: expected its plugin to make a Source, got {type(source).__name__}")
     return source
 
 
-def _fill_in(key: str, value: Any) -> Any:
-    """Put environment variables in the place of $NAME and ${NAME}; $$ is a dollar sign."""
+class _Secret(str):
+    """A text with environment variables in it; where an error text quotes it, it shows their names."""
+
+    __slots__ = ("written",)
+    written: str
+
+    @classmethod
+    def of(cls, text: str, written: str) -> Self:
+        secret = cls(text)
+        secret.written = written
+        return secret
+
+    def __repr__(self) -> str:
+        return repr(self.written)
+
+
+def _fill_in(key: str, value: Any, secrets: list[_Secret]) -> Any:
+    """Put environment variables in the place of $NAME and ${NAME}, and note the texts that have some.
+
+    $$ is a dollar sign.
+    """
     if isinstance(value, Mapping):
-        return {name: _fill_in(f"{key}.{name}", one) for name, one in value.items()}
+        return {name: _fill_in(f"{key}.{name}", one, secrets) for name, one in value.items()}
     if not isinstance(value, str):
         return value
 
@@ -126,7 +153,12 @@ def _fill_in(key: str, value: Any) -> Any:
         name = match[2] or match[3]
         if name not in os.environ:
             raise ParameterError(f"{key}: the environment variable {name} is not set")
-        secret = os.environ[name]
-        return quote(secret, safe="") if key == "url" and match[0] != value else secret  # a part of an address
+        secrets.append(_Secret.of(os.environ[name], match[0]))
+        text = secrets[-1]
+        return quote(text, safe="") if key == "url" and match[0] != value else text  # a part of an address
 
-    return _VARIABLE.sub(found, value)
+    before, filled = len(secrets), _VARIABLE.sub(found, value)
+    if len(secrets) == before:
+        return filled
+    secrets.append(_Secret.of(filled, value))
+    return secrets[-1]

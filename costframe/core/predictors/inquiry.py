@@ -267,7 +267,7 @@ def as_number(name: str, value: object, labels: Labels | None = None) -> float:
         if isinstance(value, str | bytes) or value is None:
             raise TypeError  # noqa: TRY301 - float("3") would accept it
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - an object of any class may come, and raise anything
         raise InquiryError(
             f"value of {name!r}: expected a number (NaN if missing), got {shown(value)} of type {type(value).__name__}"
         ) from None

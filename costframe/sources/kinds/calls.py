@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from attrs import define, field
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
+from costframe.sources.kinds.threads import Threads
 from costframe.sources.source import Reply, Source, Wanted
 
 __all__ = ["CallSource"]
@@ -26,6 +26,8 @@ def _check_callable(calls: Any) -> None:
 @define(eq=False)
 class CallSource(Source):
     """Values from functions, sync or async; sync ones run in threads.
+
+    A function that hangs keeps its thread after its time is over; it never keeps the process from ending.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class CallSource(Source):
     each: bool = False
     workers: int = 16
 
-    _pool: ThreadPoolExecutor | None = field(default=None, init=False)
+    _threads: Threads | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         _check_callable(self.calls)
@@ -76,13 +78,12 @@ class CallSource(Source):
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
             return await function(*arguments)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="costframe-call")
-        reply = await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+        self._threads = self._threads or Threads(self.workers)
+        reply = await self._threads.call(function, *arguments)
         return await reply if inspect.isawaitable(reply) else reply
 
     async def close(self) -> None:
         """Let go of the threads; calls under way end by themselves."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = None
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None

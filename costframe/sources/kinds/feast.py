@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from costframe.core.errors import InquiryError, ParameterError, shown
-from costframe.sources.kinds.http import check_limits, open_client, read_document
+from costframe.sources.kinds.http import Client, check_limits, check_status, read_document
 from costframe.sources.kinds.needed import needed
-from costframe.sources.source import Reply, Source, Wanted
+from costframe.sources.source import Reply, Source, Wanted, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -58,7 +58,7 @@ class FeastSource(Source):
         httpx = needed("httpx", "http")
         try:
             url = httpx.URL(self.url)
-        except (httpx.InvalidURL, TypeError):
+        except (httpx.InvalidURL, TypeError, ValueError):
             url = httpx.URL()
         if url.scheme not in {"http", "https"} or not url.host or url.query or url.fragment:
             raise ParameterError("url: expected an address such as http://host:6566")
@@ -70,11 +70,11 @@ class FeastSource(Source):
 
     def __repr__(self) -> str:
         """Name the view or the entity; the address may hold a password."""
-        return f"FeastSource({self.view or self.entity})"
+        return f"FeastSource({shown(self.view or self.entity)})"
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the features of all keys; keys that want the same go together."""
-        self._client = self._client or open_client(self)
+        self._client = self._client or Client(self)
         reply: dict[Hashable, Any] = {}
         groups: dict[tuple[bool, tuple[str, ...]], dict[Hashable, str | int]] = {}
         for key, places in wanted.items():
@@ -107,8 +107,6 @@ class FeastSource(Source):
 
     async def _ask(self, places: tuple[str, ...], keys: Mapping[Hashable, str | int]) -> dict[Hashable, Any]:
         """Send one request; return the rows of its keys."""
-        import httpx
-
         names = {place: place if self.view is None else f"{self.view}:{place}" for place in places}
         request = {
             "features": list(names.values()),
@@ -117,8 +115,7 @@ class FeastSource(Source):
         }
         url = f"{self.url.rstrip('/')}/get-online-features"
         async with self._client.stream("POST", url, json=request) as response:
-            if response.status_code != httpx.codes.OK:
-                raise InquiryError(f"Feast answered with status {response.status_code}")
+            check_status(response, "Feast")
             columns = _columns(await read_document(response, self.most_bytes), len(keys))
         if lacking := [name for name in (self.entity, *map(_full, names.values())) if name not in columns]:
             raise InquiryError(f"Feast's answer has no {shown(lacking[0])}")
@@ -137,8 +134,10 @@ def _as_sent(key: Hashable) -> str | int:
     if isinstance(key, bool | float):
         raise InquiryError(f"expected a key that is a text or a whole number, got {shown(key)}")
     if isinstance(key, int):
+        if not -(2**63) <= key < 2**63:
+            raise InquiryError(f"expected a whole number of 64 bits, got {shown(key)}")
         return int(key)
-    return key.decode() if isinstance(key, bytes) else str(key)
+    return as_text(key)
 
 
 def _full(name: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Hashable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -13,15 +15,17 @@ from attrs import define, field
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.needed import needed
-from costframe.sources.source import Reply, Source, Wanted
+from costframe.sources.source import MOST_BYTES, Reply, Source, TripError, Wanted, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import AsyncIterator, Collection
 
 __all__ = ["HTTPSource"]
 
 _MOST_REDIRECTS = 3
 _ABSENT = {404, 410}
+_TRY_AGAIN = {408, 425, 429}  # and all from 500
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
 @define(eq=False, repr=False)
@@ -48,7 +52,7 @@ class HTTPSource(Source):
     headers: Mapping[str, str] = field(factory=dict)
     places: str | None = None
     connections: int = 20
-    most_bytes: int = 1_000_000
+    most_bytes: int = MOST_BYTES
 
     _client: Any = field(default=None, init=False)
 
@@ -59,10 +63,12 @@ class HTTPSource(Source):
         try:
             host = httpx.URL(self.url.replace("{key}", "k"))
             fixed = httpx.URL(self.url.partition("{key}")[0])
-        except httpx.InvalidURL:
+        except (httpx.InvalidURL, ValueError):
             raise ParameterError("url: expected an address such as https://host/customers/{key}") from None
         if host.scheme not in {"http", "https"} or not host.host or _origin(host) != _origin(fixed):
             raise ParameterError("url: expected http or https, and {key} after the host and its slash")
+        if self.places is not None and (not isinstance(self.places, str) or not self.places):
+            raise ParameterError(f"places: expected the name of a parameter, got {shown(self.places)}")
         check_limits(self)
 
     def __repr__(self) -> str:
@@ -73,7 +79,7 @@ class HTTPSource(Source):
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
-        client = self._client = self._client or open_client(self)
+        client = self._client = self._client or Client(self)
         limit = asyncio.Semaphore(self.connections)
 
         async def one(key: Hashable, places: Collection[str]) -> object:
@@ -96,7 +102,7 @@ class HTTPSource(Source):
         """Return the values of one document by place; None if the service knows no such key."""
         import httpx
 
-        name = key.decode() if isinstance(key, bytes) else str(key)
+        name = as_text(key)
         if name in {"", ".", ".."}:  # would name another address
             raise InquiryError(f"expected a key that can stand in an address, got {shown(key)}")
         url = httpx.URL(self.url.replace("{key}", quote(name, safe="")))
@@ -112,8 +118,7 @@ class HTTPSource(Source):
                     continue
                 if response.status_code in _ABSENT:
                     return None
-                if response.status_code != httpx.codes.OK:
-                    raise InquiryError(f"the service answered with status {response.status_code}")
+                check_status(response)
                 document = await read_document(response, self.most_bytes)
                 return {place: value for place in places for value in _resolve(document, place)}
         raise InquiryError(f"the service redirects more than {_MOST_REDIRECTS} times")
@@ -127,17 +132,48 @@ def check_limits(source: Any) -> None:
     """Check the headers and limits of a source that asks a service."""
     if not isinstance(source.headers, Mapping) or not all(isinstance(v, str) for v in source.headers.values()):
         raise ParameterError("headers: expected texts by name")
+    if not all(text.isascii() and text.isprintable() for pair in source.headers.items() for text in pair):
+        raise ParameterError("headers: expected printable texts in ASCII")
     check_number("connections", source.connections, low=1, whole=True)
     check_number("most_bytes", source.most_bytes, low=1, whole=True)
 
 
-def open_client(source: Any) -> Any:
-    """Return a client with a source's headers and connections, which follows no redirect by itself."""
-    import httpx
+class Client:
+    """Requests with a source's headers and connections, which follow no redirect by themselves.
 
-    limits = httpx.Limits(max_connections=source.connections, max_keepalive_connections=source.connections)
-    headers = {"accept": "application/json", "accept-encoding": "identity", **source.headers}
-    return httpx.AsyncClient(headers=headers, limits=limits, timeout=None, follow_redirects=False, trust_env=False)  # noqa: S113 - the policy's time limit ends requests
+    They go through httpx's transport, for its client logs whole addresses, and brings cookies from one key to another.
+    """
+
+    def __init__(self, source: Any) -> None:
+        import httpx
+
+        limits = httpx.Limits(max_connections=source.connections, max_keepalive_connections=source.connections)
+        self._transport = httpx.AsyncHTTPTransport(limits=limits, trust_env=False)
+        self._headers = {"accept": "application/json", "accept-encoding": "identity", **source.headers}
+
+    @asynccontextmanager
+    async def stream(self, method: str, url: Any, **content: Any) -> AsyncIterator[Any]:
+        """Send a request; its answer is open in the block."""
+        import httpx
+
+        url = httpx.URL(url)
+        plain = url.copy_with(username=None, password=None)
+        request = httpx.Request(method, plain, headers=self._headers, **content)
+        if url.userinfo:
+            request = next(httpx.BasicAuth(url.username, url.password).auth_flow(request))
+        async with aclosing(await self._transport.handle_async_request(request)) as response:
+            yield response
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+
+def check_status(response: Any, whose: str = "the service") -> None:
+    """Refuse an answer that is not OK."""
+    if (status := response.status_code) != 200:
+        kind = TripError if status >= 500 or status in _TRY_AGAIN else InquiryError
+        raise kind(f"{whose} answered with status {status}")
 
 
 async def read_document(response: Any, most_bytes: int) -> object:
@@ -173,8 +209,10 @@ def _resolve(document: object, pointer: str) -> list[object]:
         name = step.replace("~1", "/").replace("~0", "~") if pointer.startswith("/") else step
         if isinstance(document, dict) and name in document:
             document = document[name]
-        elif isinstance(document, list) and name.isdecimal() and int(name) < len(document):
+        elif isinstance(document, list) and _INDEX.fullmatch(name) and int(name) < len(document):
             document = document[int(name)]
         else:
             return []
+    if isinstance(document, dict | list):  # is no value, and may be large
+        document = InquiryError(f"expected a value, got {'a list' if isinstance(document, list) else 'an object'}")
     return [document]

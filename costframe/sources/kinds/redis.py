@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from attrs import define, field
 
 from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, shown
+from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.needed import needed
-from costframe.sources.source import Reply, Source, Wanted
+from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted, as_text
 
 __all__ = ["RedisSource"]
+
+_PART = 65_536
 
 
 @define(eq=False, repr=False)
@@ -44,23 +47,29 @@ class RedisSource(Source):
 
     def __repr__(self) -> str:
         """Name the hashes; the address may hold a password."""
-        return f"RedisSource({self.name})"
+        return f"RedisSource({shown(self.name)})"
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the fields of all hashes; a hash that is not there has no row."""
         client = self._client = self._client or self._connect()
-        async with client.pipeline(transaction=False) as pipe:
-            for key, places in wanted.items():
-                pipe.hmget(self._name_of(key), list(places))
-            values = await pipe.execute(raise_on_error=False)
         reply: dict[Any, Any] = {}
-        for (key, places), got in zip(wanted.items(), values, strict=True):
-            reply[key] = got if isinstance(got, Exception) else dict(zip(places, got, strict=True))
+        names: dict[Any, str] = {}
+        for key in wanted:
+            try:
+                names[key] = self._name_of(key)
+            except InquiryError as error:
+                reply[key] = error
+        async with client.pipeline(transaction=False) as pipe:
+            for key, name in names.items():
+                pipe.hmget(name, list(wanted[key]))
+            values = await pipe.execute(raise_on_error=False)
+        for key, got in zip(names, values, strict=True):
+            reply[key] = got if isinstance(got, Exception) else dict(zip(wanted[key], got, strict=True))
         empty = [key for key, got in reply.items() if isinstance(got, dict) and all(v is None for v in got.values())]
         if empty:
             async with client.pipeline(transaction=False) as pipe:
                 for key in empty:
-                    pipe.exists(self._name_of(key))
+                    pipe.exists(names[key])
                 there = await pipe.execute(raise_on_error=False)
             for key, is_there in zip(empty, there, strict=True):
                 if is_there == 0:
@@ -75,17 +84,36 @@ class RedisSource(Source):
             await client.connection_pool.disconnect()
 
     def _name_of(self, key: object) -> str:
-        return self.name.replace("{key}", key.decode() if isinstance(key, bytes) else str(key))
+        return self.name.replace("{key}", as_text(key))
 
     def _connect(self) -> Any:
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
 
+        bounded = {"protocol": 2, "parser_class": _bounded_parser()}
         try:
             pool = BlockingConnectionPool.from_url(
-                self.url, max_connections=self.connections, timeout=None, retry=Retry(NoBackoff(), 0)
+                self.url, max_connections=self.connections, timeout=None, retry=Retry(NoBackoff(), 0), **bounded
             )
         except ValueError:
             raise ParameterError("url: expected an address such as redis://host:6379/0") from None
+        pool.connection_kwargs |= bounded  # an address can name others
         return Redis(connection_pool=pool)  # policies retry; the client's own retries would not be counted
+
+
+@cache
+def _bounded_parser() -> Any:
+    """Return a parser of replies that reads past values of more than the most bytes; Redis sends up to 512 MB."""
+    from redis._parsers import _AsyncRESP2Parser
+
+    class Bounded(_AsyncRESP2Parser):  # type: ignore[misc, unused-ignore]
+        async def _read(self, length: int) -> Any:
+            if length <= MOST_BYTES:
+                return await super()._read(length)
+            for begin in range(0, length + 2, _PART):  # the last two are the end of a line, which each reading drops
+                await super()._read(min(_PART, length + 2 - begin) - 2)
+                self._chunks.clear()
+            return InquiryError(f"expected a value of at most {MOST_BYTES:,} bytes, got {length:,}")
+
+    return Bounded

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
+import math
+import re
+import sqlite3
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
+from uuid import UUID
 
 from attrs import define, field
 
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, quote_names, shown
 from costframe.sources.kinds.needed import needed
-from costframe.sources.source import Reply, Source, Wanted
+from costframe.sources.kinds.threads import Threads
+from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -25,7 +30,11 @@ T = TypeVar("T")
 
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
+_LOCKED = 2.0  # seconds that SQLite waits for a lock, which nothing can interrupt
+_MOST_LENGTH = 50_000_000  # bytes, also of the keys of one trip
 _MOST_STATEMENTS = 500
+_NUMBERS = (int, float, Decimal)
+_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,400}(\.[0-9]{0,400})?([eE][+-]?[0-9]{1,3})?\s*")
 
 
 @define(eq=False, repr=False)
@@ -55,6 +64,7 @@ class SQLSource(Source):
 
     _database: Any = field(default=None, init=False)
     _table: Any = field(default=None, init=False)
+    _too_long: dict[str, Any] = field(factory=dict, init=False)  # of columns whose values may be long
     _statements: dict[Any, Any] = field(factory=dict, init=False)  # by what their rows want
     _opening: asyncio.Lock = field(factory=asyncio.Lock, init=False)
 
@@ -67,7 +77,7 @@ class SQLSource(Source):
 
     def __repr__(self) -> str:
         """Name the table; the address may hold a password."""
-        return f"SQLSource({self.table})"
+        return f"SQLSource({shown(self.table)})"
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Select the rows of all keys."""
@@ -80,10 +90,17 @@ class SQLSource(Source):
         if not typed:
             return reply
         statement, keys_of = self._select(wanted, places, typed)
+        keys_of["most"] = most = 2 * len(typed) + 1000  # more than one for each key is an error anyway
         rows = await self._database.call(lambda connection: connection.execute(statement, keys_of).all())
+        if len(rows) == most:
+            raise InquiryError(f"{shown(self.table)}: {len(typed):,} keys have {most:,} rows or more")
+        long = self._too_long.keys() & places
         found: dict[Any, Any] = {}
         for key, *values in rows:
-            row = dict(zip(places, values, strict=True))
+            row = dict(zip(places, values, strict=False))
+            if long and values[-1]:  # some value is too long, and was left there
+                error = InquiryError(f"expected a value of at most {MOST_BYTES:,} bytes, got more")
+                row |= {place: error for place in long if row[place] is None}
             found[key] = InquiryError("two rows have this key") if key in found else row
         return reply | {key: found[value] for value, keys in typed.items() if value in found for key in keys}
 
@@ -94,7 +111,7 @@ class SQLSource(Source):
             await database.close()
 
     def _address(self) -> Any:
-        """Return the address with an async driver; its text is in no error, for it may hold a password."""
+        """Return the address with a driver; its text is in no error, for it may hold a password."""
         sqlalchemy = needed("sqlalchemy", "sql")
         try:
             url = sqlalchemy.engine.make_url(self.url)
@@ -106,8 +123,9 @@ class SQLSource(Source):
         if name == "sqlite":
             if url.database in {None, "", ":memory:"}:
                 raise ParameterError("url: expected the file of a SQLite database")
-            if not url.database.startswith("file:"):  # read only, or a wrong name would make an empty database
-                url = url.set(database=f"file:{quote(url.database)}", query={"mode": "ro", "uri": "true"})
+            if not url.database.startswith("file:"):
+                url = url.set(database=f"file:{quote(url.database)}")
+            url = url.set(query={"mode": "ro", "uri": "true"})  # or a wrong name would make an empty database
         else:
             needed("greenlet", "sql")
             needed("psycopg", "sql")
@@ -131,6 +149,8 @@ class SQLSource(Source):
             if isinstance(error, sa.exc.NoSuchTableError):
                 raise InquiryError(f"no table {shown(self.table)}") from None
             raise
+        conditions = {column.name: _is_too_long(column, is_sqlite=database.is_sqlite) for column in columns}
+        self._too_long = {name: condition for name, condition in conditions.items() if condition is not None}
         self._database, self._statements = database, {}
 
     @staticmethod
@@ -141,19 +161,23 @@ class SQLSource(Source):
     def _check_columns(self, places: Iterable[str]) -> None:
         columns = self._table.c
         if lacking := [place for place in places if place not in columns]:
-            raise InquiryError(f"{self.table}: no column {quote_names(lacking)}; it has {quote_names(columns.keys())}")
+            raise InquiryError(
+                f"{shown(self.table)}: no column {quote_names(lacking)}; it has {quote_names(columns.keys())}"
+            )
 
     def _typed(self, wanted: Wanted) -> tuple[dict[Any, list[Hashable]], dict[Hashable, Any]]:
         """Return the keys by their values of the key column's type, and errors for keys that have none."""
+        column = self._table.c[self.key].type
         try:
-            kind = self._table.c[self.key].type.python_type
+            kind = column.python_type
         except NotImplementedError:
             kind = object
+        bound = _bound(column, is_sqlite=self._database.is_sqlite)
         typed: dict[Any, list[Hashable]] = {}
         errors: dict[Hashable, Any] = {}
         for key in wanted:
             try:
-                value = key if kind is object or isinstance(key, kind) else kind(key)
+                value = _as_type(key, kind, bound)
             except (TypeError, ValueError, ArithmeticError):
                 errors[key] = InquiryError(f"expected a key of type {kind.__name__}, got {shown(key)}")
                 continue
@@ -196,11 +220,17 @@ class SQLSource(Source):
                 return key.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name))))
             return key.in_(sa.bindparam(name, expanding=True))
 
-        columns = [
-            table.c[place] if name == "among0" else sa.case((is_one_of(name), table.c[place])).label(f"v{j}")
-            for j, (place, name) in enumerate(shape)
-        ]
-        return sa.select(key.label("k"), *columns).where(is_one_of("among0"))
+        columns, too_long = [], []
+        for j, (place, name) in enumerate(shape):
+            conditions = [] if name == "among0" else [is_one_of(name)]
+            if place in self._too_long:
+                conditions.append(sa.not_(self._too_long[place]))
+                too_long.append(self._too_long[place])
+            column = table.c[place]
+            columns.append(sa.case((sa.and_(*conditions), column)).label(f"v{j}") if conditions else column)
+        if too_long:
+            columns.append(sa.or_(*too_long).label("long"))
+        return sa.select(key.label("k"), *columns).where(is_one_of("among0")).limit(sa.bindparam("most"))
 
 
 class _Async:
@@ -231,27 +261,34 @@ class _Threaded:
     def __init__(self, url: Any, connections: int) -> None:
         import sqlalchemy as sa
 
-        self._engine = sa.create_engine(url, **_pooled(connections))
-        self._threads = ThreadPoolExecutor(connections, thread_name_prefix="costframe-sqlite")
-        self._busy: set[Any] = set()
+        given = {"timeout": _LOCKED, "check_same_thread": False}  # pysqlite's default
+        self._engine = sa.create_engine(url, **_pooled(connections), connect_args=given)
+        limit = sqlite3.SQLITE_LIMIT_LENGTH  # a column of numbers may hold a text, too
+        sa.event.listen(self._engine, "connect", lambda raw, _: raw.setlimit(limit, _MOST_LENGTH))
+        self._threads = Threads(connections)
 
     async def call(self, work: Callable[[Any], T]) -> T:
-        """Return what a function makes of a connection."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._call, work)
+        """Return what a function makes of a connection; cancelled, it interrupts that connection."""
+        busy: list[Any] = []
 
-    def _call(self, work: Callable[[Any], T]) -> T:
-        with self._engine.connect() as connection:
-            raw = connection.connection.dbapi_connection
-            self._busy.add(raw)
-            try:
-                return work(connection)
-            finally:
-                self._busy.discard(raw)
+        def connected() -> T:
+            with self._engine.connect() as connection:
+                busy.append(connection.connection.dbapi_connection)
+                try:
+                    return work(connection)
+                finally:
+                    busy.clear()
+
+        try:
+            return await self._threads.call(connected)  # type: ignore[no-any-return]
+        except asyncio.CancelledError:
+            for raw in busy.copy():
+                raw.interrupt()
+            raise
 
     async def close(self) -> None:
-        for raw in self._busy.copy():
-            raw.interrupt()
-        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)  # a lock is waited for some seconds
+        await self._threads.end()  # a lock is waited for some seconds
+        self._threads.close()
         self._engine.dispose()
 
 
@@ -263,3 +300,48 @@ def _pooled(connections: int) -> dict[str, Any]:
         "pool_reset_on_return": None,  # nothing was begun
         "isolation_level": "AUTOCOMMIT",
     }
+
+
+def _as_type(key: Any, kind: Any, bound: int | None) -> Any:
+    """Return a key as a value of its column's type, exactly that; an error where it is none."""
+    if kind is str:
+        return as_text(key)
+    if kind in _NUMBERS:
+        if isinstance(key, str) and not _NUMBER.fullmatch(key):  # int("1_0") is 10 to Python only
+            raise ValueError
+        value = kind(key)
+        if not math.isfinite(value) or (not isinstance(key, str) and value != key):  # int(1.5) is another key
+            raise ValueError
+        if bound is not None and not -bound <= value < bound:
+            raise ValueError
+        return value
+    if kind is UUID and not isinstance(key, UUID):
+        return UUID(str(key))
+    if not isinstance(key, kind):
+        raise TypeError
+    return key
+
+
+def _bound(column: Any, *, is_sqlite: bool) -> int | None:
+    """Return how far a column's integers go; PostgreSQL refuses a whole list with one that goes further."""
+    import sqlalchemy as sa
+
+    if not isinstance(column, sa.Integer):
+        return None
+    bits = 16 if isinstance(column, sa.SmallInteger) else 64 if isinstance(column, sa.BigInteger) else 32
+    return 1 << ((64 if is_sqlite else bits) - 1)
+
+
+def _is_too_long(column: Any, *, is_sqlite: bool) -> Any:
+    """Return the condition that a column's value has more than the most bytes; None where its type bounds it."""
+    import sqlalchemy as sa
+
+    fixed = (sa.Integer, sa.Numeric, sa.Float, sa.Boolean, sa.Date, sa.DateTime, sa.Time, sa.Interval, sa.Enum, sa.Uuid)
+    if isinstance(column.type, fixed):
+        return None
+    if is_sqlite:
+        return sa.func.length(sa.cast(column, sa.LargeBinary)) > MOST_BYTES
+    return (
+        sa.func.octet_length(column if isinstance(column.type, sa.LargeBinary) else sa.cast(column, sa.Text))
+        > MOST_BYTES
+    )
