@@ -56,6 +56,15 @@ def deep(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Try 140,000 hostile files, logs, replies and values, and servers that fail in any order; for every night."""
+    session.install("-e", ".[test,live]")
+    env = {"COSTFRAME_MUTATIONS": "8000"}
+    session.run("pytest", "-n", "2", "tests/test_fuzz.py", "--hypothesis-profile=deep", *session.posargs, env=env)
+    session.run("pytest", "tests/test_faults.py", "-k", "any_order", "--hypothesis-profile=deep", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Run a benchmark by name with its options, or the times, as ratios against a peer in the same run."""
     session.install("-e", ".[bench]")

@@ -88,18 +88,22 @@ class RedisSource(Source):
 
     def _connect(self) -> Any:
         from redis.asyncio import BlockingConnectionPool, Redis
+        from redis.asyncio.connection import parse_url
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
 
-        bounded = {"protocol": 2, "parser_class": _bounded_parser()}
         try:
-            pool = BlockingConnectionPool.from_url(
-                self.url, max_connections=self.connections, timeout=None, retry=Retry(NoBackoff(), 0), **bounded
-            )
+            address: dict[str, Any] = {**parse_url(self.url)}
         except ValueError:
             raise ParameterError("url: expected an address such as redis://host:6379/0") from None
-        pool.connection_kwargs |= bounded  # an address can name others
-        return Redis(connection_pool=pool)  # policies retry; the client's own retries would not be counted
+        ours: dict[str, Any] = {
+            "max_connections": self.connections,
+            "timeout": None,
+            "protocol": 2,
+            "parser_class": _bounded_parser(),
+        }
+        ours["retry"] = Retry(NoBackoff(), 0)  # policies retry; the client's own retries would not be counted
+        return Redis(connection_pool=BlockingConnectionPool(**address | ours))
 
 
 @cache

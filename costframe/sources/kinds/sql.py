@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
-import re
 import sqlite3
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
-from uuid import UUID
 
 from attrs import define, field
 
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, quote_names, shown
 from costframe.sources.kinds.needed import needed
+from costframe.sources.kinds.sql_types import as_type, bound, is_too_long
 from costframe.sources.kinds.threads import Threads
-from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted, as_text
+from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -33,8 +30,6 @@ _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "po
 _LOCKED = 2.0  # seconds that SQLite waits for a lock, which nothing can interrupt
 _MOST_LENGTH = 50_000_000  # bytes, also of the keys of one trip
 _MOST_STATEMENTS = 500
-_NUMBERS = (int, float, Decimal)
-_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,400}(\.[0-9]{0,400})?([eE][+-]?[0-9]{1,3})?\s*")
 
 
 @define(eq=False, repr=False)
@@ -149,7 +144,7 @@ class SQLSource(Source):
             if isinstance(error, sa.exc.NoSuchTableError):
                 raise InquiryError(f"no table {shown(self.table)}") from None
             raise
-        conditions = {column.name: _is_too_long(column, is_sqlite=database.is_sqlite) for column in columns}
+        conditions = {column.name: is_too_long(column, is_sqlite=database.is_sqlite) for column in columns}
         self._too_long = {name: condition for name, condition in conditions.items() if condition is not None}
         self._database, self._statements = database, {}
 
@@ -172,12 +167,12 @@ class SQLSource(Source):
             kind = column.python_type
         except NotImplementedError:
             kind = object
-        bound = _bound(column, is_sqlite=self._database.is_sqlite)
+        most = bound(column, is_sqlite=self._database.is_sqlite)
         typed: dict[Any, list[Hashable]] = {}
         errors: dict[Hashable, Any] = {}
         for key in wanted:
             try:
-                value = _as_type(key, kind, bound)
+                value = as_type(key, kind, most)
             except (TypeError, ValueError, ArithmeticError):
                 errors[key] = InquiryError(f"expected a key of type {kind.__name__}, got {shown(key)}")
                 continue
@@ -300,48 +295,3 @@ def _pooled(connections: int) -> dict[str, Any]:
         "pool_reset_on_return": None,  # nothing was begun
         "isolation_level": "AUTOCOMMIT",
     }
-
-
-def _as_type(key: Any, kind: Any, bound: int | None) -> Any:
-    """Return a key as a value of its column's type, exactly that; an error where it is none."""
-    if kind is str:
-        return as_text(key)
-    if kind in _NUMBERS:
-        if isinstance(key, str) and not _NUMBER.fullmatch(key):  # int("1_0") is 10 to Python only
-            raise ValueError
-        value = kind(key)
-        if not math.isfinite(value) or (not isinstance(key, str) and value != key):  # int(1.5) is another key
-            raise ValueError
-        if bound is not None and not -bound <= value < bound:
-            raise ValueError
-        return value
-    if kind is UUID and not isinstance(key, UUID):
-        return UUID(str(key))
-    if not isinstance(key, kind):
-        raise TypeError
-    return key
-
-
-def _bound(column: Any, *, is_sqlite: bool) -> int | None:
-    """Return how far a column's integers go; PostgreSQL refuses a whole list with one that goes further."""
-    import sqlalchemy as sa
-
-    if not isinstance(column, sa.Integer):
-        return None
-    bits = 16 if isinstance(column, sa.SmallInteger) else 64 if isinstance(column, sa.BigInteger) else 32
-    return 1 << ((64 if is_sqlite else bits) - 1)
-
-
-def _is_too_long(column: Any, *, is_sqlite: bool) -> Any:
-    """Return the condition that a column's value has more than the most bytes; None where its type bounds it."""
-    import sqlalchemy as sa
-
-    fixed = (sa.Integer, sa.Numeric, sa.Float, sa.Boolean, sa.Date, sa.DateTime, sa.Time, sa.Interval, sa.Enum, sa.Uuid)
-    if isinstance(column.type, fixed):
-        return None
-    if is_sqlite:
-        return sa.func.length(sa.cast(column, sa.LargeBinary)) > MOST_BYTES
-    return (
-        sa.func.octet_length(column if isinstance(column.type, sa.LargeBinary) else sa.cast(column, sa.Text))
-        > MOST_BYTES
-    )
