@@ -122,6 +122,43 @@ def test_rows_of_another_run_are_not_mixed_in(run, folder):
     assert live(run, "--output", "out.csv", "--force").exit_code == 0
 
 
+def test_a_run_that_cannot_end_well_is_refused_before_it_pays(run, folder):
+    """It neither writes over its inputs nor leaves rows behind that the next run would have to resume."""
+    FRAME.rename(columns={"key": "cost"})[["cost"]].to_csv(folder / "named.csv", index=False)
+    pd.DataFrame({"key": [["k1"], ["k2"]]}).to_parquet(folder / "lists.parquet")
+    keys = (folder / "keys.csv").read_bytes()
+    for more, why in [
+        (["--output", "keys.csv", "--force"], "another file than that of --keys"),
+        (["--output", "out.csv", "--log", "keys.csv"], "--log keys.csv: expected another file than that of --keys"),
+        (["--output", "out.csv", "--log", "out.csv"], "another file than that of --output"),
+        (["--output", "out.csv", "--log", "none/log.jsonl"], "none/log.jsonl: No such file"),
+        (["--output", "out.csv", "--keys", "named.csv"], "--keys 'cost'"),
+        (["--output", "out.csv", "--keys", "lists.parquet"], "column 'key': expected keys that are texts or numbers"),
+    ]:
+        refused = live(run, *more)
+        assert (refused.exit_code, why in refused.output) == (2, True), refused.output
+        assert sorted(folder.glob("out*")) == []
+    assert (folder / "keys.csv").read_bytes() == keys
+
+
+@pytest.mark.parametrize("kept", [b"[1]\n", b"\xff\xfe\n", b""])
+def test_a_damaged_file_of_kept_rows_is_refused(run, folder, kept):
+    (folder / "out.csv.part").write_bytes(kept)
+    refused = live(run, "--output", "out.csv", "--resume")
+    assert refused.exit_code == 2
+    assert "holds rows of another model" in refused.output
+
+
+def test_rows_without_answers_have_the_columns_of_those_with(run, folder):
+    one = {"age": [0.0, 1.0, 2.0, 3.0], "key": ["k1", "k2", "k3", "k4"]}
+    model = cf.CEGBClassifier({"age": 1.0}, min_samples_leaf=1).fit(pd.DataFrame(one)[["age"]], ["n", "n", "y", "y"])
+    cf.save(model, folder / "my.model")
+    (folder / "sources.toml").write_text(f"[sources.rows]\n{ROWS}features = ['age']\n")
+    pd.DataFrame({"key": ["nobody"]}).to_csv(folder / "keys.csv", index=False)
+    assert live(run, "--output", "out.csv").exit_code == 4
+    assert {"prediction", "probability_n", "probability_y"} < set(pd.read_csv(folder / "out.csv").columns)
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

@@ -113,6 +113,15 @@ def test_toml_is_written_as_a_person_would(tmp_path):
     )
 
 
+def test_prices_stand_beside_sources_in_one_file(tmp_path):
+    path = tmp_path / "costs.toml"
+    path.write_text('[features]\nage = 1.0\n[sources.crm]\nkind = "redis"\n')
+    assert CostModel.load(path) == CostModel.of({"age": 1.0})
+    path.write_text("sources = 3\n[features]\nage = 1.0\n")
+    with pytest.raises(CostModelError, match="'sources'"):
+        CostModel.load(path)
+
+
 def test_the_example_of_the_documentation_loads(tmp_path):
     path = tmp_path / "costs.toml"
     path.write_text(

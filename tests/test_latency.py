@@ -155,6 +155,12 @@ def test_measured_times_alone_are_prices_in_milliseconds():
     assert measured.full_cost() == pytest.approx(40.0 + 5 + 7)
 
 
+def test_labels_are_measured_without_a_model_that_knows_them():
+    labels = cf.Lookup(cf.TableSource({"color": ["red", None, "7"]}), ["color"])
+    with cf.Sources({"shop": labels}) as shop:
+        assert cf.measure(shop, range(3)).names == ("color",)
+
+
 def test_what_cannot_be_measured_is_refused():
     _, both = timed_sources()
     with both:
@@ -166,5 +172,7 @@ def test_what_cannot_be_measured_is_refused():
             cf.measure(both, ["k1"], {"age": 1.0})
         with pytest.raises(ParameterError, match="repeats"):
             cf.measure(both, ["k1"], repeats=0)
+    with pytest.raises(ParameterError, match="unlike features, got 'age'"):
+        cf.measure(cf.Sources({"age": cf.Lookup(cf.TableSource({"age": [1.0]}), ["age"])}), [0])
     with pytest.raises(ParameterError, match="sources: expected Sources"):
         cf.measure({"age": 1.0}, ["k1"])

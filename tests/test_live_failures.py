@@ -405,6 +405,41 @@ def test_sync_drivers_can_be_called_from_many_threads():
     found.close()
 
 
+def test_keys_of_a_stream_may_come_from_a_stream():
+    with sources(FRAME) as found, sources(FRAME) as second:
+        first = predict_stream(TREE, found, FRAME.key[:6], in_flight=2)
+        ends = dict(predict_stream(TREE, second, (key for key, _ in first), in_flight=4))
+    assert [ends[key].cost for key in FRAME.key[:6]] == REPORT.per_row[:6].tolist()
+
+
+def test_a_sync_driver_in_the_loop_of_sync_drivers_is_refused():
+    with sources(FRAME) as found, pytest.raises(ParameterError, match="call predict_one_async"):
+        predict_one(TREE, found, key="k1", observe=lambda *_: predict_one(TREE, found, key="k2"))
+
+
+@pytest.mark.parametrize("number", [np.float32(0.25), np.float64(0.25)])
+def test_logs_of_numpy_numbers_replay(tmp_path, number):
+    with sources(FRAME) as found, cf.InquiryLog(tmp_path / "log") as log:
+        predict_one(TREE, found, key="k1", known={"age": number}, max_cost=np.int64(40), observe=log)
+    assert cf.audit(tmp_path / "log", TREE).agrees
+
+
+def test_a_log_goes_on_after_a_line_that_was_cut_off(tmp_path):
+    path = tmp_path / "log"
+    for _ in range(2):
+        with sources(FRAME) as found, cf.InquiryLog(path) as log:
+            stream(found, observe=log)
+        path.write_text(path.read_text()[:-9])  # a full disk, a killed process
+    audit = cf.audit(path, TREE)
+    assert (audit.rows, audit.agrees) == (2 * len(FRAME) - 2, True)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:5], lines[5][:-9] + "\n", *lines[6:]]))
+    with pytest.raises(cf.CostframeError, match="line 6: expected JSON"):
+        cf.audit(path, TREE)
+    with pytest.raises(FileNotFoundError), cf.InquiryLog(tmp_path / "none" / "log"):
+        pass
+
+
 def test_a_source_of_another_class_is_refused():
     assert issubclass(Plain, Source)
     with pytest.raises(ParameterError, match="Source"):

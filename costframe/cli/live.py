@@ -15,7 +15,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.cli.group import end_interrupted
-from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
+from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,22 +65,48 @@ class LiveRun:
         """Predict all rows and write the output; return the exit status."""
         from costframe.sources import Sources
 
+        self._check_files()
         with Sources.load(self.sources, self.prices) as sources:
             keys = _Keys.read(self.keys, sources)
+            self._columns(keys, [])  # before anything is paid
             found = self._read_kept(keys, resume=resume, force=force)
             left = [i for i in range(len(keys.rows)) if i not in found]
-            with self._open_kept(keys, found) as file:
-                try:
+            try:
+                with self._open_kept(keys, found) as file:
                     for i, record in self._predict(sources, keys, left):
                         found[i] = record
                         file.write(json.dumps({"row": i, **record}) + "\n")
                         file.flush()
-                except KeyboardInterrupt:
-                    rows = f"{len(found):,} of {format_count(len(keys.rows), 'row')}"
-                    end_interrupted(f"interrupted, {rows} are kept in {self.kept}; add --resume to go on")
+            except KeyboardInterrupt:
+                rows = f"{len(found):,} of {format_count(len(keys.rows), 'row')}"
+                end_interrupted(f"interrupted, {rows} are kept in {self.kept}; add --resume to go on")
+            except Exception as error:
+                if isinstance(error, OSError):  # of a disk; sources raise none here
+                    error.filename = error.filename or str(self.kept)
+                if not found:
+                    self.kept.unlink(missing_ok=True)
+                raise
         self._write(keys, [found[i] for i in range(len(keys.rows))])
-        self.kept.unlink()
+        self.kept.unlink(missing_ok=True)
         return self._close(list(found.values()))
+
+    def _check_files(self) -> None:
+        """Refuse to write over what the run reads."""
+        taken = {
+            Path(self.model).resolve(): "the model",
+            self.sources.resolve(): "--source",
+            self.keys.resolve(): "--keys",
+        }
+        for option, path in (("--output", self.output), ("--output", self.kept), ("--log", self.log)):
+            if path is not None and (other := taken.setdefault(path.resolve(), option)) is not option:
+                raise ParameterError(f"{option} {path}: expected another file than that of {other}")
+
+    def _columns(self, keys: _Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
+        columns = self._answers(records) | _money(records)
+        if twice := [name for name in columns if name in keys.columns]:
+            raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")
+        return columns
 
     def _predict(self, sources: Sources, keys: _Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
         from costframe.sources import InquiryLog, predict_stream
@@ -127,11 +153,11 @@ class LiveRun:
                 raise ParameterError(f"{self.kept}: holds rows of an interrupted run; add --resume or --force")
             return {}
         records = []
-        for line in self.kept.read_text(encoding="utf-8").splitlines(keepends=True):
+        for line in self.kept.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True):
             with contextlib.suppress(ValueError):
                 if line.endswith("\n"):  # else it was cut off while it was written
                     records.append(json.loads(line))
-        if not records or records[0].get("run") != self._digest(keys):
+        if not records or records[0] != {"run": self._digest(keys)}:
             raise ParameterError(
                 f"{self.kept}: holds rows of another model, source file, keys or options; remove it, or add --force "
                 "without --resume"
@@ -152,11 +178,7 @@ class LiveRun:
         from costframe.core.files import open_atomically
         from costframe.datasets.table_writer import table_writer
 
-        columns = dict(keys.columns)
-        for name, column in {**self._answers(records), **_money(records)}.items():
-            if name in columns:
-                raise ParameterError(f"--keys {quote_names([name])}: the predictions have a column of this name")
-            columns[name] = column
+        columns = keys.columns | self._columns(keys, records)
         with open_atomically(self.output) as sink, table_writer(sink, self.output.suffix.lower()) as write:
             write(columns)
 
@@ -178,8 +200,7 @@ class LiveRun:
                 return {"prediction": spread(values)}
             return {f"prediction_{k}": spread(each) for k, each in enumerate(values.T)}
         classes = self.fitted.classes_
-        if not there:
-            return {"prediction": [None] * len(records)}
+        values = values if there else np.empty((0, len(classes)))
         named = zip(classes.tolist(), both_classes(values).T, strict=True)
         return {"prediction": spread(likeliest(values, classes))} | {
             f"probability_{label}": spread(p) for label, p in named
@@ -227,6 +248,11 @@ class _Keys:
         if lacking := [name for name in named if name not in columns]:
             raise DataError(f"{path}: no column {quote_names(lacking)}; it has {quote_names(columns)}")
         values = [column.to_pylist() for column in columns.values()]
+        for name, column in zip(columns, values, strict=True):
+            if wrong := [each for each in column if isinstance(each, list | dict)]:
+                raise DataError(
+                    f"{path}: column {shown(name)}: expected keys that are texts or numbers, got {shown(wrong[0])}"
+                )
         if not named:
             if len(columns) > 1:
                 raise DataError(

@@ -12,7 +12,7 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
-from costframe.sources.driving import Drive
+from costframe.sources.driving import Drive, blocks
 from costframe.sources.fetching import (
     annotate_errors,
     as_table,
@@ -279,12 +279,13 @@ def predict_stream(
         If no lookup serves a feature that the model may read.
     """
     drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
-    rows: Any = drive.many(keys, check_number("in_flight", in_flight, low=1, whole=True))
-    try:
-        while (ended := run(_next(rows))) is not None:
-            yield from ended
-    finally:
-        run(rows.aclose())
+    for begun, block in blocks(keys, check_number("in_flight", in_flight, low=1, whole=True)):  # in the caller's thread
+        rows: Any = drive.block(block, begun)
+        try:
+            while (ended := run(_next(rows))) is not None:
+                yield from ended
+        finally:
+            run(rows.aclose())
 
 
 async def predict_stream_async(

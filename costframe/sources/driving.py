@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Prediction
     from costframe.sources.sources import Sources
 
-__all__ = ["Drive", "Ended"]
+__all__ = ["Drive", "Ended", "blocks"]
 
 Ended = tuple[Any, "Prediction | Exception"]
 """The key of a row, and its prediction or the error that ended it."""
@@ -66,13 +66,11 @@ class Drive:
 
     async def many(self, keys: Iterable[Any], in_flight: int) -> AsyncIterator[list[Ended]]:
         """Predict rows in blocks of `in_flight`; yield rows as they end, those of one round together."""
-        left, begun = iter(keys), 0
-        while block := list(islice(left, in_flight)):
-            async for ended in self._block(block, begun):
+        for begun, block in blocks(keys, in_flight):
+            async for ended in self.block(block, begun):
                 yield ended
-            begun += len(block)
 
-    async def _block(self, keys: list[Any], begun: int) -> AsyncIterator[list[Ended]]:
+    async def block(self, keys: list[Any], begun: int) -> AsyncIterator[list[Ended]]:
         """Advance the rows of a block together: each round is one trip to each lookup that any row needs."""
         clock = asyncio.get_running_loop().time
         limit = None if self.deadline is None else clock() + self.deadline
@@ -103,3 +101,11 @@ class Drive:
         if self.observe is not None:
             self.observe(key, row, end)
         return key, end
+
+
+def blocks(keys: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:
+    """Cut keys into blocks, each with the number of keys before it."""
+    left, begun = iter(keys), 0
+    while block := list(islice(left, size)):
+        yield begun, block
+        begun += len(block)

@@ -13,6 +13,7 @@ from costframe.core.errors import InquiryError, SourceError, printable, quote_na
 from costframe.core.predictors.inquiry import Ledger, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.price_arrays import names_of
+from costframe.core.tables.categories import is_missing
 
 if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Inquiry, Prediction
@@ -216,6 +217,8 @@ def as_key(key: Any, entry: str | None) -> Hashable:
         if not isinstance(key, Mapping) or entry not in key:
             raise InquiryError(f"expected a key that is a mapping with {entry!r}, got {shown(key)}")
         key = key[entry]
+        if is_missing(key):
+            raise InquiryError(f"expected a key at {entry!r}, got {shown(key)}")
     try:
         hash(key)
     except TypeError:

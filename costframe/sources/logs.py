@@ -53,14 +53,28 @@ class InquiryLog:
     def __call__(self, key: Any, row: LiveRow, end: Prediction | Exception) -> None:
         """Write one row."""
         lines = [_record(key, row, end)]
-        if self._file is None:
-            self._file, self._terms, self._header = self._path.open("a", encoding="utf-8"), None, None
+        file = self._open()
         if row.terms is not self._terms:
             self._terms, before = row.terms, self._header
             self._header = _header(row.terms)
             lines[:0] = [self._header] if self._header != before else []
-        self._file.write("".join(json.dumps(line, default=str) + "\n" for line in lines))
-        self._file.flush()
+        text = "".join(json.dumps(line, default=_plain) + "\n" for line in lines)
+        try:
+            file.write(text)
+            file.flush()
+        except OSError as error:
+            error.filename = str(self._path)
+            raise
+
+    def _open(self) -> IO[str]:
+        """Return the file, open to add lines; an earlier process may have left a last line that is cut off."""
+        if self._file is None:
+            self._file, self._terms, self._header = self._path.open("a", encoding="utf-8"), None, None
+            if self._path.is_file() and (size := self._path.stat().st_size):
+                with self._path.open("rb") as before:
+                    before.seek(size - 1)
+                    self._file.write("" if before.read() == b"\n" else "\n")
+        return self._file
 
     def close(self) -> None:
         """Close the file."""
@@ -69,13 +83,19 @@ class InquiryLog:
             self._file = None
 
     def __enter__(self) -> Self:
-        """Return the log; the end of the block closes it."""
+        """Open the file, or raise an `OSError`; return the log, which the end of the block closes."""
+        self._open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has in the place of a value it does not have: a number of numpy, or a text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _header(terms: RowTerms) -> dict[str, Any]:
@@ -184,7 +204,7 @@ def audit(path: Any, predictor: Predictor | FittedEstimator, costs: object = Non
     Raises
     ------
     DataError
-        If the file is no such log; the text names the line. A last line that is cut off is left out.
+        If the file is no such log; the text names the line. A line that was cut off when its process ended is left out.
     """
     check_number("periods", periods, low=1, whole=True)
     file, model = as_path(path), as_predictor(predictor)
@@ -222,16 +242,21 @@ def _period(part: Any) -> Period:
 def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         with file.open(encoding="utf-8") as lines:
+            broken: tuple[int, str] | None = None  # cut off as its process ended, if a header or nothing follows
             for number, line in enumerate(lines, 1):
                 try:
                     record = json.loads(line)
                 except (ValueError, RecursionError):
-                    if not line.endswith("\n"):  # cut off while it was written
-                        return
-                    raise DataError(f"{file}, line {number}: expected JSON, got {shown(line.strip())}") from None
+                    broken = broken or (number, line)
+                    continue
+                if broken and not (isinstance(record, dict) and "costframe" in record):
+                    break
+                broken = None
                 if not isinstance(record, dict):
                     raise DataError(f"{file}, line {number}: expected a record, got {shown(record)}")
                 yield number, record
+        if broken and broken[1].endswith("\n"):
+            raise DataError(f"{file}, line {broken[0]}: expected JSON, got {shown(broken[1].strip())}")
     except UnicodeDecodeError:
         raise DataError(f"{file}: expected a text in UTF-8, got other bytes") from None
     except OSError as error:

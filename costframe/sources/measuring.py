@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, SourceError, printable
+from costframe.core.errors import ParameterError, SourceError, printable, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.sources.sources import Sources, run
 
@@ -58,7 +58,7 @@ def measure(
     SourceError
         If a fetch fails.
     ParameterError
-        If there are no keys, or `costs` lacks a feature of the sources.
+        If there are no keys, a lookup has the name of a feature, or `costs` lacks a feature of the sources.
     """
     if not isinstance(sources, Sources):
         raise ParameterError(f"sources: expected Sources, got {type(sources).__name__}")
@@ -70,6 +70,8 @@ def measure(
     served = {name: of for of in lookups for name in lookups[of]}
     prices = CostModel.of(costs, list(served))
     prices.select(list(served))
+    if same := [name for name in lookups if name in prices.names]:
+        raise ParameterError(f"sources: expected lookups named unlike features, got {quote_names(same)}")
     own, shared, trip = _time_all(sources, lookups, rows, repeats, clock, work_clock)
     if costs is None:
         timed = {name: {"cost": own[name], "time": own[name], "needs": [of]} for name, of in served.items()}
@@ -103,11 +105,12 @@ def _time_all(
 ) -> tuple[dict[str, float], dict[str, float], float]:
     """Return the milliseconds of each feature, what is shared at each lookup, and the work of a trip."""
     works: list[float] = []
+    labels = {feature: () for features in lookups.values() for feature in features}  # any text may be a label
 
     def waited(key: Any, feature: str) -> float:
         """Return the seconds of a fetch that were not work."""
         begun, worked = clock(), work_clock()
-        outcome = run(sources.fetch({0: (key, (feature,))}, {}))[0]  # as the sync driver waits for a round
+        outcome = run(sources.fetch({0: (key, (feature,))}, labels))[0]  # as the sync driver waits for a round
         work = work_clock() - worked
         if outcome.failed:
             raise SourceError(f"fetching {printable(feature)}: {printable(outcome.failed[feature])}")

@@ -239,8 +239,16 @@ _background: tuple[int, asyncio.AbstractEventLoop] | None = None  # with its pro
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the event loop of the sync drivers, a thread of its own, and wait for it.
 
-    An interrupt cancels it, and waits until it has cleaned up.
+    An interrupt cancels it, and waits until it has cleaned up. A `ParameterError` refuses a call in that thread, which
+    would wait for itself.
     """
+    loop = _loop()
+    if _is_running_in(loop):
+        work.close()
+        raise ParameterError(
+            "a sync driver was called in the event loop of the sync drivers, where `observe` and async functions of "
+            "sources run: call predict_one_async or predict_stream_async there"
+        )
     ended = threading.Event()
 
     async def to_its_end() -> T:
@@ -249,13 +257,20 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         finally:
             ended.set()
 
-    future = asyncio.run_coroutine_threadsafe(to_its_end(), _loop())
+    future = asyncio.run_coroutine_threadsafe(to_its_end(), loop)
     try:
         return future.result()
     except BaseException:
         if future.cancel():
             ended.wait(_CLEANING)
         raise
+
+
+def _is_running_in(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

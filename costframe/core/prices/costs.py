@@ -155,9 +155,14 @@ class CostModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CostModel:
-        """Read a ``.toml`` or ``.json`` file; a `CostModelError` names the file and the entry that is wrong."""
+        """Read a ``.toml`` or ``.json`` file; a `CostModelError` names the file and the entry that is wrong.
+
+        Tables ``[sources.NAME]`` in it are left unread; see `Sources.load`.
+        """
         file = as_path(path)
         table = costs_io.read_table(file)
+        if isinstance(table, dict) and isinstance(table.get("sources"), dict):
+            del table["sources"]
         try:
             return cls.from_dict(table)
         except CostModelError as error:
