@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -340,6 +341,12 @@ def test_settings_that_cannot_be_are_refused_by_name():
         list(predict_stream(TREE, FRAME, FRAME.key))
     with pytest.raises(ParameterError, match="key"):
         predict_one(TREE, dict.fromkeys(NAMES, 0.0), key="k1")
+    for keys in ("k1", {"who": "k1"}, FRAME, None):
+        with pytest.raises(ParameterError, match="keys: expected a list"):
+            list(predict_stream(TREE, sources(FRAME), keys))
+    for cap in (-1.0, float("nan"), "1"):
+        with pytest.raises(ParameterError, match="max_cost"):
+            predict_one(TREE, sources(FRAME), key="k1", max_cost=cap)
 
 
 def test_functions_are_sources_sync_or_async_whole_or_each():
@@ -387,7 +394,24 @@ def test_sources_belong_to_one_loop():
     with pytest.raises(ParameterError, match="another event loop"):
         asyncio.run(cf.predict_one_async(TREE, found, key="k1"))
     found.close()
-    assert asyncio.run(cf.predict_one_async(TREE, found, key="k1")).cost == REPORT.per_row[1]
+    for _ in range(2):  # the second loop lets go of what the first left open
+        assert asyncio.run(cf.predict_one_async(TREE, found, key="k1")).cost == REPORT.per_row[1]
+
+    async def closed_in_another_loop():
+        with sources(FRAME) as wrong:
+            await cf.predict_one_async(TREE, wrong, key="k1")
+
+    with pytest.raises(ParameterError, match="another event loop"):
+        asyncio.run(closed_in_another_loop())
+
+
+def test_equal_keys_are_one_key_whatever_their_types():
+    shown = []
+    texts = CallSource(lambda wanted: {key: shown.append(str(key)) or dict(FRAME.iloc[key]) for key in wanted})
+    with Sources({"all": Lookup(texts, NAMES)}) as found:
+        ends = list(predict_stream(TREE, found, [np.True_, 1, 1.0, Decimal("1.0"), np.float32(1)]))
+    assert [end.cost for _, end in ends] == [REPORT.per_row[1]] * 5
+    assert set(shown) == {"1"}
 
 
 def test_sync_drivers_can_be_called_from_many_threads():
