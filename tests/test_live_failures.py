@@ -319,6 +319,10 @@ def test_fields_read_what_databases_and_caches_give():
         assert np.isnan(Field("x", missing=("", "n/a")).read(raw, None))
     assert Field("x").read(b"red", ("blue", "red")) == 1.0
     assert np.isnan(Field("x").read("green", ("blue", "red")))
+    assert Field("x", "number").read(1, ("blue", "red")) == 1.0
+    for raw in (1, True, 1.0):  # a column of numbers whose labels are texts: 1 is not label number 1
+        with pytest.raises(InquiryError, match="expected a label such as '0', got"):
+            Field("x").read(raw, ("0", "1"))
     assert [Field("x", "truth").read(raw, None) for raw in ("yes", b"F", 1, False)] == [1.0, 0.0, 1.0, 0.0]
     for kind, raw in [("truth", "perhaps"), ("truth", 2), ("text", 3), (None, "red"), (None, object())]:
         with pytest.raises(InquiryError, match="expected"):
