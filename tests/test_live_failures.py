@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -318,6 +319,10 @@ def test_fields_read_what_databases_and_caches_give():
         assert np.isnan(Field("x", missing=("", "n/a")).read(raw, None))
     assert Field("x").read(b"red", ("blue", "red")) == 1.0
     assert np.isnan(Field("x").read("green", ("blue", "red")))
+    assert Field("x", "number").read(1, ("blue", "red")) == 1.0
+    for raw in (1, True, 1.0):  # a column of numbers whose labels are texts: 1 is not label number 1
+        with pytest.raises(InquiryError, match="expected a label such as '0', got"):
+            Field("x").read(raw, ("0", "1"))
     assert [Field("x", "truth").read(raw, None) for raw in ("yes", b"F", 1, False)] == [1.0, 0.0, 1.0, 0.0]
     for kind, raw in [("truth", "perhaps"), ("truth", 2), ("text", 3), (None, "red"), (None, object())]:
         with pytest.raises(InquiryError, match="expected"):
@@ -340,6 +345,12 @@ def test_settings_that_cannot_be_are_refused_by_name():
         list(predict_stream(TREE, FRAME, FRAME.key))
     with pytest.raises(ParameterError, match="key"):
         predict_one(TREE, dict.fromkeys(NAMES, 0.0), key="k1")
+    for keys in ("k1", {"who": "k1"}, FRAME, None):
+        with pytest.raises(ParameterError, match="keys: expected a list"):
+            list(predict_stream(TREE, sources(FRAME), keys))
+    for cap in (-1.0, float("nan"), "1"):
+        with pytest.raises(ParameterError, match="max_cost"):
+            predict_one(TREE, sources(FRAME), key="k1", max_cost=cap)
 
 
 def test_functions_are_sources_sync_or_async_whole_or_each():
@@ -387,7 +398,24 @@ def test_sources_belong_to_one_loop():
     with pytest.raises(ParameterError, match="another event loop"):
         asyncio.run(cf.predict_one_async(TREE, found, key="k1"))
     found.close()
-    assert asyncio.run(cf.predict_one_async(TREE, found, key="k1")).cost == REPORT.per_row[1]
+    for _ in range(2):  # the second loop lets go of what the first left open
+        assert asyncio.run(cf.predict_one_async(TREE, found, key="k1")).cost == REPORT.per_row[1]
+
+    async def closed_in_another_loop():
+        with sources(FRAME) as wrong:
+            await cf.predict_one_async(TREE, wrong, key="k1")
+
+    with pytest.raises(ParameterError, match="another event loop"):
+        asyncio.run(closed_in_another_loop())
+
+
+def test_equal_keys_are_one_key_whatever_their_types():
+    shown = []
+    texts = CallSource(lambda wanted: {key: shown.append(str(key)) or dict(FRAME.iloc[key]) for key in wanted})
+    with Sources({"all": Lookup(texts, NAMES)}) as found:
+        ends = list(predict_stream(TREE, found, [np.True_, 1, 1.0, Decimal("1.0"), np.float32(1)]))
+    assert [end.cost for _, end in ends] == [REPORT.per_row[1]] * 5
+    assert set(shown) == {"1"}
 
 
 def test_sync_drivers_can_be_called_from_many_threads():

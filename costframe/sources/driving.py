@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from costframe.core.checks import check_number
-from costframe.core.errors import SourceError, shown
+from costframe.core.errors import ParameterError, SourceError, shown
 from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ class Drive:
 
 def blocks(keys: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:
     """Cut keys into blocks, each with the number of keys before it."""
+    if isinstance(keys, str | bytes | Mapping) or hasattr(keys, "columns") or not isinstance(keys, Iterable):
+        raise ParameterError(f"keys: expected a list of keys, one a row, got {shown(keys)}")
     left, begun = iter(keys), 0
     while block := list(islice(left, size)):
         yield begun, block

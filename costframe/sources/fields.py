@@ -40,8 +40,9 @@ class Field:
     place : str
         Column of a table, field of a hash, JSON pointer into a document, or whatever the source calls a value.
     type : {"number", "text", "truth"}, optional
-        None reads a label where the model knows labels of the feature, and else a number. "text" demands a text,
-        "truth" a boolean, or a text such as yes, t or false, which becomes 1 or 0.
+        None reads a label where the model knows labels of the feature, and else a number. "number" reads a number, also
+        the number of a label. "text" demands a text, "truth" a boolean, or a text such as yes, t or false, which
+        becomes 1 or 0.
     missing : tuple of str
         Texts that stand for a missing value, in any case, without spaces at their ends. None and NaN always do.
     """
@@ -76,6 +77,10 @@ class Field:
             return _truth(value, raw)
         if self.type == "text" and not isinstance(value, str):
             raise InquiryError(f"expected a text, got {_named(raw)}")
+        if self.type is None and isinstance(labels, tuple) and labels and not isinstance(value, str):  # as in frames
+            raise InquiryError(
+                f"expected a label such as {shown(labels[0])}, got {_named(raw)}; numbers need their type"
+            )
         if labels is not None and self.type != "number":
             value = encode_value(value, labels)
         return _number(value, raw)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
 from costframe.core.predictors.inquiry import Ledger, supply_inquiries
@@ -42,6 +46,8 @@ class RowTerms:
     columns: dict[str, int] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        if self.max_cost is not None:
+            check_number("max_cost", self.max_cost)
         prices, _, _ = open_ledger(self.predictor, self.costs, self.known)
         object.__setattr__(self, "prices", prices)
         object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
@@ -223,4 +229,7 @@ def as_key(key: Any, entry: str | None) -> Hashable:
         hash(key)
     except TypeError:
         raise InquiryError(f"expected a hashable key, got {shown(key)} of type {type(key).__name__}") from None
+    numeric = type(key) not in {int, str} and isinstance(key, numbers.Real | Decimal | np.bool_)
+    if numeric and math.isfinite(key) and key == int(key):
+        return int(key)  # equal keys share a trip, and sources that make texts of them would tell 1.0 and True from 1
     return key  # type: ignore[no-any-return]

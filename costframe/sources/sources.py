@@ -128,7 +128,7 @@ class Sources:
         mapping of int to Outcome
             For each row; failures are part of it.
         """
-        self._bind()
+        await self._bind()
         plans = {name: _Plan() for name in self._lookups}
         outcomes = {row: Outcome() for row in wants}
         ways: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}  # many rows want the same
@@ -164,22 +164,28 @@ class Sources:
         names = dict.fromkeys(self._served[feature] for feature in features)
         return {name: tuple(each for each in features if self._served[each] == name) for name in names}
 
-    def _bind(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._loop is None or self._loop.is_closed():
-            self._loop = loop
-        if self._loop is not loop:
+    async def _bind(self) -> None:
+        """Make the running loop that of the connections; let go of those that an ended loop has left open."""
+        self._check_loop()
+        if self._loop is not None and self._loop.is_closed():
+            await self.aclose()
+        self._loop = asyncio.get_running_loop()
+
+    def _check_loop(self) -> None:
+        if self._loop not in {None, asyncio.get_running_loop()} and not self._loop.is_closed():
             raise ParameterError(
-                "sources: their connections belong to another event loop; close them there, or make sources for each "
-                "loop (the sync drivers have a loop of their own)"
+                "sources: their connections belong to another event loop; close them there (async with), or make "
+                "sources for each loop (the sync drivers have a loop of their own)"
             )
 
     async def aclose(self) -> None:
         """Close all connections, in the loop that opened them."""
+        self._check_loop()
+        left_open = self._loop is not None and self._loop.is_closed()
         ends = await asyncio.gather(*(trips.close() for trips in self._trips.values()), return_exceptions=True)
         self._loop = None
         for name, end in zip(self._trips, ends, strict=True):
-            if isinstance(end, BaseException):
+            if isinstance(end, BaseException) and not left_open:  # nothing can be closed in a loop that has ended
                 raise InquiryError(f"sources: {name} did not close: {describe(end)}")
 
     def close(self) -> None:
