@@ -122,6 +122,19 @@ def test_rows_of_another_run_are_not_mixed_in(run, folder):
     assert live(run, "--output", "out.csv", "--force").exit_code == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such locks")
+def test_a_run_beside_another_is_refused_before_it_pays(run, folder):
+    import fcntl
+
+    with (folder / "out.csv.part").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        done = live(run, "--output", "out.csv", "--force")
+    assert done.exit_code == 2
+    assert "another run writes it" in done.stderr
+    assert not (folder / "out.csv").exists()
+    assert live(run, "--output", "out.csv", "--force").exit_code in {0, 3, 4}
+
+
 def test_a_run_that_cannot_end_well_is_refused_before_it_pays(run, folder):
     """It neither writes over its inputs nor leaves rows behind that the next run would have to resume."""
     FRAME.rename(columns={"key": "cost"})[["cost"]].to_csv(folder / "named.csv", index=False)

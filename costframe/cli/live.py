@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import sys
 from collections import Counter, deque
 from pathlib import Path
@@ -170,9 +171,28 @@ class LiveRun:
         from costframe.core.files import write_atomically
 
         lines = [{"run": self._digest(keys)}, *({"row": i, **record} for i, record in found.items())]
+        if self.kept.exists():
+            with self.kept.open("rb") as before:
+                self._lock(before)
         write_atomically(self.kept, "".join(json.dumps(line) + "\n" for line in lines).encode())
         with self.kept.open("a", encoding="utf-8") as file:
+            self._lock(file)
             yield file
+
+    def _lock(self, file: IO[Any]) -> None:
+        """Keep a second run out, which would pay for the same rows again; the lock ends with the process at last."""
+        if sys.platform == "win32":
+            return
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ParameterError(f"{self.kept}: another run writes it; wait, or give another --output") from None
+        except OSError:  # a file system without locks
+            return
+        if os.fstat(file.fileno()).st_ino != self.kept.stat().st_ino:
+            raise ParameterError(f"{self.kept}: another run began it at the same time")
 
     def _write(self, keys: _Keys, records: list[dict[str, Any]]) -> None:
         from costframe.core.files import open_atomically
