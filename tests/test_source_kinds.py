@@ -316,3 +316,13 @@ def test_plugins_bring_kinds_of_sources(installed, tmp_path):
         end = predict_one(TREE, found, key="anybody")
     half = TREE.cost(np.full((1, 4), 0.5), COSTS)
     assert end.cost == half.per_row[0]
+
+
+def test_a_key_that_no_source_is_asked_for_costs_nothing(sqlite):
+    from costframe.sources import Lookup, Policy, Sources, predict_stream
+
+    policy = Policy(on_failure="missing")
+    with Sources({"all": Lookup(SQLSource(sqlite, TABLE, "number"), list(NAMES), policy=policy)}) as sources:
+        ends = dict(predict_stream(tree(), sources, ["x", 1.5, 10**30, 10**6]))
+    assert [ends[key].failed_cost for key in ("x", 1.5)] == [0.0, 0.0]
+    assert ends[10**6].failed_cost > 0.0  # was asked for, and is not there

@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 from costframe.core.errors import CostframeError, InquiryError, ParameterError, printable, quote_names, shown
 from costframe.sources.fields import Field, as_fields
 from costframe.sources.policy import Policy
-from costframe.sources.source import Source, TripError
+from costframe.sources.source import KeyRefusedError, Source, TripError
 
 if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
@@ -151,7 +151,7 @@ class Trips:
         again: dict[Hashable, tuple[str, ...]] = {}
         for key, names in wants.items():
             if isinstance(reply := raw.get(key), BaseException):
-                self._fail({key: names}, outcomes, describe(reply))
+                self._fail({key: names}, outcomes, describe(reply), lost=not isinstance(reply, KeyRefusedError))
                 if isinstance(reply, TripError) or not isinstance(reply, InquiryError):
                     again[key] = names
             else:

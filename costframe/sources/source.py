@@ -9,7 +9,7 @@ from typing import Any
 from costframe.core.errors import InquiryError, shown
 from costframe.core.tables.categories import is_missing
 
-__all__ = ["MOST_BYTES", "Reply", "Source", "TripError", "Wanted", "as_text"]
+__all__ = ["MOST_BYTES", "KeyRefusedError", "Reply", "Source", "TripError", "Wanted", "as_text"]
 
 Wanted = Mapping[Hashable, Collection[str]]
 """The places, such as columns or fields, that each key wants in one trip."""
@@ -19,6 +19,10 @@ Reply = Mapping[Hashable, Any]
 
 MOST_BYTES = 1_000_000
 """Most bytes of one value, or of one document with values: what fills a source must not fill the memory."""
+
+
+class KeyRefusedError(InquiryError):
+    """A key that a source cannot be asked for; it was not, so nothing is paid."""
 
 
 class TripError(InquiryError):
@@ -33,9 +37,9 @@ def as_text(key: object) -> str:
         text = key.decode() if isinstance(key, bytes) else str(key)
         text.encode()
     except UnicodeError:
-        raise InquiryError(f"expected a key in UTF-8, got {shown(key)}") from None
+        raise KeyRefusedError(f"expected a key in UTF-8, got {shown(key)}") from None
     if is_missing(key) or "\0" in text:
-        raise InquiryError(f"expected a key, got {shown(key)}")
+        raise KeyRefusedError(f"expected a key, got {shown(key)}")
     return text
 
 

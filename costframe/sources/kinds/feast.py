@@ -10,7 +10,7 @@ from attrs import define, field
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.http import Client, check_limits, check_status, read_document
 from costframe.sources.kinds.needed import needed
-from costframe.sources.source import Reply, Source, Wanted, as_text
+from costframe.sources.source import KeyRefusedError, Reply, Source, Wanted, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -132,7 +132,7 @@ class FeastSource(Source):
 def _as_sent(key: Hashable) -> str | int:
     """Return a key as JSON has it; Feast would cut 1.5 and True down to 1."""
     if isinstance(key, bool | float):
-        raise InquiryError(f"expected a key that is a text or a whole number, got {shown(key)}")
+        raise KeyRefusedError(f"expected a key that is a text or a whole number, got {shown(key)}")
     if isinstance(key, int):
         if not -(2**63) <= key < 2**63:
             raise InquiryError(f"expected a whole number of 64 bits, got {shown(key)}")

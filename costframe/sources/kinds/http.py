@@ -15,7 +15,7 @@ from attrs import define, field
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.needed import needed
-from costframe.sources.source import MOST_BYTES, Reply, Source, TripError, Wanted, as_text
+from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, as_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
@@ -104,7 +104,7 @@ class HTTPSource(Source):
 
         name = as_text(key)
         if name in {"", ".", ".."}:  # would name another address
-            raise InquiryError(f"expected a key that can stand in an address, got {shown(key)}")
+            raise KeyRefusedError(f"expected a key that can stand in an address, got {shown(key)}")
         url = httpx.URL(self.url.replace("{key}", quote(name, safe="")))
         if self.places is not None:
             url = url.copy_merge_params({self.places: ",".join(places)})

@@ -16,7 +16,7 @@ from costframe.core.errors import InquiryError, ParameterError, quote_names, sho
 from costframe.sources.kinds.needed import needed
 from costframe.sources.kinds.sql_types import as_type, bound, is_too_long
 from costframe.sources.kinds.threads import Threads
-from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted
+from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -174,7 +174,7 @@ class SQLSource(Source):
             try:
                 value = as_type(key, kind, most)
             except (TypeError, ValueError, ArithmeticError):
-                errors[key] = InquiryError(f"expected a key of type {kind.__name__}, got {shown(key)}")
+                errors[key] = KeyRefusedError(f"expected a key of type {kind.__name__}, got {shown(key)}")
                 continue
             typed.setdefault(value, []).append(key)
         return typed, errors
