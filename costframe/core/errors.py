@@ -73,6 +73,10 @@ class StorageError(CostframeError):
     """A saved file that is truncated, altered, newer than this version, or not a costframe model."""
 
 
+class WorkersError(CostframeError, RuntimeError):
+    """Workers of one training have lost each other: one has ended, failed, or does not answer in time."""
+
+
 class PluginError(CostframeError):
     """A plugin that is broken, clashes with another, or lacks the requested entry."""
 

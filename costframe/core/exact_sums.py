@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.workers import ALONE, Workers
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -30,27 +32,29 @@ def exact_units(values: NDArray[np.float64]) -> int:
     return total
 
 
-def exact_sum(values: NDArray[np.float64]) -> float:
-    """Return the sum of finite doubles, (n,), rounded once; infinite if no double is so large."""
-    units = exact_units(values)
+def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
+    """Return the sum of finite doubles, (n,), of all workers, rounded once; infinite if no double is so large."""
+    units = sum(workers.gather(exact_units(values)))
     try:
         return units / (1 << _UNIT)
     except OverflowError:
         return math.inf if units > 0 else -math.inf
 
 
-def exact_mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> float:
+def exact_mean(
+    values: NDArray[np.float64], weight: NDArray[np.float64] | None = None, workers: Workers = ALONE
+) -> float:
     """Return the (weighted) mean of finite doubles, (n,); products with weights are rounded one by one."""
     if weight is None:
-        return exact_sum(values) / len(values)
-    return exact_sum(values * weight) / exact_sum(weight)
+        return exact_sum(values, workers) / int(workers.sum(np.array([len(values)]))[0])
+    return exact_sum(values * weight, workers) / exact_sum(weight, workers)
 
 
-def to_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round doubles >= 0, (n,), to a grid on which every sum of some of them is exact in any order."""
-    largest = float(values.max(initial=0.0))
+def to_grid(values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
+    """Round doubles >= 0, (n,), to a grid on which every sum of some of all workers' is exact in any order."""
+    largest = float(workers.max(np.array([values.max(initial=0.0)]))[0])
     if not 0.0 < largest < math.inf:
         return values
-    bits = min(53 - len(values).bit_length(), 52)
+    bits = min(53 - int(workers.sum(np.array([len(values)]))[0]).bit_length(), 52)
     unit = math.ldexp(1.0, max(math.frexp(largest)[1] - bits, -1022))
     return np.rint(values / unit) * unit

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import ParameterError, shown
 from costframe.core.exact_sums import exact_sum
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ class FitRows(TypedDict, total=False):
 
 @frozen(eq=False)
 class Rows:
-    """Rows with labels and positive weights.
+    """Rows with labels and positive weights: all of them, or the part that one of several workers has.
 
     Attributes
     ----------
@@ -53,22 +54,40 @@ class Rows:
     weight : float64 (n,)
         Positive.
     qid : int64 (n,) or None
-        Query of each row, for rankings.
+        Query of each row, for rankings; a worker has all rows of its queries.
+    workers : Workers
+        Who have all rows together. What follows from all rows, as `total_weight`, is the same on every worker, and all
+        must ask for it.
     """
 
     X: NDArray[np.float64]
     y: NDArray[Any]
     weight: NDArray[np.float64]
     qid: NDArray[np.int64] | None = None
+    workers: Workers = field(default=ALONE, repr=False)
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Count this worker's rows."""
         return len(self.X)
+
+    @cached_property
+    def total_rows(self) -> int:
+        """Number of rows of all workers."""
+        return int(self.workers.sum(np.array([len(self)]))[0])
 
     def take(self, chosen: NDArray[Any]) -> Rows:
         """Keep some rows, by number or by mask."""
         queries = None if self.qid is None else self.qid[chosen]
-        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries)
+        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers)
+
+    def gathered(self) -> Rows:
+        """Return the rows of all workers, by rank, on every one of them: for samples."""
+        if self.workers.count == 1:
+            return self
+        parts = self.workers.gather((self.X, self.y, self.weight, self.qid))
+        X, y, weight, qid = zip(*parts, strict=True)
+        queries = None if self.qid is None else np.concatenate(qid)
+        return Rows(np.concatenate(X), np.concatenate(y), np.concatenate(weight), queries)
 
     def subsample(self, most: int) -> Rows:
         """Keep at most `most` rows, evenly spaced."""
@@ -78,19 +97,21 @@ class Rows:
 
     @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
-        """The weights, or None if all are one."""
-        return None if (self.weight == 1).all() else self.weight
+        """The weights, or None if all are one, on all workers."""
+        uneven = int((self.weight != 1).any())
+        return self.weight if self.workers.sum(np.array([uneven]))[0] else None
 
-    @property
+    @cached_property
     def counts(self) -> NDArray[np.int64] | None:
         """Number of times each row counts, int64 (n,), if all weights are whole numbers, not all one, and not huge.
 
         None otherwise: each row counts once.
         """
         weight = self.weight
-        if self.uneven_weight is None or self.total_weight > _MANY * len(weight) or (weight != np.floor(weight)).any():
+        if self.uneven_weight is None or self.total_weight > _MANY * self.total_rows:
             return None
-        return weight.astype(np.int64)
+        broken = int((weight != np.floor(weight)).any())
+        return None if self.workers.sum(np.array([broken]))[0] else weight.astype(np.int64)
 
     @property
     def repeats(self) -> NDArray[np.int64]:
@@ -100,7 +121,7 @@ class Rows:
     @cached_property
     def total_weight(self) -> float:
         """Sum of the weights: n, as the equations use it."""
-        return exact_sum(self.weight)
+        return exact_sum(self.weight, self.workers)
 
 
 @frozen(eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import compute_sample_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from costframe.core.errors import DataError, ParameterError, printable, shown
@@ -69,15 +69,20 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         if labels.dtype.kind == "f":
             check_target(labels, n_rows, name)
         try:
-            check_classification_targets(labels)
+            if len(labels):  # a worker may have none
+                check_classification_targets(labels)
             found, codes = np.unique(labels, return_inverse=True)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name}: expected classes of one kind: {error}") from None
         if first:
-            self.classes_ = found
+            known = self._workers.gather(found)
+            self.classes_ = (
+                found if len(known) == 1 else np.unique(np.concatenate([each for each in known if len(each)]))
+            )
             if len(self.classes_) < 2:
                 raise DataError(f"{name}: expected at least two classes, got one class: {self.classes_.tolist()}")
-            return np.asarray(codes, np.int64)
+            if len(known) == 1:
+                return np.asarray(codes, np.int64)
         unknown = np.setdiff1d(found, self.classes_)
         if len(unknown):
             raise DataError(f"{name}: has classes {unknown.tolist()} that the training labels do not have")
@@ -89,8 +94,13 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
             return 1.0
         if not (isinstance(class_weight, Mapping) or (isinstance(class_weight, str) and class_weight == "balanced")):
             raise ParameterError(f"class_weight: expected None, 'balanced' or a dict, got {shown(class_weight)}")
+        if not isinstance(class_weight, Mapping):
+            counts = self._workers.sum(np.bincount(labels, minlength=len(self.classes_)))
+            with np.errstate(divide="ignore"):
+                return np.asarray((counts.sum() / (np.count_nonzero(counts) * counts))[labels], np.float64)
         try:
-            weights = np.asarray(compute_sample_weight(class_weight, self.classes_[labels]), np.float64)
+            each = compute_class_weight(class_weight, classes=self.classes_, y=self.classes_)
+            weights = np.asarray(each, np.float64)[labels]
         except (TypeError, ValueError) as error:
             raise ParameterError(f"class_weight: {printable(str(error))}") from None
         if not (np.isfinite(weights) & (weights > 0)).all():

@@ -16,6 +16,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
 from costframe.core.tables.frames import category_columns, column_names
 from costframe.core.tables.rows import check_queries, check_weights, refuse_text
+from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
     costs: Any
     _takes_categories: ClassVar[bool] = False
     _columns = CategoricalColumns()
+    _workers: Workers = ALONE  # that train together
 
     @abstractmethod
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[Any]:
@@ -112,9 +114,14 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
     def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
         """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
         X = self._columns.encoded(X, name)
+        fewest = int(self._workers.count == 1)  # one of several may have no rows
         refuse_text(X, name, _HINT if self._takes_categories and reset else "")
         try:
-            rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=reset))
+            rows = np.asarray(
+                validate_data(
+                    self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=fewest, reset=reset
+                )
+            )
         except TypeError as error:
             raise DataTypeError(f"{name}: {error}") from error
         except (ValueError, OverflowError) as error:
@@ -140,7 +147,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> Rows:
         if y is None:
             raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
-        weights = check_weights(weight, len(X), f"sample_weight{suffix}")
+        weights = check_weights(weight, len(X), f"sample_weight{suffix}", self._workers)
         keep = weights > 0
         try:
             target = column_or_1d(y, warn=True)
@@ -151,7 +158,8 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
         queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
         weights = weights[keep] * self._class_weights(labels)
-        return Rows(X if keep.all() else X[keep], labels, weights, queries)  # copy only if rows are dropped
+        kept = X if keep.all() else X[keep]  # copy only if rows are dropped
+        return Rows(kept, labels, weights, queries, self._workers)
 
     def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:
         if (X is None) != (y is None):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
+    from costframe.core.workers import Workers
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -74,7 +75,8 @@ class CostAwareEstimator(RowReader):
     `TrainingData.categorical`. A subclass that searches sets of features during training sets `searches_sets`; for all
     others, sweeps and searches do it. One with predictors that `cf.save` refuses sets `most_classes_saved`, the most
     classes for which it does not; 0 if it refuses all. A subclass with a `fit` or `fit_path` of its own decorates it
-    with `restore_on_error`.
+    with `restore_on_error`. One whose `_train` combines what it takes from rows over `Rows.workers`, so that any number
+    of workers train the model of one, sets `trains_together`.
 
     Attributes
     ----------
@@ -89,6 +91,7 @@ class CostAwareEstimator(RowReader):
     kind: ClassVar[str]  # of a `FittedEstimator`
     searches_sets: ClassVar[bool] = False
     most_classes_saved: ClassVar[int | None] = None
+    trains_together: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
     _gains: Gains | None = None
 
@@ -135,6 +138,33 @@ class CostAwareEstimator(RowReader):
         )
         self._keep(self._train(data), data.costs, data.train)
         return self
+
+    def fit_part(
+        self,
+        workers: Workers,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **others: Unpack[FitRows],
+    ) -> Self:
+        """Train with other workers that call this at the same time, each with its part of the rows, maybe none.
+
+        Each gets the same model as `fit` would train on the rows of all. All rows of a query must be in one part.
+
+        Raises
+        ------
+        CostframeError
+            As for `fit`; also if the algorithm does not train together, or a worker is lost.
+        """
+        if workers.count > 1 and not self.trains_together:
+            raise ParameterError(
+                f"{type(self).__name__}: trains on one machine only; collect the rows or a sample of them"
+            )
+        self._workers = workers
+        try:
+            return self.fit(X, y, sample_weight, **others)
+        finally:
+            del self._workers
 
     def training_data(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]

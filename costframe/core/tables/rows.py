@@ -9,6 +9,7 @@ import numpy as np
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import encode, is_missing
 from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -136,8 +137,10 @@ def _numbers(X: Any) -> NDArray[np.float64]:
         raise DataError(f"expected numbers in every cell, got some that are none: {error}") from None
 
 
-def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> NDArray[np.float64]:
-    """Return float64 (n_rows,) weights, ones by default; they must be finite, >= 0, and not all zero."""
+def check_weights(
+    sample_weight: ArrayLike | None, n_rows: int, name: str, workers: Workers = ALONE
+) -> NDArray[np.float64]:
+    """Return float64 (n_rows,) weights, ones by default; they must be finite, >= 0, and not all workers' zero."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:
@@ -155,7 +158,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str) -> ND
         raise DataError(
             f"{name}: expected finite numbers >= 0, got {weight[~(np.isfinite(weight) & (weight >= 0))][0]}"
         )
-    if not (weight > 0).any():
+    if not workers.sum((weight > 0).any(keepdims=True))[0]:
         raise DataError(f"{name}: expected some positive weight, all are zero")
     return weight
 
