@@ -6,25 +6,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.exact_sums import exact_mean, exact_sum, exact_units, to_grid
+from costframe.core.exact_sums import exact_mean, exact_sum, to_grid
+from costframe.testing.parts import run_together
 from costframe.trees.growing.row_kernels import leaf_scale, scale_for
 
-sizes = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40)
 
-
-@given(sizes, st.randoms())
-def test_exact_sums_depend_neither_on_order_nor_on_parts(values, random):
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40), st.randoms())
+def test_exact_sums_depend_neither_on_order_nor_on_workers(values, random):
     from fractions import Fraction
 
     whole = sum(map(Fraction, values), Fraction(0))
-    shuffled, cut = random.sample(values, len(values)), random.randint(0, len(values))
-    parts = [exact_units(np.array(part, np.float64)) for part in (shuffled[:cut], shuffled[cut:])]
-    assert Fraction(sum(parts), 2**1126) == whole
+    shuffled, cut = np.array(random.sample(values, len(values)), np.float64), random.randint(0, len(values))
     try:
         expected = float(whole)
     except OverflowError:
         expected = np.inf if whole > 0 else -np.inf
-    assert exact_sum(np.array(shuffled, np.float64)) == expected
+    assert exact_sum(shuffled) == expected
+    parts = shuffled[:cut], shuffled[cut:]
+    assert run_together(2, lambda each: exact_sum(parts[each.rank], each)) == [expected, expected]
+
+
+def test_exact_sums_of_infinities():
+    for values, expected in (
+        ([np.inf, 1.0], np.inf),
+        ([-np.inf], -np.inf),
+        ([np.inf, -np.inf], np.nan),
+        ([np.nan], np.nan),
+    ):
+        assert np.array_equal(exact_sum(np.array(values)), expected, equal_nan=True)
 
 
 def test_exact_means():
@@ -45,11 +54,11 @@ def test_sums_of_weights_on_a_grid_are_exact(values, random):
 def test_scales_do_not_depend_on_order(values, random):
     values = np.array(values)
     order = random.sample(range(len(values)), len(values))
-    for scale in (leaf_scale, lambda each: scale_for(each, 40)):
+    for scale in (lambda each: leaf_scale(each, 0), lambda each: scale_for(each, 40, 0)):
         assert np.array_equal(scale(values), scale(values[order]), equal_nan=True)
-    if np.isfinite(scale := scale_for(values, 40)):
+    if np.isfinite(scale := scale_for(values, 40, 0)):
         assert sum(abs(int(np.rint(each * scale))) for each in values) < 2**40
-    assert sum(abs(int(np.rint(each * leaf_scale(values)))) for each in values) < 2**62
+    assert sum(abs(int(np.rint(each * leaf_scale(values, 0)))) for each in values) < 2**62
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -150,7 +150,7 @@ def test_leaf_sums(seed, with_hessians):
     g, h = rng.standard_normal((2, 40))
     leaf_of_row, sums = rng.choice([-1, 1, 3, 4], 40).astype(np.int32), np.empty((5, 2), np.int64)
     h = np.abs(h) if with_hessians else h[:0]
-    scales = leaf_scale(g), leaf_scale(h) if with_hessians else 1.0
+    scales = leaf_scale(g, 0), leaf_scale(h, 0) if with_hessians else 1.0
     sum_leaves(leaf_of_row, g, h, *scales, sums)
     again, order = np.empty((5, 2), np.int64), rng.permutation(40)
     sum_leaves(leaf_of_row[order], g[order], h[order] if with_hessians else h, *scales, again)

@@ -76,7 +76,7 @@ def test_kept_histograms_are_bounded_by_the_table():
     data = BinnedData(shape, shape.T, BinMapper((np.arange(256.0)[1:],) * d))
     room = new_room(data, 2, 0, 32)
     assert 0 < room.histogram.nbytes <= 4 * n * d
-    assert widened(room, data.bins).histogram.nbytes <= 4 * n * d
+    assert widened(room, data).histogram.nbytes <= 4 * n * d
     few = BinnedData(shape[:1000], shape[:1000].T, data.mapper)
     assert new_room(few, 2, 0, 32).histogram.nbytes == 0
 

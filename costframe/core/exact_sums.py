@@ -12,31 +12,23 @@ from costframe.core.workers import ALONE, Workers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["exact_mean", "exact_sum", "exact_units", "to_grid"]
+__all__ = ["exact_mean", "exact_sum", "to_grid"]
 
-_UNIT = 1126  # every double is a whole number of 2^-1126, also the smallest
-_LIMB = 26  # bits; sums of 2^27 limbs are exact doubles
-_PART = 2**24  # values at a time
-
-
-def exact_units(values: NDArray[np.float64]) -> int:
-    """Return the exact sum of finite doubles, (n,), in units of 2^-1126; sums of parts add up."""
-    total = 0
-    for begin in range(0, len(values), _PART):
-        mantissa, exponent = np.frexp(values[begin : begin + _PART])
-        whole, shift = np.ldexp(mantissa, 53).astype(np.int64), exponent - 53 + _UNIT
-        lowest = int(shift.min(initial=0))
-        for bits, limb in ((0, whole & (2**_LIMB - 1)), (_LIMB, whole >> _LIMB)):
-            sums = np.bincount(shift - lowest, limb)
-            total += sum(int(sums[at]) << (bits + lowest + at) for at in np.flatnonzero(sums).tolist())
-    return total
+_UNIT = 1074  # every double is a whole number of 2^-1074, the smallest
 
 
 def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
-    """Return the sum of finite doubles, (n,), of all workers, rounded once; infinite if no double is so large."""
-    units = sum(workers.gather(exact_units(values)))
+    """Return the sum of doubles, (n,), of all workers, rounded once; infinite if no double is so large."""
+    from costframe.core.exact_kernels import DIGITS, add_exactly
+
+    given, sums = np.ascontiguousarray(values, np.float64), np.zeros(DIGITS + 3, np.int64)
+    add_exactly(given, given.view(np.int64), sums)
+    *digits, above, below, missing = workers.sum(sums).tolist()
+    if above or below or missing:
+        return math.nan if missing or (above and below) else math.inf if above else -math.inf
+    units = sum(digit << (32 * place) for place, digit in enumerate(digits) if digit)
     try:
-        return units / (1 << _UNIT)
+        return float(units / (1 << _UNIT))
     except OverflowError:
         return math.inf if units > 0 else -math.inf
 
@@ -46,15 +38,15 @@ def exact_mean(
 ) -> float:
     """Return the (weighted) mean of finite doubles, (n,); products with weights are rounded one by one."""
     if weight is None:
-        return exact_sum(values, workers) / int(workers.sum(np.array([len(values)]))[0])
+        return exact_sum(values, workers) / workers.count_all(len(values))
     return exact_sum(values * weight, workers) / exact_sum(weight, workers)
 
 
 def to_grid(values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
     """Round doubles >= 0, (n,), to a grid on which every sum of some of all workers' is exact in any order."""
-    largest = float(workers.max(np.array([values.max(initial=0.0)]))[0])
+    largest = workers.largest(values.max(initial=0.0))
     if not 0.0 < largest < math.inf:
         return values
-    bits = min(53 - int(workers.sum(np.array([len(values)]))[0]).bit_length(), 52)
+    bits = min(53 - workers.count_all(len(values)).bit_length(), 52)
     unit = math.ldexp(1.0, max(math.frexp(largest)[1] - bits, -1022))
     return np.rint(values / unit) * unit

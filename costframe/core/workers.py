@@ -75,6 +75,18 @@ class Workers(ABC):
         given = np.abs(np.asarray(values, np.float64))  # the bits of doubles >= 0 are in order, and NaN is above
         return self._apply(given.view(np.int64), MAX).view(np.float64)
 
+    def count_all(self, count: int) -> int:
+        """Add up a count of each worker."""
+        return int(self.sum(np.array([count], np.int64))[0])
+
+    def any(self, found: object) -> bool:
+        """Return whether it is true on any worker."""
+        return self.count_all(int(bool(found))) > 0
+
+    def largest(self, value: float) -> float:
+        """Return the largest of the workers' numbers >= 0, or NaN if one has NaN."""
+        return float(self.max(np.array([value]))[0])
+
     def gather(self, value: T) -> list[T]:
         """Return the values of all workers, by rank."""
         if self.count == 1:

@@ -41,7 +41,7 @@ class _ThreadWorkers(Workers):
             raise WorkersError(f"workers: number {self.rank} waited for one that has ended") from None
         if len({(array.shape, array.dtype) for array in arrays}) > 1:
             raise WorkersError(f"workers: combine different arrays, {[array.shape for array in arrays]}")
-        return np.max(arrays, axis=0) if operation == MAX else np.sum(arrays, axis=0)
+        return np.asarray((np.max if operation == MAX else np.sum)(arrays, axis=0))
 
 
 def run_together(count: int, function: Callable[[Workers], T]) -> list[T]:

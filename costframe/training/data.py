@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import ParameterError, shown
 from costframe.core.exact_sums import exact_sum
+from costframe.core.tables.row_hashes import hash_table, number_copies
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Rows:
     @cached_property
     def total_rows(self) -> int:
         """Number of rows of all workers."""
-        return int(self.workers.sum(np.array([len(self)]))[0])
+        return self.workers.count_all(len(self))
 
     def take(self, chosen: NDArray[Any]) -> Rows:
         """Keep some rows, by number or by mask."""
@@ -86,7 +87,8 @@ class Rows:
             return self
         parts = self.workers.gather((self.X, self.y, self.weight, self.qid))
         X, y, weight, qid = zip(*parts, strict=True)
-        queries = None if self.qid is None else np.concatenate(qid)
+        first = np.cumsum([0, *(0 if each is None else each.max(initial=-1) + 1 for each in qid[:-1])])
+        queries = None if self.qid is None else np.concatenate([q + begin for q, begin in zip(qid, first, strict=True)])
         return Rows(np.concatenate(X), np.concatenate(y), np.concatenate(weight), queries)
 
     def subsample(self, most: int) -> Rows:
@@ -98,8 +100,7 @@ class Rows:
     @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one, on all workers."""
-        uneven = int((self.weight != 1).any())
-        return self.weight if self.workers.sum(np.array([uneven]))[0] else None
+        return self.weight if self.workers.any((self.weight != 1).any()) else None
 
     @cached_property
     def counts(self) -> NDArray[np.int64] | None:
@@ -110,8 +111,7 @@ class Rows:
         weight = self.weight
         if self.uneven_weight is None or self.total_weight > _MANY * self.total_rows:
             return None
-        broken = int((weight != np.floor(weight)).any())
-        return None if self.workers.sum(np.array([broken]))[0] else weight.astype(np.int64)
+        return None if self.workers.any((weight != np.floor(weight)).any()) else weight.astype(np.int64)
 
     @property
     def repeats(self) -> NDArray[np.int64]:
@@ -207,6 +207,22 @@ def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: ND
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
     sides = [side & (kinds == kind) for side in (out, ~out) for kind in np.unique(kinds)]
     return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
+
+
+def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
+    """Return a number for each row of all workers, uint64 (n,), from its values, label, weight, query and copies.
+
+    Copies of a row have different numbers. Which of them has which is open, and makes no difference.
+    """
+    labels = np.column_stack([np.asarray(rows.y, np.float64), rows.weight])
+    keys = hash_table(rows.X, hash_table(labels, n_threads=n_threads), n_threads=n_threads)
+    if rows.qid is not None:
+        query = np.unique(rows.qid, return_inverse=True)[1]
+        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
+        np.add.at(sums, query, keys)  # modulo 2^64, in any order
+        keys = hash_table(np.empty((len(keys), 0)), keys ^ sums[query])
+    copies = number_copies(keys, rows.workers)
+    return hash_table(copies[:, np.newaxis], keys, n_threads=n_threads)
 
 
 def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:

@@ -97,10 +97,11 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         if not isinstance(class_weight, Mapping):
             counts = self._workers.sum(np.bincount(labels, minlength=len(self.classes_)))
             with np.errstate(divide="ignore"):
-                return np.asarray((counts.sum() / (np.count_nonzero(counts) * counts))[labels], np.float64)
+                balanced = counts.sum() / (np.count_nonzero(counts) * counts)
+            return np.asarray(balanced[labels], np.float64)
         try:
             each = compute_class_weight(class_weight, classes=self.classes_, y=self.classes_)
-            weights = np.asarray(each, np.float64)[labels]
+            weights: NDArray[np.float64] = np.asarray(each, np.float64)[labels]
         except (TypeError, ValueError) as error:
             raise ParameterError(f"class_weight: {printable(str(error))}") from None
         if not (np.isfinite(weights) & (weights > 0)).all():

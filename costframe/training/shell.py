@@ -220,7 +220,7 @@ class CostAwareEstimator(RowReader):
         """Set the fitted attributes for a predictor, with a sample of training rows for fallbacks and importances."""
         self.costs_ = costs
         known = None if self._gains is None else self._gains.rows
-        sample = known if rows is None else FallbackRows.of(rows.X, rows.weight)
+        sample = known if rows is None else FallbackRows.of(rows.X, rows.weight, rows.workers)
         if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor):  # these carry labels and prices
             predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
         if isinstance(predictor, StageTree | PlannedPredictor):

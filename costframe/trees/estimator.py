@@ -263,4 +263,5 @@ class BoostedRanker(CostAwareRanker, BoostedEstimator):
 def _has_order(rows: Rows) -> bool:
     """Whether some query has rows of different grades."""
     graded = np.column_stack([rows.qid, rows.y])  # type: ignore[list-item] # rankings have queries
-    return len(np.unique(graded, axis=0)) > len(np.unique(rows.qid))  # type: ignore[arg-type]
+    some = len(np.unique(graded, axis=0)) > len(np.unique(rows.qid))  # type: ignore[arg-type]
+    return rows.workers.any(some)

@@ -9,6 +9,8 @@ from attrs import field, frozen
 
 from costframe.core.errors import StageError
 from costframe.core.learners.tree_table import COLUMN, TREE
+from costframe.core.tables.row_hashes import sample_rows
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -140,11 +142,9 @@ class FallbackRows:
     weight: NDArray[np.float64]  # (rows,)
 
     @classmethod
-    def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None) -> FallbackRows:
-        """Keep at most a thousand rows, evenly spaced."""
-        some = np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.int64)
-        taken = np.ascontiguousarray(X[some], np.float64)  # a copy already; wide tables take long to copy
-        return cls(taken, np.ones(len(taken)) if weight is None else np.array(weight[some]))
+    def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None, workers: Workers = ALONE) -> FallbackRows:
+        """Keep at most a thousand rows of all workers, by a hash of their values."""
+        return cls(*sample_rows(X, weight, MOST_ROWS, workers))
 
 
 class ExpectedOutputs:

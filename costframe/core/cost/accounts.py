@@ -10,7 +10,9 @@ from attrs import Factory, field, frozen
 
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import weighted_sum
+from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,10 +109,15 @@ class PrefixCost:
     weight : float64 (rows,)
     prices : PriceArrays
         In the order of X's columns.
+    workers : Workers
+        Whose rows these are a part of; the mean is of all.
     """
 
-    def __init__(self, X: NDArray[np.float64], weight: NDArray[np.float64], prices: PriceArrays) -> None:
-        self._X, self._weight, self._prices = np.ascontiguousarray(X), weight, prices
+    def __init__(
+        self, X: NDArray[np.float64], weight: NDArray[np.float64], prices: PriceArrays, workers: Workers = ALONE
+    ) -> None:
+        self._X, self._weight, self._prices, self._workers = np.ascontiguousarray(X), weight, prices, workers
+        self._total = exact_sum(weight, workers)
         self._masks = np.zeros((len(X), word_count(X.shape[1])), np.uint64)
         self._acquisition = np.array(prices.cost), prices.direct_needs, np.array(prices.resource_cost)  # writable
         self._computed = np.zeros(len(X))  # price of learners, comparisons and uses
@@ -138,7 +145,8 @@ class PrefixCost:
             tree.categories, tree.reading, prices.split, prices.learner, prices.reuse, *self._acquisition, self._masks,
             self._computed, self._bought, leaves,
         )  # fmt: skip
-        self._mean = None if paid else self._mean
+        if self._workers.count > 1 or paid:  # another worker's rows may have paid
+            self._mean = None
         return tree.values[tree.value[leaves]]
 
     @property
@@ -158,7 +166,6 @@ class PrefixCost:
             per_row = self._computed
             if self._prices.reuse:
                 per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
-            total = float(self._weight.sum())
-            # Rounds like a report's mean, to the last digit.
-            self._mean = weighted_sum(per_row + self._bought, self._weight) * (1.0 / total) if total > 0 else 0.0
+            scale = 1.0 / self._total if self._total > 0 else 0.0
+            self._mean = weighted_sum(per_row + self._bought, self._weight, self._workers) * scale  # as in a report
         return self._mean

@@ -8,8 +8,10 @@ import numpy as np
 from attrs import fields, frozen
 
 from costframe.core.errors import ParameterError, brief, format_count
+from costframe.core.exact_sums import exact_sum
 from costframe.core.html import html_table
 from costframe.core.stages.stages import squeeze
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +156,7 @@ class CostReport:
         latency: NDArray[np.float64] | None = None,
     ) -> CostReport:
         """Take weighted means of charges; under a cap, a row's cost is at most the cap, without rounding errors."""
-        scale = 1.0 / total if (total := float(weight.sum())) > 0 else 0.0  # evaluate() keeps this finite
+        scale = 1.0 / total if (total := exact_sum(weight)) > 0 else 0.0  # evaluate() keeps this finite
         parts = charges.learners, charges.comparisons, charges.reuse
         per_row = sum((part for part in parts if part is not None), charges.acquisition)
         if max_cost is not None:
@@ -180,9 +182,9 @@ class CostReport:
         )
 
 
-def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the sum of values times weights, on one thread and with the same digits on any machine, unlike `@`."""
-    return float((values * weight).sum())
+def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers = ALONE) -> float:
+    """Return the sum of values times weights over all workers' rows: the same digits in any order of rows."""
+    return exact_sum(values * weight, workers)
 
 
 def _bought_by_any(

@@ -158,7 +158,7 @@ def check_weights(
         raise DataError(
             f"{name}: expected finite numbers >= 0, got {weight[~(np.isfinite(weight) & (weight >= 0))][0]}"
         )
-    if not workers.sum((weight > 0).any(keepdims=True))[0]:
+    if not workers.any((weight > 0).any()):
         raise DataError(f"{name}: expected some positive weight, all are zero")
     return weight
 

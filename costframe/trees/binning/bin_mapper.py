@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from attrs import Factory, field, frozen
 from costframe.core.errors import DataError
 from costframe.core.learners.cuts import Cuts, lay_out_cuts
 from costframe.core.threads import run_parallel
+from costframe.core.workers import ALONE, Workers
+from costframe.trees.binning.sketch import Sketch, WeightedTable
 from costframe.trees.binning.thresholds import (
     at_quantiles,
     between_values,
     choose_categories,
     distinct,
-    few_values,
     quantile_columns,
 )
 
@@ -76,80 +77,85 @@ class BinMapper:
         max_bins: int = 255,
         sample_weight: ArrayLike | None = None,
         subsample: int = 200_000,
-        random_state: int = 0,
         categorical: NDArray[np.bool_] | None = None,
         n_threads: int = 1,
+        workers: Workers = ALONE,
     ) -> BinMapper:
         """Choose thresholds: between all values if these are few, else at quantiles.
 
+        They depend neither on the order of rows nor on how workers have dealt them.
+
         Parameters
         ----------
-        X : (n, d)
+        X : (n, d), or a table of blocks
             Numbers; infinities are ordinary values and NaN is missing.
         max_bins : int
             Upper bound on the bins for values of each feature, 2 to 255.
         sample_weight : (n,), optional
             Positive or zero; a weight of two is a row given twice, and a row of weight zero is ignored.
         subsample : int
-            Most rows for quantiles of features with more than `max_bins` distinct values, drawn by `random_state` and
-            by weight.
+            About how many rows to sample, by the hash of their values and by weight, for quantiles of features with
+            more than `max_bins` distinct values.
         categorical : bool (d,), optional
             Features whose values are categories, finite numbers; none by default. Each category has a separate bin, or
             only the `max_bins` heaviest (of equals the lowest); others count as missing.
         n_threads : int
             Does not change the result.
+        workers : Workers
+            Whose rows `X` is a part of.
 
         Raises
         ------
         DataError
             If `X` has too many rows, or infinite categories.
         """
-        table, weight = _drop_unweighted(_as_table(X), sample_weight)
-        few = few_values(table, max_bins, n_threads=n_threads)
-        named = np.zeros(table.shape[1], np.bool_) if categorical is None else np.asarray(categorical, np.bool_)
-        sample, sampled_weight = table, weight
-        if len(table) > subsample:
-            drawn = _draw_rows(len(table), weight, subsample, np.random.default_rng(random_state))
-            sample, sampled_weight = table[drawn], None
+        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        rows = WeightedTable.of(_as_table(X, workers), weight, workers)
+        sketch, d = Sketch.of(rows, max_bins, subsample, n_threads), np.shape(X)[1]
+        named = np.zeros(d, np.bool_) if categorical is None else np.asarray(categorical, np.bool_)
 
-        def fit_column(
-            feature: int, column: NDArray[np.float64], cuts: NDArray[np.float64] | None
-        ) -> NDArray[np.float64]:
-            known = few[feature]
-            if named[feature]:
-                return choose_categories(np.ascontiguousarray(table[:, feature], np.float64), known, weight, max_bins)
-            if known is not None:
-                return between_values(known)
-            if cuts is not None:
+        def fit_columns(first: int) -> list[NDArray[np.float64] | None]:
+            """Return thresholds, or None for columns that need all rows."""
+            here = range(first, min(first + _COLUMNS_PER_PART, d))
+            known = [None if named[f] else sketch.few[f] for f in here]
+            cuts = [None if values is None else between_values(values) for values in known]
+            many = [at for at, f in enumerate(here) if known[at] is None and not named[f]]
+            if not many:
                 return cuts
-            values, masses = distinct(column, sampled_weight)
-            if len(values) <= max_bins:  # most of its values are rare: it needs all rows
-                values, masses = distinct(np.ascontiguousarray(table[:, feature], np.float64), weight)
-            return at_quantiles(values, masses, max_bins)
+            columns = _turn(sketch.sample[:, [first + at for at in many]])
+            if sketch.weight is None:
+                columns.sort(axis=1)
+                found = quantile_columns(columns, max_bins)
+            else:
+                masses = [distinct(column, sketch.weight) for column in columns]
+                found = [at_quantiles(*each, max_bins) if len(each[0]) > max_bins else None for each in masses]
+            for at, each in zip(many, found, strict=True):
+                cuts[at] = each
+            return cuts
 
-        def fit_columns(first: int) -> list[NDArray[np.float64]]:
-            columns = _turn(sample[:, first : first + _COLUMNS_PER_PART])
-            cuts: list[Any] = [None] * len(columns)
-            many = [at for at in range(len(columns)) if few[first + at] is None and not named[first + at]]
-            if sampled_weight is None and many:
-                ordered = columns if len(many) == len(columns) else columns[many]
-                ordered.sort(axis=1)
-                for at, found in zip(many, quantile_columns(ordered, max_bins), strict=True):
-                    cuts[at] = found
-            return [fit_column(first + at, column, cuts[at]) for at, column in enumerate(columns)]
+        parts = run_parallel(fit_columns, range(0, d, _COLUMNS_PER_PART), n_threads)
+        cuts = [column for part in parts for column in part]
+        rare = [f for f in range(d) if cuts[f] is None and not (named[f] and sketch.few[f] is not None)]
+        values = rows.values_of(rare)  # most of their values are rare, or categories
+        for f in range(d):
+            if named[f]:
+                known = sketch.few[f]
+                cuts[f] = choose_categories(*(values[f] if known is None else (known, known)), max_bins)
+            elif cuts[f] is None:
+                cuts[f] = at_quantiles(*values[f], max_bins)
+        return cls(tuple(cuts), named)  # type: ignore[arg-type] # none is None now
 
-        parts = run_parallel(fit_columns, range(0, table.shape[1], _COLUMNS_PER_PART), n_threads)
-        return cls(tuple(column for part in parts for column in part), named)
-
-    def transform(self, X: ArrayLike, *, n_threads: int = 1) -> BinnedData:
+    def transform(self, X: ArrayLike, *, n_threads: int = 1, workers: Workers = ALONE) -> BinnedData:
         """Find the bin of every value.
 
         Parameters
         ----------
-        X : (n, d)
+        X : (n, d), or a table of blocks
             Numbers, with the columns of the fitted data.
         n_threads : int
             Does not change the result.
+        workers : Workers
+            Whose rows `X` is a part of.
 
         Raises
         ------
@@ -158,19 +164,22 @@ class BinMapper:
         """
         from costframe.trees.binning.binning_kernels import bin_rows, mark_unknown
 
-        table = _as_table(X)
+        table = _as_table(X, workers)
         bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
         cuts, named = self.cuts, np.flatnonzero(self.categorical)
 
-        def bin_part(first: int) -> None:
-            rows = slice(first, first + _ROWS_PER_PART)
-            values = np.ascontiguousarray(table[rows], np.float64)
-            bin_rows(values, cuts, bins[rows], columns, first)
+        def bin_part(block: NDArray[np.generic], at: int, first: int) -> None:
+            values = np.ascontiguousarray(block[first : first + _ROWS_PER_PART], np.float64)
+            rows = slice(at + first, at + first + len(values))
+            bin_rows(values, cuts, bins[rows], columns, at + first)
             if len(named):
-                mark_unknown(values, cuts, named, bins[rows], columns, first)
+                mark_unknown(values, cuts, named, bins[rows], columns, at + first)
 
-        run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
-        return BinnedData(bins, columns, self)
+        at = 0
+        for block in table.blocks() if hasattr(table, "blocks") else [table]:
+            run_parallel(partial(bin_part, block, at), range(0, len(block), _ROWS_PER_PART), n_threads)
+            at += len(block)
+        return BinnedData(bins, columns, self, workers)
 
     @cached_property
     def cuts(self) -> Cuts:
@@ -191,6 +200,8 @@ class BinnedData:
         The same.
     mapper : BinMapper
         The meaning of the bins.
+    workers : Workers
+        Whose rows these are a part of.
 
     Attributes
     ----------
@@ -202,44 +213,51 @@ class BinnedData:
     bins: NDArray[np.uint8]
     columns: NDArray[np.uint8]
     mapper: BinMapper
+    workers: Workers = field(default=ALONE, repr=False)
     rooms: dict[tuple[int, int], list[Room]] = field(factory=dict, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
-        """Rows."""
+        """Rows of this worker."""
         return len(self.bins)
+
+    @cached_property
+    def total_rows(self) -> int:
+        """Rows of all workers."""
+        return self.workers.count_all(self.n_rows)
 
     def take_columns(self, columns: NDArray[np.int64]) -> BinnedData:
         """Keep some columns, int64 (k,)."""
         thresholds = tuple(self.mapper.thresholds[f] for f in columns.tolist())
         mapper = BinMapper(thresholds, self.mapper.categorical[columns])
-        return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper)
+        return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper, self.workers)
 
     def append_columns(self, other: BinnedData) -> BinnedData:
         """Append the columns of other data of the same rows."""
         named = np.concatenate([self.mapper.categorical, other.mapper.categorical])
         mapper = BinMapper((*self.mapper.thresholds, *other.mapper.thresholds), named)
-        return BinnedData(np.hstack([self.bins, other.bins]), np.vstack([self.columns, other.columns]), mapper)
+        bins, columns = np.hstack([self.bins, other.bins]), np.vstack([self.columns, other.columns])
+        return BinnedData(bins, columns, mapper, self.workers)
 
     def take_rows(self, rows: NDArray[np.int64]) -> BinnedData:
         """Keep some rows, int64 (m,)."""
-        return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper)
+        return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper, self.workers)
 
     @cached_property
     def splittable(self) -> NDArray[np.bool_]:
         """Features that can split rows, not the constant ones: bool (d,)."""
-        found = self.mapper.n_bins > 1
-        for feature in np.flatnonzero(~found):
-            missing = self.columns[feature] == MISSING_BIN
-            found[feature] = missing.any() and not missing.all()
+        found, single = self.mapper.n_bins > 1, np.flatnonzero(self.mapper.n_bins <= 1)
+        missing = np.array([np.count_nonzero(self.columns[feature] == MISSING_BIN) for feature in single], np.int64)
+        missing = self.workers.sum(missing)
+        found[single] = (missing > 0) & (missing < self.total_rows)
         return found
 
 
-def _as_table(X: ArrayLike) -> NDArray[np.generic]:
-    table = np.asarray(X)
-    if len(table) >= MAX_ROWS:
-        raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {len(table)}")
-    return table
+def _as_table(X: ArrayLike, workers: Workers) -> NDArray[np.generic]:
+    table: Any = X if hasattr(X, "blocks") else np.asarray(X)
+    if (n_rows := workers.count_all(len(table))) >= MAX_ROWS:
+        raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {n_rows}")
+    return table  # type: ignore[no-any-return]
 
 
 def _turn(rows: NDArray[np.generic]) -> NDArray[np.float64]:
@@ -248,27 +266,3 @@ def _turn(rows: NDArray[np.generic]) -> NDArray[np.float64]:
     for begin in range(0, len(rows), _ROWS_PER_BLOCK):
         columns[:, begin : begin + _ROWS_PER_BLOCK] = rows[begin : begin + _ROWS_PER_BLOCK].T
     return columns
-
-
-def _draw_rows(
-    n_rows: int, weight: NDArray[np.float64] | None, count: int, random: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw ascending row numbers, each at most once; with weights, in proportion to each row's share."""
-    if weight is None:
-        return np.sort(random.choice(n_rows, count, replace=False))
-    cumulated = np.cumsum(weight)
-    points = (np.arange(count) + random.random(count)) * (cumulated[-1] / count)
-    drawn: NDArray[np.int64] = np.searchsorted(cumulated, points, side="right")
-    return drawn.clip(max=n_rows - 1)  # the last point may be rounded up
-
-
-def _drop_unweighted(
-    table: NDArray[np.generic], sample_weight: ArrayLike | None
-) -> tuple[NDArray[np.generic], NDArray[np.float64] | None]:
-    if sample_weight is None:
-        return table, None
-    weight = np.asarray(sample_weight, np.float64)
-    kept = weight > 0
-    if not kept.all():
-        table, weight = table[kept], weight[kept]
-    return table, None if (weight == weight[0]).all() else weight

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.errors import DataError
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,12 +27,13 @@ def power_of_two(exponent: int) -> float:
     return ldexp(1.0, min(max(exponent, -1022), 1023))
 
 
-def round_to_float32(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round to the digits of single precision, but not to its range, in place.
+def round_to_float32(values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
+    """Round to the digits of single precision, but not to the range of floats, in place, in one unit on all workers.
 
     Products with small whole weights, and sums of these, are then exact: a weight of two equals a row given twice.
     """
-    unit = power_of_two(frexp(max(values.max(initial=0), -values.min(initial=0)))[1])
+    largest = workers.largest(max(values.max(initial=0), -values.min(initial=0)))
+    unit = power_of_two(frexp(largest)[1])
     single = np.multiply(values, 1 / unit, out=np.empty(values.shape, np.float32), casting="same_kind")
     return np.multiply(single, unit, out=values, dtype=np.float64)
 

@@ -18,6 +18,7 @@ __all__ = [
     "choose_categories",
     "distinct",
     "few_values",
+    "join_few",
     "midpoints",
     "quantile_columns",
 ]
@@ -96,21 +97,17 @@ def _quantile_cuts(masses: NDArray[np.float64], max_bins: int) -> NDArray[np.int
     return cuts[cuts < len(masses) - 1]
 
 
-def choose_categories(
-    column: NDArray[np.float64], known: NDArray[np.float64] | None, weight: NDArray[np.float64] | None, max_bins: int
-) -> NDArray[np.float64]:
+def choose_categories(values: NDArray[np.float64], masses: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
     """Choose the categories that have a bin: all, or the `max_bins` heaviest ones, of equals the lowest; ascending.
 
     Parameters
     ----------
-    column : float64 (n,)
-    known : float64 (m,), optional
-        Its distinct values, if few.
-    weight : float64 (n,), optional
-        Ones by default.
+    values : float64 (m,)
+        Distinct values of a column.
+    masses : float64 (m,)
+        The weight of each, if there are more than `max_bins`.
     max_bins : int
     """
-    values, masses = (known, np.empty(0)) if known is not None else distinct(column, weight)
     if not np.isfinite(values).all():
         raise DataError("X: categories must be finite numbers or missing, got an infinite one")
     if len(values) > max_bins:
@@ -144,8 +141,16 @@ def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) ->
         return [column[:count] for column, count in zip(values, counts, strict=True)]
 
     parts = run_parallel(collect, range(0, len(table), _ROWS_PER_PART), n_threads)
-    columns = (
-        None if too_many else np.unique(np.concatenate(found))
+    if not parts:
+        return [np.empty(0)] * table.shape[1]
+    return [
+        None if too_many else join_few(list(found), limit)
         for found, too_many in zip(zip(*parts, strict=True), many, strict=True)
-    )
-    return [None if values is None or len(values) > limit else values for values in columns]
+    ]
+
+
+def join_few(parts: list[NDArray[np.float64] | None], limit: int) -> NDArray[np.float64] | None:
+    """Join distinct values of a column in several parts, None for many; return them, or None for more than `limit`."""
+    known = [values for values in parts if values is not None]
+    joined = np.unique(np.concatenate([np.empty(0), *known]))
+    return None if len(known) < len(parts) or len(joined) > limit else joined

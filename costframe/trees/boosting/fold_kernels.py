@@ -36,7 +36,7 @@ def _grow_on(
 ) -> tuple[int, int]:
     """Grow a tree, write its nodes (2 L - 1, 5); return their number, and the exponent of the gradients' unit."""
     bits = min(EXACT_BITS, WORD_BITS - task.count_bits)
-    scale, hessian_scale = scale_for(gradients, bits), scale_for(hessians, EXACT_BITS)
+    scale, hessian_scale = scale_for(gradients, bits, task.address), scale_for(hessians, EXACT_BITS, task.address)
     pack_rows(gradients, hessians, counts, scale, hessian_scale, task.count_bits, task.words)
     exponent = bits - math.frexp(scale)[1] + 1
     task.units[0], task.units[1] = math.ldexp(1 / scale, -exponent), 1 / hessian_scale

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.tables.row_hashes import draw
+from costframe.training.data import row_keys
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import GrownTree, grow_tree
 from costframe.trees.growing.prices import SplitPrices
@@ -31,17 +33,25 @@ def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] 
         sample_weight=rows.weight,
         categorical=categorical,
         n_threads=settings.n_threads,
+        workers=rows.workers,
     )
-    return mapper.transform(rows.X, n_threads=settings.n_threads)
+    return mapper.transform(rows.X, n_threads=settings.n_threads, workers=rows.workers)
 
 
 def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:
     """Return a function that grows a tree on training rows from (weighted gradients, weighted hessians, prices, draws).
 
-    Rows that are not drawn also pass through the tree, and pay.
+    Rows that are not drawn also pass through the tree, and pay. Draws depend on the values of rows and on nothing else
+    that may differ between workers; copies of a row are drawn one by one.
     """
-    weight, signs = rows.uneven_weight, settings.signs
+    weight, signs, workers = rows.uneven_weight, settings.signs, rows.workers
     counts = rows.counts if settings.newton else None
+    keys = row_keys(rows, settings.n_threads) if settings.subsample < 1 else np.empty(0, np.uint64)
+
+    def all_one(hessians: NDArray[np.floating]) -> bool:
+        if workers.count == 1 and hessians[0] != 1:
+            return False  # the usual case, at once
+        return not workers.any((hessians != 1).any())
 
     def grow(
         gradients: NDArray[np.floating],
@@ -51,9 +61,8 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
     ) -> GrownTree:
         drawn = left_out = columns = None
         if settings.subsample < 1:
-            order = random.permutation(len(rows)).astype(np.int32)
-            count = max(1, round(settings.subsample * len(rows)))
-            drawn, left_out = np.sort(order[:count]), np.sort(order[count:])
+            chosen = draw(keys, settings.subsample, int(random.integers(2**63)))
+            drawn, left_out = (np.flatnonzero(side).astype(np.int32) for side in (chosen, ~chosen))
         if settings.max_features < 1:
             n_features = rows.X.shape[1]
             columns = np.zeros(n_features, np.bool_)
@@ -61,7 +70,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         h: NDArray[np.floating] | None = hessians
         if not settings.newton:
             h = weight  # the hessians of the squared distance to the negative gradients
-        elif counts is None and hessians[0] == 1 and (hessians == 1).all():
+        elif counts is None and all_one(hessians):
             h = None  # sums of counts without hessians are quicker
         tree = grow_tree(
             binned,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError
 from costframe.core.exact_sums import exact_mean, exact_sum
 from costframe.core.threads import run_parallel
+from costframe.core.workers import ALONE, Workers
 from costframe.trees.binning.scaling import round_to_float32
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Loss(Protocol):
     def link(self) -> Literal["identity", "sigmoid", "softmax"]:
         """The function from scores to predictions."""
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the best constant scores: float64 (K,)."""
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
+        """Return the best constant scores for the rows of all workers: float64 (K,)."""
 
     def for_rows(self, rows: Rows) -> RowLoss:
         """Return the loss of scores of these rows."""
@@ -63,17 +64,19 @@ class RowLoss(Protocol):
         """Return the weighted mean of the loss."""
 
 
+@frozen
 class _LossOfRows:
-    """The base of losses that are means over rows."""
+    """The base of losses that are means over rows, of all workers."""
+
+    _workers: Workers = field(default=ALONE, eq=False, repr=False, kw_only=True)
 
     def for_rows(self, rows: Rows) -> Self:
-        """Return itself: each row has its own loss."""
-        del rows
-        return self
+        """Return the same loss: each row has its own."""
+        return self if rows.workers is self._workers else evolve(self, workers=rows.workers)
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the loss."""
-        return _mean(self.each(y, scores), weight)
+        return _mean(self.each(y, scores), weight, self._workers)
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each row: float64 (n,)."""
@@ -89,16 +92,16 @@ class SquaredLoss(_LossOfRows):
     link: ClassVar[Literal["identity"]] = "identity"
     kind: ClassVar = SQUARED
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
         """Return the weighted mean: float64 (1,)."""
-        return np.array([_mean(np.asarray(y, np.float64), weight)])
+        return np.array([_mean(np.asarray(y, np.float64), weight, workers)])
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Return float64 f - y with the digits of single precision, and float32 ones: (n, 1) each."""
         del n_threads  # one thread is enough
-        gradient = round_to_float32(scores[:, 0] - np.asarray(y, np.float64))[:, np.newaxis]
+        gradient = round_to_float32(scores[:, 0] - np.asarray(y, np.float64), self._workers)[:, np.newaxis]
         return gradient, np.ones(gradient.shape, np.float32)
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,9 +118,9 @@ class LogisticLoss(_LossOfRows):
     link: ClassVar[Literal["sigmoid"]] = "sigmoid"
     kind: ClassVar = LOGISTIC
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
         """Return the log odds of the weighted share of ones, finite also for shares of 0 and 1: float64 (1,)."""
-        share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight), _LEAST_SHARE, 1 - _LEAST_SHARE)
+        share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight, workers), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
 
     def gradients(
@@ -158,11 +161,11 @@ class SoftmaxLoss(_LossOfRows):
     link: ClassVar[Literal["softmax"]] = "softmax"
     kind: ClassVar = SOFTMAX
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
         """Return the log of the classes' weighted shares, finite for absent classes: float64 (K,)."""
         target = _classes(y, self.n_outputs)
         weights = np.ones(len(target)) if weight is None else np.asarray(weight, np.float64)
-        mass = np.array([exact_sum(weights[target == k]) for k in range(self.n_outputs)])
+        mass = np.array([exact_sum(weights[target == k], workers) for k in range(self.n_outputs)])
         return np.array(np.log(np.maximum(mass / exact_sum(mass), _LEAST_SHARE)))
 
     def gradients(
@@ -198,8 +201,8 @@ def _by_strips(derive: Callable[[slice], None], n_rows: int, n_threads: int) -> 
     run_parallel(derive, strips, n_threads if n_rows >= _ROWS_WORTH_THREADS else 1)
 
 
-def _mean(values: NDArray[np.float64], weight: ArrayLike | None) -> float:
-    return exact_mean(values, None if weight is None else np.asarray(weight, np.float64))
+def _mean(values: NDArray[np.float64], weight: ArrayLike | None, workers: Workers) -> float:
+    return exact_mean(values, None if weight is None else np.asarray(weight, np.float64), workers)
 
 
 def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Running:
         check_sizes(rows, "_val")
         self.rows: Rows = rows
         self._loss, self._link = loss.for_rows(rows), loss.link
-        self._cost = PrefixCost(rows.X, rows.weight, prices)
+        self._cost = PrefixCost(rows.X, rows.weight, prices, rows.workers)
         self.scores = np.empty((len(rows), 0))
         self._reckoned: float | None = None  # the loss
 
@@ -176,14 +176,31 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
         named = score_named(scoring, "scoring")
 
         def score(now: Predicted) -> float:
-            rows, predictions = now.rows, now.predictions
-            refuse_unfit_score(scoring, rows.y, predictions)
-            return _checked(named(rows.y, predictions, rows.uneven_weight, rows.qid))
+            y, predictions, weight, qid = _of_all_workers(now)
+            refuse_unfit_score(scoring, y, predictions)
+            return _checked(named(y, predictions, weight, qid))
 
         return score
     if not callable(scoring):
         raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {shown(scoring)}")
-    return lambda now: _checked(scoring(now.rows.y, now.predictions))
+    return lambda now: _checked(scoring(*_of_all_workers(now)[:2]))
+
+
+def _of_all_workers(
+    now: Predicted,
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    """Return labels, predictions, uneven weights and queries of the rows of all workers."""
+    rows = now.rows
+    here = rows.y, now.predictions, rows.uneven_weight, rows.qid
+    if rows.workers.count == 1:
+        return here
+    y, predictions, weight, qid = zip(*rows.workers.gather(here), strict=True)
+    queries = None
+    if rows.qid is not None:  # each worker numbers its own
+        first = np.cumsum([0, *(each.max(initial=-1) + 1 for each in qid[:-1])])
+        queries = np.concatenate([each + begin for each, begin in zip(qid, first, strict=True)])
+    weights = None if rows.uneven_weight is None else np.concatenate(weight)
+    return np.concatenate(y), np.concatenate(predictions), weights, queries
 
 
 def _checked(score: object) -> float:

@@ -10,7 +10,9 @@ from attrs import frozen
 
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.exact_sums import exact_sum
 from costframe.core.threads import run_parallel
+from costframe.core.workers import ALONE, Workers
 from costframe.trees.boosting.losses import SquaredLoss
 
 if TYPE_CHECKING:
@@ -35,9 +37,9 @@ class _Ranking:
     n_outputs: ClassVar = 1
     link: ClassVar[Literal["identity"]] = "identity"
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None) -> NDArray[np.float64]:
+    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
         """Return zero, as all constants rank alike: float64 (1,)."""
-        del y, weight
+        del y, weight, workers
         return np.zeros(1)
 
 
@@ -113,6 +115,8 @@ class Queries:
         Of each query.
     counts, spans : float64 (n,)
         In sorted order: weights relative to the query's, and positions.
+    workers : Workers
+        Whose queries these are a part of; means are over all.
     """
 
     order: NDArray[np.int64]
@@ -120,6 +124,7 @@ class Queries:
     weight: NDArray[np.float64]
     counts: NDArray[np.float64]
     spans: NDArray[np.float64]
+    workers: Workers = ALONE
 
     @classmethod
     def of(cls, rows: Rows) -> Queries:
@@ -134,7 +139,7 @@ class Queries:
             raise DataError("qid: expected the query of each row, a ranking loss compares rows of one query; got None")
         order = np.argsort(rows.qid, kind="stable")
         queries = rows.qid[order]
-        starts = np.flatnonzero(np.concatenate([[True], queries[1:] != queries[:-1], [True]]))
+        starts = np.append(np.flatnonzero(np.diff(queries, prepend=queries[:1] - 1)), len(queries))
         weight, counts, spans = np.empty(len(starts) - 1), np.empty(len(order)), np.ones(len(order))
         given = rows.weight[order]
         for q, (begin, end) in enumerate(pairwise(starts)):
@@ -142,7 +147,7 @@ class Queries:
             counts[begin:end] = given[begin:end] / weight[q]
             if whole:
                 spans[begin:end] = counts[begin:end]
-        return cls(order, starts.astype(np.int64), weight, counts, spans)
+        return cls(order, starts.astype(np.int64), weight, counts, spans, rows.workers)
 
     def __len__(self) -> int:
         """Count the queries."""
@@ -166,8 +171,8 @@ class Queries:
     def mean(self, values: NDArray[np.float64], some: NDArray[np.bool_]) -> float:
         """Return the weighted mean over some queries; zero for an empty set."""
         weight = np.where(some, self.weight, 0.0)
-        total = float(weight.sum())
-        return float((values * weight).sum()) / total if total > 0 else 0.0
+        total = exact_sum(weight, self.workers)
+        return exact_sum(values * weight, self.workers) / total if total > 0 else 0.0
 
 
 def _query_weight(weights: NDArray[np.float64]) -> tuple[float, bool]:
@@ -191,7 +196,7 @@ class _OfRows:
         self._grades = np.asarray(rows.y, np.float64)[self._queries.order]
         low, high = (bound.reduceat(self._grades, self._queries.starts[:-1]) for bound in (np.minimum, np.maximum))
         self._differ = low < high
-        weight = float(self._queries.weight[self._differ].sum())
+        weight = exact_sum(self._queries.weight[self._differ], rows.workers)
         self._scale = rows.total_weight / weight if weight > 0 else 0.0
 
     def gradients(

@@ -109,7 +109,8 @@ def finish_tree(
     many = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
 
     second = np.empty(0) if hessians is None else hessians
-    scales = leaf_scale(gradients), 1.0 if hessians is None else leaf_scale(hessians)
+    address = data.workers.address
+    scales = leaf_scale(gradients, address), 1.0 if hessians is None else leaf_scale(hessians, address)
 
     def add_up(first: int) -> NDArray[np.int64]:
         here, sums = slice(first, first + _ROWS_PER_PART), np.empty((len(nodes), 2), np.int64)
@@ -121,7 +122,8 @@ def finish_tree(
         route_rows(data.bins[here], nodes, leaf_of_row[here])
 
     first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
-    sums = reduce(np.add, run_parallel(add_up, first_rows, many)) / scales
+    nothing = np.zeros((len(nodes), 2), np.int64)
+    sums = data.workers.sum(reduce(np.add, run_parallel(add_up, first_rows, many), nothing)) / scales
     feature, left, right = (np.empty(len(nodes), np.int32) for _ in range(3))
     threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.zeros(len(nodes))
     bounds = room.numbers[:count, : HIGH + 1]

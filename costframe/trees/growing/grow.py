@@ -16,6 +16,7 @@ from attrs import frozen
 
 from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
+from costframe.core.workers import ALONE, Workers
 from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS, power_of_two
 from costframe.trees.growing.finish import GrownTree, finish_tree
 from costframe.trees.growing.prices import NoPrices
@@ -106,7 +107,7 @@ def grow_tree(
     g = np.ascontiguousarray(gradients, np.float64)
     h = None if hessians is None else np.ascontiguousarray(hessians, np.float64)
     chosen = np.arange(n_rows, dtype=np.int32) if rows is None else np.sort(np.asarray(rows)).astype(np.int32)
-    packed = pack(g, h, counts, n_threads=n_threads)
+    packed = pack(g, h, counts, workers=data.workers, n_threads=n_threads)
     depth, most = (UNLIMITED if limit is None else min(limit, UNLIMITED) for limit in (max_depth, max_leaves))
     exponent = packed.gradient_exponent
     task = task_for(
@@ -129,13 +130,14 @@ def grow_tree(
         room = data.rooms.setdefault(key, []).pop()
     except IndexError:
         room = new_room(data, *key, min(_LEAVES, most))
-    room = _grow(task, room, chosen, paid, n_threads)
+    room = _grow(task, room, chosen, paid, data, n_threads)
+    data.workers.check()
     tree = finish_tree(data, room, g, h, chosen, l2, power_of_two(exponent), n_threads)
     data.rooms[key].append(room)
     return tree
 
 
-def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_threads: int) -> Room:
+def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, data: BinnedData, n_threads: int) -> Room:
     """Let one thread grow a tree, and others assist it; sums of integers do not depend on threads."""
     from costframe.trees.growing.grow_kernels import DONE, MORE_LEAVES, grow
     from costframe.trees.growing.search_kernels import assist
@@ -162,7 +164,7 @@ def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, n_t
         if asked == DONE:
             return room
         if asked == MORE_LEAVES:
-            room = widened(room, task.bins)
+            room = widened(room, data)
 
 
 @frozen(eq=False)
@@ -193,6 +195,7 @@ def pack(
     hessians: NDArray[np.float64] | None,
     counts: NDArray[np.int64] | None = None,
     *,
+    workers: Workers = ALONE,
     n_threads: int = 1,
 ) -> PackedGradients:
     """Round gradients and hessians, float64 (n,), to integers; arguments and errors as for `grow_tree`."""
@@ -200,10 +203,12 @@ def pack(
 
     n_rows, second = len(gradients), gradients[:0] if hessians is None else hessians
     given = np.zeros(0, np.int64) if counts is None else counts
-    count_bits = (n_rows if counts is None else int(counts.sum())).bit_length()
+    most = workers.count_all(n_rows if counts is None else int(counts.sum()))
+    count_bits, address = most.bit_length(), workers.address
     bits = min(EXACT_BITS, WORD_BITS - count_bits)
     with np.errstate(over="ignore"):
-        scale, hessian_scale = scale_for(gradients, bits), scale_for(second, EXACT_BITS)
+        scale, hessian_scale = scale_for(gradients, bits, address), scale_for(second, EXACT_BITS, address)
+    workers.check()
     for name, found in (("gradients", scale), ("hessians", hessian_scale)):
         if isnan(found):
             raise DataError(f"{name}: must be finite and have a finite sum, got NaN or infinity")

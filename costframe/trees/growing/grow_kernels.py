@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.combine_kernels import sum_over_workers
 from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing import room as at
 from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
@@ -66,6 +67,7 @@ def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bo
     room.gained[0], room.tested[0] = 0.0, False
     room.numbers[0, at.LOW], room.numbers[0, at.HIGH] = -np.inf, np.inf
     place[at.SUMS], place[at.SUMS + 1] = sum_words(task.words, rows)
+    sum_over_workers(task.address, place[at.SUMS : at.SUMS + 2])
     if task.columns.shape[0] > 0 and task.max_leaves > 1:
         place[at.OPEN] = _may_split(place, task.count_bits, task.limits, task.max_depth)
     if p.kind != FREE:
@@ -171,7 +173,9 @@ def _split(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, slot:
     n_left = divide_leaf(task, room, rows, p, slot, owed)
     if n_left < 0:
         return -1
-    left, right = (fresh, slot) if n_left <= count - n_left else (slot, fresh)
+    lowest = (1 << task.count_bits) - 1  # bits that count the rows of all workers
+    few_left = 2 * (best[at.LEFT] & lowest) <= place[slot, at.SUMS] & lowest
+    left, right = (fresh, slot) if few_left else (slot, fresh)
     room.gained[node], room.gained[child], room.gained[child + 1] = numbers[slot, at.VALUE], 0.0, 0.0
     nodes[node, 0], nodes[node, 1], nodes[node, 2] = f, best[at.BIN], best[at.MISSING_LEFT]
     nodes[node, 3], nodes[node, 4] = child, child + 1

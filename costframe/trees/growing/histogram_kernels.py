@@ -17,10 +17,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
+from costframe.core.combine_kernels import address_of
 from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing.room import LINE
 
-__all__ = ["add_pairs", "add_to", "add_up", "add_words", "address_of", "fill_histogram", "subtract", "used_cells"]
+__all__ = ["add_pairs", "add_to", "add_up", "add_words", "fill_histogram", "subtract", "used_cells"]
 _AHEAD = 16  # rows between the prefetch and the copy of a row
 _PART = 512  # rows laid out at a time
 _STRIDE = _PART + 8  # of a group; a power of two would crowd the groups into few sets of the cache
@@ -83,12 +84,6 @@ def _typed_vector_sums(_: Any, cells: Any, n_cells: Any, running: Any) -> Any:
 
     del n_cells  # an int64
     return types.void(cells, types.int64, running), generate
-
-
-def address_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Return the address of an array's item, both among the arguments."""
-    proxy: Any = cgutils.create_struct_proxy  # numba has no types for it
-    return builder.gep(proxy(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
 
 
 _vector_add: Any = intrinsic(_typed_vector_add)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from costframe.core.exact_sums import to_grid
+from costframe.core.exact_sums import exact_sum, to_grid
 from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.workers import ALONE, Workers
 from costframe.trees.growing.prices import BY_ROW, PriceState
 
 if TYPE_CHECKING:
@@ -46,13 +47,19 @@ class LazyPrices:
         Training rows.
     weight : float64 (n_rows,), optional
         Ones by default.
-
+    workers : Workers
+        Of the training rows; the marks are of this one's.
     """
 
     def __init__(
-        self, prices: PriceArrays, tradeoff: float, n_rows: int, weight: NDArray[np.float64] | None = None
+        self,
+        prices: PriceArrays,
+        tradeoff: float,
+        n_rows: int,
+        weight: NDArray[np.float64] | None = None,
+        workers: Workers = ALONE,
     ) -> None:
-        self.tradeoff, self._prices = tradeoff, prices
+        self.tradeoff, self._prices, self._workers = tradeoff, prices, workers
         self._d, self._n_items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
         self._totals = np.zeros(2)  # spent, and fixed
         self._marks = np.zeros((n_rows, word_count(self._n_items)), np.uint64)
@@ -66,7 +73,8 @@ class LazyPrices:
         self._items = np.concatenate([resources + self._d, np.arange(self._d)])[np.argsort(of, kind="stable")]
         self._begin = np.cumsum(np.bincount(of + 1, minlength=self._d + 1))  # resources come before the feature
         self._once_paid = np.zeros(self._d, np.bool_)
-        self._row_weight = np.empty(0) if weight is None else to_grid(np.ascontiguousarray(weight, np.float64))
+        given = None if weight is None else np.ascontiguousarray(weight, np.float64)
+        self._row_weight = np.empty(0) if given is None else to_grid(given, workers)
         self._paid_by_all = np.zeros(len(self._cost))  # weight of all rows that have paid for each item
         self._all_known = True  # sums of weights on a grid are exact
 
@@ -80,7 +88,7 @@ class LazyPrices:
     def weighing(self, weight: NDArray[np.float64]) -> LazyPrices:
         """Return prices of the same rows with other weights, (n_rows,), that share the marks of payments."""
         other = copy(self)
-        other._row_weight = to_grid(np.ascontiguousarray(weight, np.float64))  # noqa: SLF001 - the copy's own, as the next
+        other._row_weight = to_grid(np.ascontiguousarray(weight, np.float64), self._workers)  # noqa: SLF001 - the copy's own
         other._all_known, other._totals = False, self._totals.copy()  # noqa: SLF001
         return other
 
@@ -121,6 +129,7 @@ class LazyPrices:
             true_once=self._true_once,
             n_items=self._n_items,
             all_known=self._all_known,
+            address=self._workers.address,
         )
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
@@ -153,8 +162,10 @@ class LazyPrices:
             per_row += self._prices.learner
         weight = self._row_weight[rows] if len(self._row_weight) else 1.0
         with np.errstate(over="ignore"):  # as in kernels; prices have a limit, but not their sums over rows
-            self._totals[0] += float((per_row * weight).sum())
-        read = bits_of(items[np.unique(leaves)], self._d).any(axis=0) & ~self._once_paid
+            self._totals[0] += exact_sum(per_row * weight, self._workers)
+        here = np.asarray(bits_of(items[np.unique(leaves)], self._d).any(axis=0))
+        read = self._workers.sum(here) > 0
+        read &= ~self._once_paid
         self._totals[1] += float(self._prices.once[read].sum())
         self._once_paid |= read
 

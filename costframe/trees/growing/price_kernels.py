@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.combine_kernels import sum_doubles_over_workers
 from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing.prices import BY_MODEL, FREE, LARGEST
 from costframe.trees.growing.room import DEPTH, WEIGHT
@@ -94,6 +95,20 @@ def weigh_rows(rows: NDArray[np.int32], weight: NDArray[np.float64]) -> float:
 
 
 @kernel
+def _combine(address: int, paid: NDArray[np.float64], first: float, second: float) -> tuple[float, float]:
+    """Add up weights that have paid, (items,) in place, and two further weights, of all workers; return the latter."""
+    if address == 0:
+        return first, second
+    n_items = paid.shape[0]
+    each = np.empty(n_items + 2)
+    each[:n_items] = paid
+    each[n_items], each[n_items + 1] = first, second
+    sum_doubles_over_workers(address, each)
+    paid[:] = each[:n_items]
+    return float(each[n_items]), float(each[n_items + 1])
+
+
+@kernel
 def _price_leaf(
     paid: NDArray[np.float64],
     weight: float,
@@ -136,16 +151,19 @@ def begin_prices(p: PriceState) -> None:
 def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) -> None:
     """Compute the payments of a leaf for a split on each feature."""
     weight, root = weigh_rows(rows, p.row_weight), p.root if room.place[slot, DEPTH] == 0 else 0.0
-    room.numbers[slot, WEIGHT] = weight
     if p.kind == BY_MODEL:
+        weight = _combine(p.address, room.paid[slot, :0], weight, 0.0)[0]
+        room.numbers[slot, WEIGHT] = weight
         for f in range(p.split.shape[0]):
             room.money[slot, f] = p.split[f] * weight + root
         return
-    if p.all_known and rows.shape[0] == p.marks.shape[0]:
+    if p.all_known and rows.shape[0] == p.marks.shape[0] and p.address == 0:
         for item in range(p.paid_by_all.shape[0]):
             room.paid[slot, item] = p.paid_by_all[item]
     else:
         sum_marks(p.marks, rows, p.row_weight, room.paid[slot])
+        weight = _combine(p.address, room.paid[slot], weight, 0.0)[0]
+    room.numbers[slot, WEIGHT] = weight
     _price_leaf(
         room.paid[slot], weight, p.split, p.seen, p.begin, p.items, p.reuse, room.tested[slot], root, room.money[slot]
     )
@@ -164,7 +182,8 @@ def split_account(
         open_account(p, room, rest, large)
         return
     paid, owed = room.paid, False
-    whole, fewer, more = room.numbers[large, WEIGHT], weigh_rows(rows, p.row_weight), weigh_rows(rest, p.row_weight)
+    whole, nothing = room.numbers[large, WEIGHT], paid[small, :0]
+    fewer, more = _combine(p.address, nothing, weigh_rows(rows, p.row_weight), weigh_rows(rest, p.row_weight))
     room.numbers[small, WEIGHT], room.numbers[large, WEIGHT] = fewer, more
     for item in range(p.n_items):
         owed |= paid[large, item] != whole
@@ -172,6 +191,7 @@ def split_account(
         paid[small], paid[large] = fewer, more
     else:
         sum_marks(p.marks, rows, p.row_weight, paid[small])
+        _combine(p.address, paid[small], 0.0, 0.0)
         for item in range(p.n_items):  # items of all rows have exactly the rows' weight
             all_paid = paid[large, item] == whole
             paid[large, item] = more if all_paid else paid[large, item] - paid[small, item]

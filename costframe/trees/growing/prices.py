@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 import numpy as np
 
 from costframe.core.exact_sums import to_grid
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from typing import Self
@@ -49,6 +50,8 @@ class PriceState(NamedTuple):
         Of `OncePrices`.
     totals, marks, seen, uncharged, paid_by_all, true_once, n_items, all_known
         Of `LazyPrices`: sums of payments; marks of rows; prices of items for splits and beyond.
+    address : int
+        Of the function that combines with other workers, as in `Task`.
     """
 
     kind: int
@@ -74,6 +77,7 @@ class PriceState(NamedTuple):
     true_once: NDArray[np.float64] = np.zeros(0)
     n_items: int = 0
     all_known: bool = False
+    address: int = 0
 
 
 class SplitPrices(Protocol):
@@ -149,6 +153,8 @@ class OncePrices:
         Weights of the training rows, for `split_price`; ones by default.
     tradeoff : float
         Multiplies all prices; may be changed between trees.
+    workers : Workers
+        Of the training rows.
     """
 
     def __init__(
@@ -162,8 +168,9 @@ class OncePrices:
         reuse_price: float = 0.0,
         row_weight: ArrayLike | None = None,
         tradeoff: float = 1.0,
+        workers: Workers = ALONE,
     ) -> None:
-        self.tradeoff = tradeoff
+        self.tradeoff, self.workers = tradeoff, workers
         self.feature_price = np.array(feature_price, np.float64)
         self.resource_price = np.array(resource_price, np.float64)
         d = len(self.feature_price)
@@ -202,6 +209,7 @@ class OncePrices:
             resource_price=self.resource_price,
             resource_paid=self.resource_paid,
             used=np.zeros(d, np.bool_),
+            address=self.workers.address,
         )
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
@@ -230,6 +238,7 @@ def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share
         split_price=in_loss(1 / share, prices.split),
         root_price=float(in_loss(n / share, prices.learner)),
         reuse_price=float(in_loss(n / share, prices.reuse)),
-        row_weight=None if rows.uneven_weight is None else to_grid(rows.uneven_weight),
+        row_weight=None if rows.uneven_weight is None else to_grid(rows.uneven_weight, rows.workers),
         tradeoff=tradeoff,
+        workers=rows.workers,
     )

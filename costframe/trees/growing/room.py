@@ -53,6 +53,9 @@ class Task(NamedTuple):
         Factor from prices to the unit of gains.
     cells_worth_threads : int
         Least work for several threads, in cells added to a histogram.
+    address : int
+        Of the function that combines with other workers (`Workers.address`), 0 for a worker alone. Limits and sums are
+        of the rows of all.
     """
 
     bins: NDArray[np.uint8]
@@ -70,6 +73,7 @@ class Task(NamedTuple):
     breadth: bool
     price_unit: float
     cells_worth_threads: int
+    address: int
 
 
 class Room(NamedTuple):
@@ -164,15 +168,17 @@ def task_for(
         breadth=False,
         price_unit=1.0,
         cells_worth_threads=2**62,
+        address=data.workers.address,
     )._replace(**more)
 
 
 def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
     """Return room for trees of at most `leaves` leaves on the columns of the data; see `widened`."""
     n, d = data.bins.shape
+    everyone = data.total_rows  # all workers keep as many histograms
     n_bins = data.mapper.n_bins[data.splittable]
     width, lanes = 1 << int(n_bins.max(initial=1)).bit_length(), LINE // n_words
-    kept = min(-(-len(n_bins) // lanes), _most_kept(data.bins, 8 * leaves * width * LINE)) if n > FEW_ROWS else 0
+    kept = min(-(-len(n_bins) // lanes), _most_kept(data, 8 * leaves * width * LINE)) if everyone > FEW_ROWS else 0
     return Room(
         np.zeros(4, np.int64),
         np.empty((leaves, d)),
@@ -193,14 +199,15 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
     )
 
 
-def widened(room: Room, bins: NDArray[np.uint8]) -> Room:
-    """Return a copy with room for twice as many leaves of a tree on these bins."""
-    kept = min(room.histogram.shape[1], _most_kept(bins, 2 * room.histogram[:, :1].nbytes))
+def widened(room: Room, data: BinnedData) -> Room:
+    """Return a copy with room for twice as many leaves of a tree on these data."""
+    kept = min(room.histogram.shape[1], _most_kept(data, 2 * room.histogram[:, :1].nbytes))
     fewer = room._replace(histogram=room.histogram[:, :kept])
     old = ((name, getattr(fewer, name)) for name in _WIDENED)
     return fewer._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})
 
 
-def _most_kept(bins: NDArray[np.uint8], bytes_per_group: int) -> int:
+def _most_kept(data: BinnedData, bytes_per_group: int) -> int:
     """Return the most groups whose histograms may be kept: these take half as much as a table of doubles, or few."""
-    return max(_LEAST_KEPT, 4 * bins.size) // max(bytes_per_group, 1)
+    cells = data.total_rows // data.workers.count * int(data.bins.shape[1])
+    return max(_LEAST_KEPT, 4 * cells) // max(bytes_per_group, 1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.combine_kernels import largest_over_workers, sum_over_workers
 from costframe.core.jit import kernel
 from costframe.trees.growing.room import BEGIN, COUNT, NODE, NODE_SET
 
@@ -45,12 +46,12 @@ def largest_of(values: NDArray[np.float64]) -> float:
 
 
 @kernel
-def scale_for(values: NDArray[np.float64], bits: int) -> float:
+def scale_for(values: NDArray[np.float64], bits: int, address: int) -> float:
     """Return the largest power of two that keeps every sum of rounded values below 2^bits, within the range of doubles.
 
-    It is 1 if all values are zero, NaN if their sum is not finite.
+    It is 1 if all values are zero, NaN if their sum is not finite. Values are those of all workers; see `Task.address`.
     """
-    largest = largest_of(values)
+    largest = largest_over_workers(address, largest_of(values))
     if largest == 0.0:
         return 1.0
     if not math.isfinite(largest):
@@ -59,21 +60,30 @@ def scale_for(values: NDArray[np.float64], bits: int) -> float:
     unit, total = math.ldexp(1.0, min(31 - highest, 1023)), 0  # whole numbers have one sum in any order
     for value in values:
         total += math.ceil(abs(value) * unit)
-    share, exponent = math.frexp(float(total))
+    whole = np.empty(2, np.int64)
+    whole[0], whole[1] = total, values.shape[0]
+    sum_over_workers(address, whole)
+    share, exponent = math.frexp(float(whole[0]))
     exponent -= min(31 - highest, 1023)
     if exponent > 1024:
         return math.nan
-    room = math.ldexp(1.0, bits) - values.shape[0] / 2  # rounding moves each value by half a unit at most
+    room = math.ldexp(1.0, bits) - whole[1] / 2  # rounding moves each value by half a unit at most
     return math.ldexp(1.0, min(max(math.frexp(room / share)[1] - 1 - exponent, -1022), 1023))
 
 
 @kernel
-def leaf_scale(values: NDArray[np.float64]) -> float:
-    """Return a power of two that makes values whole numbers, nearly all digits kept, whose sums stay below 2^62."""
-    largest = largest_of(values)
+def leaf_scale(values: NDArray[np.float64], address: int) -> float:
+    """Return a power of two that makes values whole numbers, nearly all digits kept, whose sums stay below 2^62.
+
+    Values are those of all workers; see `Task.address`.
+    """
+    largest = largest_over_workers(address, largest_of(values))
     if largest == 0.0:
         return 1.0
-    highest = math.frexp(largest)[1] + math.frexp(float(values.shape[0]))[1]
+    count = np.empty(1, np.int64)
+    count[0] = values.shape[0]
+    sum_over_workers(address, count)
+    highest = math.frexp(largest)[1] + math.frexp(float(count[0]))[1]
     return math.ldexp(1.0, min(61 - highest, 1023))
 
 

@@ -1,4 +1,7 @@
-"""The search of new leaves for splits, their payments, and the division of a leaf's rows: jobs that threads share."""
+"""The search of new leaves for splits, their payments, and the division of a leaf's rows: jobs that threads share.
+
+Several workers add up their histograms, and then all search the same sums.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.combine_kernels import sum_over_workers
 from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing import room as at
 from costframe.trees.growing.histogram_kernels import add_to, fill_histogram, subtract
@@ -38,6 +42,7 @@ _CELLS_PER_ROW = 4  # dividing a row, too
 _MANY_COLUMNS = 1024  # with at least so many, it looks for those that may be the best at present prices
 _BLOCKS_PER_THREAD = 8  # fewer blocks may end unevenly, more repeat the reading of rows
 _DIVIDE, _FILL, _SEARCH = range(3)  # jobs
+_IN_PARTS, _WHOLE = 1, 2  # states of the smaller leaf's histogram, after 0
 _SLOT, _OWED, _ACCOUNTS, _BLOCKS, _FILLED = range(FIRST_PARAMETER, FIRST_PARAMETER + 5)  # their parameters
 
 
@@ -52,17 +57,25 @@ def _range_prices(task: Task, room: Room, p: PriceState, first: int, last: int) 
 
 
 @kernel
+def _add_parts(room: Room, sums: NDArray[np.int64], first: int, last: int) -> None:
+    """Add what helpers have filled to the sums of groups of columns from `first` to `last`."""
+    for part in range(room.parts.shape[0]):
+        add_to(sums, room.parts[part, first:last])
+
+
+@kernel
 def _search_columns(
-    task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, first: int, last: int, filled: bool
+    task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, first: int, last: int, filled: int
 ) -> None:
     """Search the waiting leaves on columns from `first` to `last`, by place.
 
     A histogram that the room does not keep, as those of leaves of few rows, is filled for both leaves, and overwritten
-    by that of the next columns. If `filled`, the sums of the smaller leaf are there, in parts.
+    by that of the next columns. The sums of the smaller leaf may be there, `filled` whole or in parts.
     """
     small, large, lanes = room.state[at.SMALL], room.state[at.LARGE], room.histogram.shape[3]
     kept = room.histogram.shape[1] * lanes
-    if room.place[small, at.COUNT] + (room.place[large, at.COUNT] if large >= 0 else 0) <= at.FEW_ROWS:
+    n_rows = room.place[small, at.COUNT] + (room.place[large, at.COUNT] if large >= 0 else 0)
+    if n_rows <= at.FEW_ROWS and task.address == 0:
         kept = 0
     size = (min(_STRIP, last - first) + lanes - 1) // lanes if last > kept else 0
     scratch = np.empty((size, room.histogram.shape[2], lanes, room.histogram.shape[4]), np.int64)
@@ -78,12 +91,12 @@ def _search_columns(
             mine = room.histogram[slot, group:end_group] if begin < kept else scratch[: end_group - group]
             if begin < kept and slot == large:
                 subtract(mine, room.histogram[small, group:end_group], n_bins)
-            elif filled:
-                for part in range(room.parts.shape[0]):
-                    add_to(mine, room.parts[part, group:end_group])
-            elif begin < kept or place[at.OPEN] == 1:
+            elif filled == _IN_PARTS:
+                _add_parts(room, mine, group, end_group)
+            elif filled == 0 and (begin < kept or place[at.OPEN] == 1):
                 own = rows[place[at.BEGIN] : place[at.BEGIN] + place[at.COUNT]]
                 fill_histogram(task.bins, task.words, own, columns, n_bins, mine)
+                sum_over_workers(task.address, mine.ravel())
             if place[at.OPEN] == 1:
                 find_splits(
                     mine, n_bins, columns, task.categorical, place[at.SUMS :], task.count_bits, task.units, task.limits,
@@ -114,7 +127,7 @@ def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, par
     elif searching:
         block, n_blocks = part - board[_ACCOUNTS], board[_BLOCKS]
         first, last = _edge(n_columns, n_blocks, block), _edge(n_columns, n_blocks, block + 1)
-        _search_columns(task, room, rows, p, first, last, board[_FILLED] == 1)
+        _search_columns(task, room, rows, p, first, last, board[_FILLED])
     else:
         first, last = begin + count * part // board[_BLOCKS], begin + count * (part + 1) // board[_BLOCKS]
         mine = rows[first:last]
@@ -162,20 +175,28 @@ def search_leaves(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
     scanned = room.place[small, at.OPEN] + (room.place[large, at.OPEN] if large >= 0 else 0)
     shared = (count + 256 * _CELLS_PER_BIN * scanned) * n_columns > task.cells_worth_threads
     board[_ACCOUNTS], board[_FILLED], board[JOB], board[_BLOCKS] = int(accounts), 0, _SEARCH, 1
-    if accounts and n_columns >= _MANY_COLUMNS:  # the search looks at prices
+    together, all_kept = task.address != 0, room.histogram.shape[1] * room.histogram.shape[3] >= n_columns
+    if accounts and (n_columns >= _MANY_COLUMNS or together):  # the search looks at prices; combination has an order
         _do_part(task, room, rows, p, 0)
         accounts = False
         board[_ACCOUNTS] = 0
-    if not shared:
+    n_threads, n_parts = board[at.THREADS], 1
+    if count >= n_threads * board[at.ROWS_PER_THREAD] and shared and all_kept:
+        n_parts += room.parts.shape[0]
+    if n_parts > 1 or (together and all_kept):
+        board[_BLOCKS], board[_FILLED] = n_parts, _IN_PARTS
+        if not _share(task, room, rows, p, _FILL, n_parts):
+            return False
+    if together and all_kept:
+        if n_parts > 1:
+            _add_parts(room, room.histogram[small], 0, room.histogram.shape[1])
+        sum_over_workers(task.address, room.histogram[small].ravel())
+        board[_FILLED] = _WHOLE
+    board[JOB], board[_BLOCKS] = _SEARCH, 1
+    if not shared or (together and not all_kept):
         for part in range(1 + int(accounts)):
             _do_part(task, room, rows, p, part)
         return True
-    n_threads = board[at.THREADS]
-    many = count >= n_threads * board[at.ROWS_PER_THREAD]
-    if many and room.parts.shape[0] > 0 and room.histogram.shape[1] * room.histogram.shape[3] >= n_columns:
-        board[_BLOCKS], board[_FILLED] = room.parts.shape[0] + 1, 1
-        if not _share(task, room, rows, p, _FILL, room.parts.shape[0] + 1):
-            return False
     blocks = n_threads * min((n_columns + _STRIP * n_threads - 1) // (_STRIP * n_threads), _BLOCKS_PER_THREAD)
     board[_BLOCKS] = min(blocks, (n_columns + 7) // 8)
     return _share(task, room, rows, p, _SEARCH, board[_BLOCKS] + int(accounts))

@@ -18,8 +18,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
+from costframe.core.combine_kernels import address_of
 from costframe.core.jit import kernel
-from costframe.trees.growing.histogram_kernels import address_of
 
 __all__ = ["draw_part", "end_part", "has_stopped", "post", "rest", "wait_for_parts"]
 

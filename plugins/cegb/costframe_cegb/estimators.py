@@ -37,6 +37,7 @@ class _CEGB(BoostedEstimator):
     than 63 bins each has at least eight rows.
     """
 
+    trains_together: ClassVar = True
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(_PAPER, frozenset({"n_estimators", "max_leaves"}), frozenset({"once", "split"}))
 
@@ -49,6 +50,8 @@ class _CEGB(BoostedEstimator):
 
     def _train(self, data: TrainingData) -> StageTree:
         settings, loss, labels = self._settings(data), self._loss(data), self._labels()
+        if self.warm_start and data.train.workers.count > 1:
+            raise ParameterError("warm_start: expected False on several workers, whose rows may move between fits")
         warm, monitor = check_flag("warm_start", self.warm_start), self._monitor(data, loss, settings)
         kept: WarmStart | None = getattr(self, "_kept", None) if warm else None
         state = State.begin(data, loss, settings) if kept is None else kept.resume(loss, settings, data, labels)
@@ -63,7 +66,7 @@ class _CEGB(BoostedEstimator):
         if self.l2_regularization is None:
             settings = evolve(settings, l2_regularization=_PATH_L2)
         if self.max_bins is None:
-            few = max(_FEWEST_BINS, len(data.train) // _ROWS_PER_BIN)
+            few = max(_FEWEST_BINS, data.train.total_rows // _ROWS_PER_BIN)
             settings = evolve(settings, max_bins=min(settings.max_bins, few))
         path = anneal_cegb(data, self._loss(data), settings, asked)
         self._kept = None

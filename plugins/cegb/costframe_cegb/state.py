@@ -157,4 +157,4 @@ def _fingerprint(rows: Rows) -> bytes:
 
 def unpaid_prices(data: TrainingData) -> LazyPrices:
     """Return the prices of training rows without payments."""
-    return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight)
+    return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight, data.train.workers)

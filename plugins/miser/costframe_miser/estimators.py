@@ -31,6 +31,7 @@ _USUAL = evolve(_PAPER, min_samples_leaf=10, from_zero=False)
 class _Miser(BoostedEstimator):
     """Common settings and training."""
 
+    trains_together: ClassVar = True
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(
         _PAPER, frozenset({"n_estimators", "learning_rate", "max_depth"}), frozenset({"resources"})
@@ -50,7 +51,7 @@ class _Miser(BoostedEstimator):
     def _settings(self, data: TrainingData) -> TreeSettings:
         settings = super()._settings(data)
         leaf = settings.min_samples_leaf
-        if data.train.total_weight < 2 * leaf <= len(data.train):
+        if data.train.total_weight < 2 * leaf <= data.train.total_rows:
             raise ParameterError(
                 f"min_samples_leaf: two leaves of {leaf} need a total sample weight of {2 * leaf}, got "
                 f"{data.train.total_weight:g}; a weight of one is one row"

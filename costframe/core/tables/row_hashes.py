@@ -1,0 +1,89 @@
+"""Hashes of rows, and samples by them: the same rows in any order, and for any number of workers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.core.threads import run_parallel
+from costframe.core.workers import ALONE, Workers
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["draw", "hash_table", "number_copies", "sample_rows"]
+
+_ROWS_PER_PART = 65_536
+_BYTES = 1 << 26  # of a range of hashes that workers exchange
+_SPREAD = 0x9E3779B97F4A7C15  # an odd number without pattern
+
+
+def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads: int = 1) -> NDArray[np.uint64]:
+    """Return a hash of each row, uint64 (n,); equal rows have equal hashes.
+
+    Parameters
+    ----------
+    table : (n, d), or a table of blocks
+        Numbers.
+    start : uint64 (n,), optional
+        Hashes to mix in.
+    n_threads : int
+        Does not change the result.
+    """
+    from costframe.core.tables.hash_kernels import hash_rows
+
+    hashes, at = np.zeros(len(table), np.uint64) if start is None else start.copy(), 0
+    for block in table.blocks() if hasattr(table, "blocks") else [table]:
+        of_block = hashes[at : at + len(block)]
+
+        def hash_part(first: int, block: Any = block, of_block: NDArray[np.uint64] = of_block) -> None:
+            rows = np.ascontiguousarray(block[first : first + _ROWS_PER_PART], np.float64)
+            hash_rows(rows, rows.view(np.uint64), of_block[first : first + _ROWS_PER_PART])
+
+        run_parallel(hash_part, range(0, len(block), _ROWS_PER_PART), n_threads)
+        at += len(block)
+    return hashes
+
+
+def draw(hashes: NDArray[np.uint64], share: float, number: int) -> NDArray[np.bool_]:
+    """Draw about this share of the rows, bool (n,), by their hashes and the number of the draw."""
+    mixed = hash_table(np.empty((len(hashes), 0)), hashes ^ np.uint64(number * _SPREAD % 2**64))
+    return np.asarray((mixed >> np.uint64(11)) * 2.0**-53 < share)
+
+
+def number_copies(hashes: NDArray[np.uint64], workers: Workers = ALONE) -> NDArray[np.int64]:
+    """Count the equal hashes before each, on workers of lower rank and then on this one: int64 (n,)."""
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+    counts, known = np.diff(first, append=len(ordered)), ordered[first]
+    before = np.zeros(len(first), np.int64)
+    total = workers.count_all(len(known))
+    n_ranges = -(-16 * total // _BYTES) if workers.count > 1 else 0  # the memory of a range is limited
+    edges = [2**64 * number // n_ranges for number in range(n_ranges)]
+    cuts = np.append(np.searchsorted(known, np.array(edges, np.uint64)), len(known)).tolist()
+    for begin, end in pairwise(cuts):
+        parts = workers.gather((known[begin:end], counts[begin:end]))
+        for others, times in parts[: workers.rank]:
+            at = np.searchsorted(others, known[begin:end]).clip(max=max(len(others) - 1, 0))
+            if len(others):
+                before[begin:end] += np.where(others[at] == known[begin:end], times[at], 0)
+    copies = np.empty(len(hashes), np.int64)
+    copies[order] = np.arange(len(ordered)) + np.repeat(before - first, counts)
+    return copies
+
+
+def sample_rows(
+    X: Any, weight: ArrayLike | None, most: int, workers: Workers = ALONE
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the `most` rows of all workers with the smallest hashes, and their weights: float64 (m, d), (m,)."""
+    hashes = hash_table(X)
+    mass = np.ones(len(hashes)) if weight is None else np.asarray(weight, np.float64)
+    least = np.lexsort((mass, hashes))[:most]
+    rows = np.ascontiguousarray(X[least], np.float64)
+    parts = workers.gather((hashes[least], mass[least], rows))
+    hashes, mass, rows = (np.concatenate(each) for each in zip(*parts, strict=True))
+    chosen = np.lexsort((mass, hashes))[:most]
+    return rows[chosen], mass[chosen]
