@@ -12,18 +12,23 @@ from costframe.core.workers import ALONE, Workers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["exact_mean", "exact_sum", "to_grid"]
+__all__ = ["exact_digits", "exact_mean", "exact_sum", "from_digits", "to_grid"]
 
 _UNIT = 1074  # every double is a whole number of 2^-1074, the smallest
 
 
-def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
-    """Return the sum of doubles, (n,), of all workers, rounded once; infinite if no double is so large."""
+def exact_digits(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the sum of doubles, (n,), digit by digit: int64 (DIGITS + 3,); digits of parts add up."""
     from costframe.core.exact_kernels import DIGITS, add_exactly
 
     given, sums = np.ascontiguousarray(values, np.float64), np.zeros(DIGITS + 3, np.int64)
     add_exactly(given, given.view(np.int64), sums)
-    *digits, above, below, missing = workers.sum(sums).tolist()
+    return sums
+
+
+def from_digits(sums: NDArray[np.int64]) -> float:
+    """Return a sum of `exact_digits` rounded once; infinite if no double is so large."""
+    *digits, above, below, missing = sums.tolist()
     if above or below or missing:
         return math.nan if missing or (above and below) else math.inf if above else -math.inf
     units = sum(digit << (32 * place) for place, digit in enumerate(digits) if digit)
@@ -31,6 +36,11 @@ def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
         return float(units / (1 << _UNIT))
     except OverflowError:
         return math.inf if units > 0 else -math.inf
+
+
+def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
+    """Return the sum of doubles, (n,), of all workers, rounded once."""
+    return from_digits(workers.sum(exact_digits(values)))
 
 
 def exact_mean(
