@@ -25,6 +25,7 @@ __all__ = [
     "check_directory",
     "check_file",
     "check_fit",
+    "cluster_option",
     "costs_option",
     "folds_option",
     "ignore_option",
@@ -145,6 +146,11 @@ score_option = click.option(
     "average_precision@5, or another number of places; or any name that scikit-learn has for the task, such as "
     "balanced_accuracy. Errors have a minus sign, for higher is better. [default: by task]",
 )  # fmt: skip
+
+
+cluster_option = click.option(
+    "--cluster", metavar="ADDRESS", type=text, help="Fit on the workers of a dask cluster, such as tcp://host:8786."
+)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from costframe.cli.arguments import (
     amount,
     check_directory,
     check_fit,
+    cluster_option,
     folds_option,
     open_data,
     reading_options,
@@ -72,6 +73,7 @@ Examples:
     "[default: at most 24 if one fit gives a path of models, else 12 fits]",
 )  # fmt: skip
 @click.option("--time-limit", type=seconds, metavar="T", help="End after this time, such as 90, 90s, 10m or 2h.")
+@cluster_option
 @click.option("--all", "every", is_flag=True, help="Print all points, not the frontier alone.")
 @click.option(
     "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
@@ -88,6 +90,7 @@ def compare(
     points: int | None,
     folds: int | None,
     time_limit: float | None,
+    cluster: str | None,
     every: bool,
     output: Path,
     resume: bool,
@@ -138,6 +141,7 @@ def compare(
             time_budget=time_budget,
             folds=folds,
             time_limit=to_fit,
+            cluster=cluster,
         )
         written = screen.keep(frontier)
     with name_written_files(written):

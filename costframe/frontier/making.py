@@ -61,6 +61,7 @@ class FrontierFits(ABC):
         progress: Progress | None = None,
         failed: Callable[[str, CostframeError], None] | None = None,
         n_jobs: int | None = 1,
+        cluster: Any = None,
         directory: str | os.PathLike[str] | None = None,
         resume: bool = False,
         time_limit: float | None = None,
@@ -109,6 +110,9 @@ class FrontierFits(ABC):
             Processes that fit algorithms side by side; the results are the same. A script that asks for more than one
             needs the guard `if __name__ == "__main__":`, as these start by importing it. None chooses as the command
             line does: one for each core, if the table is small and the algorithms are those of costframe.
+        cluster : dask.distributed.Client or str, optional
+            A dask cluster, or the address of its scheduler: each algorithm is a task for one of its workers, which get
+            the whole table. Results are the same; it replaces `n_jobs`, and needs costframe[dask].
         directory : path, optional
             Folder for finished fits, each with its models as soon as it ends, also if the sweep is interrupted. A large
             table has first looks then: further fits with few rows, whose points come soon and have "quick" in their
@@ -153,7 +157,7 @@ class FrontierFits(ABC):
             if interim is not None:
                 interim(lambda: make(so_far()))
 
-        found: Self = make(collect_fits(sweep, names, progress, failed, processes, show))
+        found: Self = make(collect_fits(sweep, names, progress, failed, processes, cluster, show))
         return found
 
     @classmethod

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import CostframeError
 from costframe.core.threads import thread_count
 from costframe.frontier.checks import joint_error, keep_successes, plugin_of
+from costframe.frontier.clusters import fit_over_cluster
 from costframe.frontier.finished import FinishedFits, join_fits
 from costframe.frontier.processes import fit_side_by_side
 from costframe.frontier.tasks import LATE, Total, UnfinishedError, fit_task, make_trials
@@ -53,6 +54,7 @@ def collect_fits(
     progress: Progress | None,
     failed: Callable[[str, CostframeError], None] | None,
     n_processes: int,
+    cluster: Any,
     show: Callable[[Callable[[], list[Fitted]]], None],
 ) -> list[Fitted]:
     """Return all fits of a sweep, in the order of names; arguments as for `Frontier.sweep`.
@@ -66,7 +68,7 @@ def collect_fits(
         kept = found if sweep.directory is None else join_fits(FinishedFits(sweep.directory).all(), found)
         return [fitted for name in names for fitted in kept.get(name, ())]
 
-    outcomes = fit_each(sweep, names, progress, n_processes, lambda: show(so_far))
+    outcomes = fit_each(sweep, names, progress, n_processes, lambda: show(so_far), cluster)
     for name, fitted in keep_successes(outcomes, failed, errors):
         found[name] = [*found.get(name, ()), *fitted]
     kept = so_far()
@@ -87,10 +89,12 @@ def fit_each(
     progress: Progress | None = None,
     n_processes: int = 0,
     kept: Callable[[], None] = lambda: None,
+    cluster: Any = None,
 ) -> Iterator[Outcome]:
     """Fit algorithms; yield the name of each with its models, or with the error that ended it, in any order.
 
-    With 0 processes it fits here. It calls `kept` when further fits of a sweep with a directory are on disk.
+    With 0 processes it fits here, with a client of dask or an address on that cluster. It calls `kept` when further
+    fits of a sweep with a directory are on disk.
 
     Raises
     ------
@@ -98,6 +102,9 @@ def fit_each(
     """
     tasks = sweep.tasks(names)
     total = Total(progress or silent, len(tasks))
+    if cluster is not None:
+        yield from fit_over_cluster(sweep, tasks, total, cluster, kept)
+        return
     if n_processes:
         yield from fit_side_by_side(sweep, tasks, total, n_processes, kept)
         return
