@@ -181,17 +181,17 @@ def split_account(
         open_account(p, room, rows, small)
         open_account(p, room, rest, large)
         return
-    paid, owed = room.paid, False
-    whole, nothing = room.numbers[large, WEIGHT], paid[small, :0]
-    fewer, more = _combine(p.address, nothing, weigh_rows(rows, p.row_weight), weigh_rows(rest, p.row_weight))
-    room.numbers[small, WEIGHT], room.numbers[large, WEIGHT] = fewer, more
+    paid, owed, whole = room.paid, False, room.numbers[large, WEIGHT]
     for item in range(p.n_items):
         owed |= paid[large, item] != whole
+    if owed:
+        sum_marks(p.marks, rows, p.row_weight, paid[small])
+    counted = paid[small] if owed else paid[small, :0]
+    fewer, more = _combine(p.address, counted, weigh_rows(rows, p.row_weight), weigh_rows(rest, p.row_weight))
+    room.numbers[small, WEIGHT], room.numbers[large, WEIGHT] = fewer, more
     if not owed:  # in neither child; so this is exact in spite of rounded weights
         paid[small], paid[large] = fewer, more
     else:
-        sum_marks(p.marks, rows, p.row_weight, paid[small])
-        _combine(p.address, paid[small], 0.0, 0.0)
         for item in range(p.n_items):  # items of all rows have exactly the rows' weight
             all_paid = paid[large, item] == whole
             paid[large, item] = more if all_paid else paid[large, item] - paid[small, item]
