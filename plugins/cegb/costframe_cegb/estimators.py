@@ -50,9 +50,9 @@ class _CEGB(BoostedEstimator):
 
     def _train(self, data: TrainingData) -> StageTree:
         settings, loss, labels = self._settings(data), self._loss(data), self._labels()
-        if self.warm_start and data.train.workers.count > 1:
-            raise ParameterError("warm_start: expected False on several workers, whose rows may move between fits")
         warm, monitor = check_flag("warm_start", self.warm_start), self._monitor(data, loss, settings)
+        if warm and data.train.workers.count > 1:
+            raise ParameterError("warm_start: expected False on several workers, whose rows may move between fits")
         kept: WarmStart | None = getattr(self, "_kept", None) if warm else None
         state = State.begin(data, loss, settings) if kept is None else kept.resume(loss, settings, data, labels)
         predictor, self.n_iter_ = train_cegb(data, loss, settings, float(self.tradeoff), monitor, state)
