@@ -12,7 +12,8 @@ from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
-from costframe.datasets.splits import PARTS, split_rows
+from costframe.core.tables.splits import PARTS
+from costframe.datasets.splits import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

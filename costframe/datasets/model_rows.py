@@ -9,9 +9,11 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
+from costframe.core.tables.columns import as_categories, as_hashes, as_numbers, decode_column, is_number, text_values
+from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.hashed_labels import HashedLabels
-from costframe.datasets.columns import as_categories, as_hashes, as_numbers, decode_column, is_number, text_values
-from costframe.datasets.table_files import TableFile, name_file
+from costframe.core.tables.splits import SPLIT
+from costframe.datasets.table_files import TableFile
 
 if TYPE_CHECKING:
     import os
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories, Labels
 
-__all__ = ["SPLIT", "ModelRows", "read_rows"]
-
-SPLIT = "split"
+__all__ = ["ModelRows", "read_rows"]
 
 
 @frozen

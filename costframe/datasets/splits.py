@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError
+from costframe.core.tables.splits import PARTS, check_split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PARTS", "obey_split", "split_rows"]
-
-PARTS = ("train", "valid", "test")
+__all__ = ["obey_split", "split_rows"]
 
 # Parts of the shuffled rows of each class, in turn: 60/20/20, and a class's first row is in train.
 _TURNS = np.array(["train", "valid", "train", "test", "train"])
@@ -36,11 +34,7 @@ def obey_split(
     split: NDArray[np.str_], classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, seed: int
 ) -> tuple[NDArray[np.str_], list[str]]:
     """Check a given split, str (n,); take a missing valid or test part from train by seed."""
-    unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
-    if unknown:
-        raise DataError(f"column 'split': expected {', '.join(PARTS)}, got {unknown[0]!r}")
-    if "train" not in split:
-        raise DataError("column 'split': no row is in 'train'")
+    check_split(split)
     split, notes = split.astype(_TURNS.dtype), []
     for part in PARTS[1:]:
         if part not in split:

@@ -12,7 +12,8 @@ from attrs import frozen
 from pyarrow import csv, feather, ipc, parquet
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostModelError, DataError, shown
+from costframe.core.errors import DataError, shown
+from costframe.core.tables.file_errors import name_reading_errors
 from costframe.datasets.dialects import Dialect, find_dialect
 from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["TableFile", "name_file"]
+__all__ = ["TableFile"]
 
 # Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
 _BLOCK, _LINES = 1 << 20, 64
@@ -57,7 +58,7 @@ class TableFile:
             raise DataError(f"{file}: expected a file that ends in {ENDINGS}{excel}")
         if file.is_dir():
             raise DataError(f"{file}: expected a file, got a directory")
-        with _name_errors(file):
+        with name_reading_errors(file):
             file.open("rb").close()  # Python's error is clearer
             return cls(file, ending, find_dialect(file, TEXTS[ending]) if ending in TEXTS else None)
 
@@ -69,7 +70,7 @@ class TableFile:
 
     def read(self) -> _Columns:
         """Read all columns, by name in order: at least one column and one row; names differ and are not empty."""
-        with _name_errors(self.path):
+        with name_reading_errors(self.path):
             table = self._read()
         names = self._check_names(table.column_names)
         if not names or not table.num_rows:
@@ -78,7 +79,7 @@ class TableFile:
 
     def names(self) -> list[str]:
         """Return the names of the columns, without reading them all."""
-        with _name_errors(self.path):
+        with name_reading_errors(self.path):
             if self.dialect is not None:
                 with csv.open_csv(self.path, *self._how_written()) as reader:
                     return self._check_names(reader.schema.names)
@@ -91,7 +92,7 @@ class TableFile:
 
         Columns of a text hold texts if they are in `texts`, else numbers; where some are none, all are texts.
         """
-        with _name_errors(self.path):
+        with name_reading_errors(self.path):
             if self.dialect is not None:
                 numbers = [name for name in names if name not in texts]
                 options = self._conversion(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
@@ -163,26 +164,3 @@ class TableFile:
                 raise DataError(f"{self.path}: two columns are named {shown(name)}")
             seen.add(name)
         return kept
-
-
-@contextlib.contextmanager
-def _name_errors(file: Path) -> Iterator[None]:
-    """Turn errors of reading into one line that names the file."""
-    try:
-        yield
-    except DataError as error:
-        raise error if str(error).startswith(f"{file}: ") else DataError(f"{file}: {error}") from error
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or 'not a whole file'}") from error
-    except (pa.ArrowException, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{file}: cannot be read: {reason:.200}") from error
-
-
-@contextlib.contextmanager
-def name_file(file: Path) -> Iterator[None]:
-    """Add the file's name to errors."""
-    try:
-        yield
-    except (CostModelError, DataError) as error:
-        raise type(error)(f"{file}: {error}") from error

@@ -13,7 +13,7 @@ from costframe.core.checks import as_path
 from costframe.core.errors import DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
-from costframe.datasets.columns import (
+from costframe.core.tables.columns import (
     as_categories,
     as_numbers,
     as_target,
@@ -22,12 +22,13 @@ from costframe.datasets.columns import (
     refuse_missing,
     text_values,
 )
+from costframe.core.tables.file_errors import name_file
+from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
-from costframe.datasets.model_rows import SPLIT
 from costframe.datasets.price_draft import describe_open
 from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
-from costframe.datasets.table_files import TableFile, name_file
+from costframe.datasets.table_files import TableFile
 from costframe.datasets.text_features import describe_texts, is_few_texts
 
 if TYPE_CHECKING:

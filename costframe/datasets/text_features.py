@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
-from costframe.datasets.columns import decode_column, is_number, is_text, kind_of, show_example
+from costframe.core.tables.columns import decode_column, is_number, is_text, kind_of, show_example
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from costframe.core.errors import DataError, format_count
 from costframe.core.tables.hashed_labels import HashedLabels
@@ -52,10 +53,9 @@ def as_categories(
         if labels is not None and not pa.types.is_null(column.type):
             raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {kind_of(column.type)}")
         return as_numbers(column, name), None
-    values = column.to_pylist()
-    known = labels if labels is not None else tuple(sorted({value for value in values if value is not None}))
-    place = {label: float(number) for number, label in enumerate(known)}
-    return np.array([place.get(value, np.nan) for value in values], np.float64), known or None
+    known = labels if labels is not None else tuple(sorted(column.unique().drop_null().to_pylist()))
+    places = pc.index_in(column, pa.array(known, column.type)).cast(pa.float64())
+    return np.array(places.to_numpy(zero_copy_only=False), np.float64), known or None
 
 
 def as_hashes(column: Any, name: str) -> NDArray[np.float64]:
