@@ -14,6 +14,7 @@ from pyarrow import csv, feather, ipc, parquet
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.file_errors import name_reading_errors
+from costframe.core.tables.parquet_files import ParquetFiles, is_several
 from costframe.datasets.dialects import Dialect, find_dialect
 from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 
@@ -42,17 +43,22 @@ class TableFile:
         Of the format, without that of a compression.
     dialect : Dialect or None
         How a text is written; None for other formats.
+    files : ParquetFiles or None
+        The files of a table in several, in a folder or of a pattern.
     """
 
     path: Path
     ending: str
     dialect: Dialect | None = None
+    files: ParquetFiles | None = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> TableFile:
-        """Find the format of a file, by its ending and, of a text, by its content."""
+        """Find the format of a file, by its ending and, of a text, by its content; several files are Parquet."""
         file = as_path(path)
         ending = ending_of(file)
+        if is_several(file) and ending in (None, ".parquet"):
+            return cls(file, ".parquet", files=ParquetFiles.open(file))
         if ending is None:
             excel = "; save an Excel sheet as 'CSV UTF-8'" if file.suffix.lower().startswith(".xls") else ""
             raise DataError(f"{file}: expected a file that ends in {ENDINGS}{excel}")
@@ -83,6 +89,8 @@ class TableFile:
             if self.dialect is not None:
                 with csv.open_csv(self.path, *self._how_written()) as reader:
                     return self._check_names(reader.schema.names)
+            if self.files is not None:
+                return self._check_names(self.files.schema.names)
             if self.ending == ".parquet":
                 return self._check_names(parquet.read_schema(self.path).names)
             return self._check_names(self._read().column_names)
@@ -110,6 +118,10 @@ class TableFile:
         if self.ending != ".parquet":
             yield from self._read().select(names).to_batches(rows)
             return
+        if self.files is not None:
+            for group in self.files.groups:
+                yield from group.batches(names, rows)
+            return
         with parquet.ParquetFile(self.path) as file:
             for group in range(file.num_row_groups):  # one by one: of several, pyarrow keeps all in memory
                 yield from file.iter_batches(rows, row_groups=[group], columns=names)
@@ -117,6 +129,8 @@ class TableFile:
     def _read(self) -> Any:
         if self.dialect is not None:
             return csv.read_csv(self.path, *self._how_written(), self._conversion())
+        if self.files is not None:
+            return self.files.dataset.to_table()
         if self.ending == ".parquet":
             return parquet.ParquetFile(self.path).read()
         with self.path.open("rb") as stream:

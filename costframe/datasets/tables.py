@@ -16,10 +16,9 @@ from costframe.core.prices.entry_checks import suggestion
 from costframe.core.tables.columns import (
     as_categories,
     as_numbers,
+    as_queries,
     as_target,
-    decode_column,
     is_categorical,
-    refuse_missing,
     text_values,
 )
 from costframe.core.tables.file_errors import name_file
@@ -155,7 +154,7 @@ def _values(
     categorical: dict[str, tuple[str, ...] | None] = {}
     named = set(how.categorical)
     for name in features:
-        if not (known := name in named or is_categorical(table[name])) and is_few_texts(table[name], name):
+        if not (known := name in named or is_categorical(table[name].type)) and is_few_texts(table[name], name):
             texts.append(name)
         if known or name in texts[-1:]:
             values, categorical[name] = as_categories(table[name], name)
@@ -185,9 +184,7 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
 
 def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
     """Return the number of each row's query: int64 (n,)."""
-    refuse_missing(table[QID].null_count, f"column {QID!r}")
-    values = np.asarray(decode_column(table[QID], f"column {QID!r}").to_numpy(zero_copy_only=False))
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return np.unique(as_queries(table[QID], QID), return_inverse=True)[1].astype(np.int64)
 
 
 def _task(y: NDArray[Any], how: _Reading, qid: NDArray[np.int64] | None) -> tuple[str, list[str]]:

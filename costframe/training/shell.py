@@ -19,6 +19,8 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
+from costframe.training.block_columns import is_dataset, read_fit_rows
+from costframe.training.blocks import BlockTable
 from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.gains import Gains
 from costframe.training.row_reader import RowReader
@@ -76,7 +78,8 @@ class CostAwareEstimator(RowReader):
     others, sweeps and searches do it. One with predictors that `cf.save` refuses sets `most_classes_saved`, the most
     classes for which it does not; 0 if it refuses all. A subclass with a `fit` or `fit_path` of its own decorates it
     with `restore_on_error`. One whose `_train` combines what it takes from rows over `Rows.workers`, so that any number
-    of workers train the model of one, sets `trains_together`.
+    of workers train the model of one, sets `trains_together`. One whose `_train` reads features in bins alone, and so
+    takes a table of blocks as `Rows.X`, sets `trains_on_blocks`.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class CostAwareEstimator(RowReader):
     searches_sets: ClassVar[bool] = False
     most_classes_saved: ClassVar[int | None] = None
     trains_together: ClassVar[bool] = False
+    trains_on_blocks: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
     _gains: Gains | None = None
 
@@ -116,16 +120,19 @@ class CostAwareEstimator(RowReader):
 
         Parameters
         ----------
-        X : float64 (n, d), or data frame
+        X : float64 (n, d), data frame, or pyarrow.dataset.Dataset of Parquet files
             May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame, else by position. A
-            frame's columns of a category dtype are split by categories, if the algorithm does so.
-        y : (n,)
+            frame's columns of a category dtype are split by categories, if the algorithm does so. A dataset is read by
+            row groups, and need not fit in memory: labels, weights and queries are names of its columns, and all others
+            are features, those of a dictionary type categories. If it has a column ``split``, rows of "train" are those
+            to train on, and rows of "valid" the validation data.
+        y : (n,), or str
             Labels.
-        sample_weight : float64 (n,), optional
+        sample_weight : float64 (n,) or str, optional
             A weight of two is a row given twice; rows of weight zero are dropped.
         X_val, y_val, sample_weight_val
-            Validation data, for early stopping and other choices of the algorithm.
-        qid, qid_val : (n,), optional
+            Validation data, for early stopping and other choices of the algorithm. Their features must fit in memory.
+        qid, qid_val : (n,) or str, optional
             Query of each row, for rankings.
 
         Raises
@@ -170,6 +177,11 @@ class CostAwareEstimator(RowReader):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
     ) -> TrainingData:
         """Check the arguments of `fit`."""
+        if (is_dataset(X) or isinstance(X, BlockTable)) and not self.trains_on_blocks:
+            raise ParameterError(f"{type(self).__name__}: needs the whole table in memory; give an array or a frame")
+        if is_dataset(X) or is_dataset(others.get("X_val")):
+            given = {"X": X, "y": y, "sample_weight": sample_weight, **others}
+            return self.training_data(**read_fit_rows(given, verbose=getattr(self, "verbose", 0)))
         qid, qid_val = others.get("qid"), others.get("qid_val")
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
