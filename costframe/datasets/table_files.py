@@ -74,14 +74,21 @@ class TableFile:
         said = None if self.dialect is None else self.dialect.describe(TEXTS[self.ending])
         return None if said is None else f"{self.path.name}: {said}"
 
-    def read(self) -> _Columns:
-        """Read all columns, by name in order: at least one column and one row; names differ and are not empty."""
+    def read(self, columns: Sequence[str] | None = None) -> _Columns:
+        """Read columns, by name in order, all by default: at least one column and row; names differ and are not empty.
+
+        Some columns alone are of Parquet files.
+        """
         with name_reading_errors(self.path):
-            table = self._read()
+            table = self._read() if columns is None else self.parquet().dataset.to_table(columns=list(columns))
         names = self._check_names(table.column_names)
         if not names or not table.num_rows:
             raise DataError(f"{self.path}: expected rows, got an empty table")
         return {name: column for name, column in zip(table.column_names, table.columns, strict=True) if name in names}
+
+    def parquet(self) -> ParquetFiles:
+        """Return the Parquet file or files, to be read by row groups."""
+        return ParquetFiles.open(self.path) if self.files is None else self.files
 
     def names(self) -> list[str]:
         """Return the names of the columns, without reading them all."""

@@ -78,13 +78,13 @@ class ParquetFiles:
 
     @classmethod
     def open(cls, path: Path) -> ParquetFiles:
-        """Open the files in a folder, or that match a pattern; see `find_files`.
+        """Open a file, or those in a folder or that match a pattern; see `find_files`.
 
         They have the same columns in any order, with numbers of any types. Names of folders below, such as
         ``year=2024``, are columns too.
         """
-        paths, schemas = find_files(path), []
-        folder = path if path.is_dir() else Path(*takewhile(lambda part: not has_magic(part), path.parts))
+        paths, schemas = (path,) if path.is_file() else find_files(path), []
+        folder = path if path.exists() else Path(*takewhile(lambda part: not has_magic(part), path.parts))
         for each in paths:
             with name_reading_errors(each):
                 schemas.append(parquet.read_schema(each))
