@@ -137,7 +137,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         return rows
 
     def _checked_table(self, table: BlockTable, name: str, *, reset: bool) -> Any:
-        if not len(table) and self._workers.count == 1:
+        if not table.files.first[-1] and self._workers.count == 1:
             raise DataError(f"{name}: expected rows, the files have none")
         if reset:
             self.n_features_in_, self.feature_names_in_ = len(table.columns), np.array(table.columns, object)
