@@ -74,7 +74,7 @@ def write(folder: Path, asked: argparse.Namespace) -> None:
 
 
 def measure(folder: Path, asked: argparse.Namespace, n_rows: int | None) -> tuple[float, float, float]:
-    """Fit some rows in memory, or with None all in blocks; return the seconds, and the memory before and at the peak."""
+    """Fit some rows in memory, or with None all in blocks; return seconds, and the memory before and at the peak."""
     made = {"tradeoff": 1e-4, "n_jobs": THREADS}
     X, y = draw_table(SMALL, asked.columns)
     cf.estimator(asked.algorithm, "classification", n_estimators=2, **made).fit(X, y > 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -43,7 +45,7 @@ def write(frame, folder, cuts, rows):
     if city >= 0:
         table = table.set_column(city, "city", table["city"].dictionary_encode())
     ends = [0, *sorted(cuts), len(frame)]
-    for number, (begin, end) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (begin, end) in enumerate(pairwise(ends)):
         parquet.write_table(table[begin:end], folder / f"{number:02d}.parquet", row_group_size=rows)
     return datasets.dataset(folder, format="parquet")
 
@@ -162,7 +164,7 @@ def test_bins_in_files_make_the_same_model(tmp_path, monkeypatch):
     assert asked == [(N, 3), (3, N)]
     monkeypatch.setattr(memory.os, "posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(
-        CostframeError, match="its bins, 0.0 GB, fit neither in memory nor in .*: No space left; TMPDIR"
+        CostframeError, match=r"its bins, 0.0 GB, fit neither in memory nor in .*: No space left; TMPDIR"
     ):
         cf.estimator("cegb", "classification").fit(dataset, "y")
 
@@ -178,7 +180,7 @@ BAD = {
     "a missing label": (lambda f: f.assign(y=f["b"]), {"y": "y"}, r"00.parquet: target 'y': \d+ values are missing"),
     "text": (lambda f: f.assign(t="x"), {"y": "y"}, "X: column 't' is of the type (large_)?string, expected numbers"),
     "dates": (lambda f: f.assign(d=pd.Timestamp("2024-01-01")), {"y": "y"}, "X: column 'd' is of the type timestamp"),
-    "negative weights": (lambda f: f.assign(w=-1.0), {"y": "y", "sample_weight": "w"}, "sample_weight: expected finite"),
+    "negative weights": (lambda f: f.assign(w=-1.0), {"y": "y", "sample_weight": "w"}, "sample_weight: expected fin"),
     "weights of zero": (lambda f: f.assign(w=0), {"y": "y", "sample_weight": "w"}, "some positive weight, all"),
     "an odd part": (lambda f: f.assign(split="dev"), {"y": "y"}, "column 'split': expected train, .*, got 'dev'"),
     "nothing else": (lambda f: f[["y"]], {"y": "y"}, "X: has no column left to be a feature"),
