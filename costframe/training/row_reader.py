@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
-from costframe.core.tables.frames import category_columns, column_names
+from costframe.core.tables.frames import category_columns, column_names, refuse_dask
 from costframe.core.tables.rows import check_queries, check_weights, refuse_text
 from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows
@@ -113,6 +113,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
         """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
+        refuse_dask(X, name)
         X = self._columns.encoded(X, name)
         fewest = int(self._workers.count == 1)  # one of several may have no rows
         refuse_text(X, name, _HINT if self._takes_categories and reset else "")

@@ -14,11 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.core.caps.fallbacks import FallbackRows
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
+from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import by_partition
+from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.gains import Gains
 from costframe.training.row_reader import RowReader
@@ -111,6 +115,7 @@ class CostAwareEstimator(RowReader):
         sample_weight_val: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
+        client: Any = None,
     ) -> Self:
         """Train.
 
@@ -127,12 +132,19 @@ class CostAwareEstimator(RowReader):
             Validation data, for early stopping and other choices of the algorithm.
         qid, qid_val : (n,), optional
             Query of each row, for rankings.
+        client : distributed.Client, optional
+            For tables that are dask collections, on which the workers of a cluster train; by default the current one.
+            The model is that of the same rows in memory.
 
         Raises
         ------
         CostframeError
             If an argument does not fit; a ValueError that names it.
         """
+        if client is not None or is_dask(X):
+            train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid}
+            valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
+            return fit_on_cluster(self, client, train, valid)
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
@@ -267,6 +279,7 @@ class CostAwareEstimator(RowReader):
         predictor: Any = self.predictor_
         return predictor.bank
 
+    @cost_by_partition
     def cost(
         self,
         X: Any,
@@ -299,6 +312,7 @@ class CostAwareEstimator(RowReader):
             **self._terms(terms),
         )
 
+    @by_partition
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
