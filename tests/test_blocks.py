@@ -140,6 +140,27 @@ def test_warm_starts_and_hidden_columns(tmp_path):
     assert 0 not in hidden.predictor_.layout.used
 
 
+def test_predictions_and_costs_of_a_dataset(tmp_path):
+    frame = draw()[["few", "city", "b", "y"]]
+    dataset = write(frame, tmp_path / "t", [0, 311], 64)
+    model = cf.estimator("cegb", "classification", n_estimators=5, costs={"few": 1, "city": 2, "b": 4}).fit(
+        dataset, "y"
+    )
+    other = write(frame[["b", "few", "city"]], tmp_path / "u", [17], 100)
+    rows = frame[["few", "city", "b"]]
+    np.testing.assert_array_equal(model.predict(other), model.predict(rows))
+    np.testing.assert_array_equal(model.predict_proba(other, max_cost=3), model.predict_proba(rows, max_cost=3))
+    one, expected = model.cost(other), model.cost(rows)
+    np.testing.assert_array_equal(one.per_row, expected.per_row)
+    assert (one.mean, one.by_feature) == (expected.mean, expected.by_feature)
+    with pytest.raises(CostframeError, match="sample_weight: expected None for a dataset"):
+        model.cost(other, sample_weight="few")
+    with pytest.raises(CostframeError, match="X: has no columns 'city'"):
+        model.predict(write(frame[["b", "few"]], tmp_path / "v", [], 100))
+    with pytest.raises(CostframeError, match="X: expected rows, the files have none"):
+        model.predict(write(frame[:0], tmp_path / "w", [], 100))
+
+
 def test_rows_by_number_mask_and_slice(tmp_path):
     frame = draw()[["a", "b", "few"]]
     table, X = open_table(write(frame, tmp_path / "t", [0, 13, 13, 500], 61), "X"), encoded(frame)

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
-from costframe.core.tables.frames import category_columns, column_names
+from costframe.core.tables.frames import category_columns, column_names, refuse_dask
 from costframe.core.tables.rows import check_queries, check_weights, refuse_text
 from costframe.core.workers import ALONE, Workers
+from costframe.training.block_columns import open_table
 from costframe.training.blocks import BlockTable
 from costframe.training.data import Rows
 
@@ -119,6 +120,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if isinstance(X, BlockTable):
             return self._checked_table(X, name, reset=reset)
+        refuse_dask(X, name)
         X = self._columns.encoded(X, name)
         fewest = int(self._workers.count == 1)  # one of several may have no rows
         refuse_text(X, name, _HINT if self._takes_categories and reset else "")
@@ -143,9 +145,17 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             self.n_features_in_, self.feature_names_in_ = len(table.columns), np.array(table.columns, object)
             return table.read_as(table.columns, self._columns)
         names = getattr(self, "feature_names_in_", None)
-        if names is None and not hasattr(self, "costs_"):
+        if names is None and "costs_" not in vars(self):
             raise DataError(f"{name}: expected an array, as X is one without names of columns")
         return table.read_as(self._names(names, self.costs_ if names is None else None), self._columns)[:]
+
+    def _open(self, dataset: Any) -> BlockTable:
+        """Open a pyarrow dataset of rows to predict; its columns are matched by name."""
+        check_is_fitted(self, "predictor_")
+        table, names = open_table(dataset, "X"), getattr(self, "feature_names_in_", None)
+        if not len(table):
+            raise DataError("X: expected rows, the files have none")
+        return table.read_as(self._names(names, self.costs_), self._columns)
 
     def _in_training_order(self, X: Any) -> Any:
         """Put a frame's columns in the order of training; scikit-learn refuses a frame without some of them later."""
