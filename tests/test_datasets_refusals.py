@@ -11,8 +11,8 @@ from dataset_cases import some_frame
 
 from costframe.core.errors import CostModelError, DataError, ParameterError, format_count
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.columns import text_values
 from costframe.datasets import load, read_table
-from costframe.datasets.columns import text_values
 from costframe.datasets.table_files import TableFile
 
 BAD_TABLES = {

@@ -30,6 +30,7 @@ __all__ = [
     "folds_option",
     "ignore_option",
     "is_file",
+    "is_larger_than_memory",
     "load_named",
     "open_data",
     "part_option",
@@ -185,6 +186,19 @@ def is_file(data: str) -> bool:
     from costframe.datasets.endings import ending_of
 
     return Path(data).exists() or ending_of(data) is not None or len(Path(data).parts) > 1
+
+
+def is_larger_than_memory(data: str) -> bool:
+    """Return whether DATA is in Parquet files that are to be read in blocks."""
+    from costframe.datasets.endings import ending_of
+
+    if not Path(data).is_dir() and ending_of(data) not in (None, ".parquet"):
+        return False
+    if not is_file(data):
+        return False
+    from costframe.datasets.block_tables import needs_blocks
+
+    return needs_blocks(data)
 
 
 def load_named(name: str, seed: int | None = None) -> Dataset:

@@ -9,12 +9,14 @@ import numpy as np
 from attrs import evolve
 
 from costframe.cli.arguments import costs_option, part_option, text, until_option
-from costframe.cli.models import open_model, open_rows
+from costframe.cli.models import open_blocks, open_model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-    from costframe.core.cost.expected import CostReport
+    from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.certain_layout import Until
@@ -45,25 +47,39 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
 
     MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
     CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
-    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow.
-    The default prices are those in MODEL.
+    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. It
+    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. A table is read in blocks. The
+    default prices are those in MODEL.
     """
     from costframe.report.console import output
 
     fitted, prices = open_model(model, costs)
-    rows = open_rows(data, fitted.predictor_, part, model)
-    report = evaluate_cost(fitted, rows, prices, acquisition=acquisition, until=until)
+    blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model))
+    report = evaluate_cost(fitted, blocks, prices, acquisition=acquisition, until=until)
     console = output()
     show_cost(console, report, prices, part or "all")
     console.finish()
 
 
-def evaluate_cost(fitted: FittedEstimator, rows: NDArray[np.float64], costs: CostModel, **how: Any) -> CostReport:
-    """Return the cost of rows; where prices have times, with latencies of at most 20,000 evenly spaced rows."""
-    report = fitted.cost(rows, costs, **how)
-    if not costs.has_times or not len(rows):
+def evaluate_cost(
+    fitted: FittedEstimator, blocks: Iterable[NDArray[np.float64]], costs: CostModel, **how: Any
+) -> CostReport:
+    """Return the cost of rows in blocks; where prices have times, with latencies of at most 20,000 evenly spaced."""
+    from costframe.core.cost.report import CostReport
+
+    reports, step, seen = [], 1, 0
+    some: list[NDArray[np.float64]] = []
+    for rows in blocks:
+        reports.append(evolve(fitted.cost(rows, costs, **how), predictions=None))
+        if costs.has_times:
+            some.append(rows[-seen % step :: step])
+            seen += len(rows)
+            while sum(map(len, some)) > MOST_TIMED:
+                step, some = 2 * step, [np.concatenate(some)[::2]]
+    report = CostReport.merge(reports)
+    if not seen:
         return report
-    timed = fitted.cost(rows[:: -(-len(rows) // MOST_TIMED)], costs, latency=True, **how)
+    timed = fitted.cost(np.concatenate(some), costs, latency=True, **how)
     return evolve(report, latency=timed.latency)
 
 

@@ -106,7 +106,7 @@ def _columns(
         dataset = load_named(data)
         refuse_for_named(data, {"--target": target, "--ignore": ignore})
         return list(dataset.feature_names), [], known or dataset.costs
-    from costframe.datasets.model_rows import SPLIT
+    from costframe.core.tables.splits import SPLIT
     from costframe.datasets.one_hot import find_one_hot
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID

@@ -11,6 +11,7 @@ from costframe.cli.arguments import (
     check_file,
     check_fit,
     folds_option,
+    is_larger_than_memory,
     open_data,
     reading_options,
     score_option,
@@ -67,9 +68,11 @@ def fit(
     """Fit an algorithm on the train rows of DATA, at a tradeoff or within budgets, and save the predictor.
 
     DATA is the name of a data set, or a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet,
-    .feather or .arrow. Texts of few values are split as categories. The valid rows stop the training. With a budget,
-    the command chooses the cheapest model within one standard error of the best, by the estimates of
-    `costframe compare`, and prints its score and cost on test. The file holds the prices; `costframe.load` reads it.
+    .feather or .arrow. It may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. Texts of
+    few values are split as categories. The valid rows stop the training. With a budget, the command chooses the
+    cheapest model within one standard error of the best, by the estimates of `costframe compare`, and prints its score
+    and cost on test. The file holds the prices; `costframe.load` reads it. A Parquet table larger than memory is read
+    by row groups; miser and cegb fit it, at a tradeoff.
     """
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
@@ -86,6 +89,13 @@ def fit(
     check_fit([algorithm], reading["task"], score)
     check_file(output)
     check_overwrite([output], force=force)
+    if is_larger_than_memory(data):
+        from costframe.cli.fit_blocks import fit_in_blocks
+
+        if folds is not None:
+            raise ParameterError(f"--folds: has no effect, {data} does not fit in memory and is fitted once")
+        fit_in_blocks(data, algorithm, tradeoff, score, output, reading)
+        return
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, [algorithm], len(dataset.classes))
     check_saved(algorithm, dataset.task, len(dataset.classes))

@@ -61,7 +61,7 @@ def inspect(
     rows = None if data is None else open_rows(data, fitted.predictor_, part, model)
     if rows is not None and not len(rows):
         raise ParameterError(f"{data}: expected rows, got none")
-    report = None if rows is None else evaluate_cost(fitted, rows, prices)
+    report = None if rows is None else evaluate_cost(fitted, [rows], prices)
     facts = describe_model(fitted, prices)
     console = make_console()
     if output is not None:

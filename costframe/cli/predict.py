@@ -97,8 +97,9 @@ def predict(
 
     MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
     CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
-    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow.
-    The default prices are those in MODEL. A large file is read and written in blocks.
+    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. It
+    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. The default prices are those in
+    MODEL. A table is read and written in blocks.
 
     With --source and --keys, the values come from the databases and services in a source file, and only those that a
     row needs. The exit status is 0 if all went well, 3 if some rows had to do without values that did not come, and 4

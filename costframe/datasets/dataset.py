@@ -12,7 +12,8 @@ from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
-from costframe.datasets.splits import PARTS, split_rows
+from costframe.core.tables.splits import PARTS
+from costframe.datasets.splits import check_parts, split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,7 +117,7 @@ class Dataset:
         held = set(self.feature_names) if self.categorical else ()
         if unknown := [name for name in self.categorical if name not in held]:
             raise DataError(f"categorical: {unknown[0]!r} is no column; these are {quote_names(self.feature_names)}")
-        self._check_parts()
+        check_parts(self.split, self.y, self.classes if self.task == "classification" else None)
 
     @classmethod
     def from_arrays(
@@ -224,19 +225,6 @@ class Dataset:
         if self.task != "classification":
             return np.asarray(y, np.float64)
         return np.searchsorted(np.asarray(self.classes), y).astype(np.int64)
-
-    def _check_parts(self) -> None:
-        unknown = sorted(set(np.unique(self.split).tolist()) - set(PARTS))
-        if unknown:
-            raise DataError(f"split: expected {', '.join(PARTS)}, got {unknown[0]!r}")
-        if self.task == "classification" and len(self.classes) < 2:
-            raise DataError(f"expected rows of at least two classes, got only {', '.join(map(repr, self.classes))}")
-        for part in PARTS:
-            if not (self.split == part).any():
-                raise DataError(f"split: none of the {len(self.y)} rows is in {part!r}")
-        absent = set(self.classes) - set(np.unique(self.y[self.split == "train"]).tolist())
-        if absent:
-            raise DataError(f"class {min(absent)!r} has no row in 'train'")
 
 
 def order_prices(

@@ -9,9 +9,11 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
+from costframe.core.tables.columns import decode_column, feature_values, is_number, text_values
+from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.hashed_labels import HashedLabels
-from costframe.datasets.columns import as_categories, as_hashes, as_numbers, decode_column, is_number, text_values
-from costframe.datasets.table_files import TableFile, name_file
+from costframe.core.tables.splits import SPLIT
+from costframe.datasets.table_files import TableFile
 
 if TYPE_CHECKING:
     import os
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories, Labels
 
-__all__ = ["SPLIT", "ModelRows", "read_rows"]
-
-SPLIT = "split"
+__all__ = ["ModelRows", "read_rows"]
 
 
 @frozen
@@ -75,7 +75,7 @@ class ModelRows:
                 for f, name in enumerate(self.feature_names):
                     column = columns[name]
                     column = self.file.as_numbers(column) if name in copied - texts else column
-                    X[:, f] = _feature(column, name, self.categories.get(name))
+                    X[:, f] = feature_values(column, name, self.categories.get(name))
                     if name in self.categories:
                         _count_unknown(unknown, name, column, np.isnan(X[:, f]) & inside)
             found += int(inside.sum())
@@ -126,10 +126,3 @@ def _count_unknown(unknown: dict[str, tuple[int, str]], name: str, column: Any, 
 
 def _spell_numbers(labels: Labels) -> bool:
     return not isinstance(labels, HashedLabels) and any(map(is_number, labels))
-
-
-def _feature(column: Any, name: str, labels: Labels | None) -> NDArray[np.float64]:
-    """Return a column as the numbers that a model reads: float64 (rows,)."""
-    if isinstance(labels, HashedLabels):
-        return as_hashes(column, name)
-    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]

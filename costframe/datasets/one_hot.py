@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from costframe.datasets.columns import as_numbers
+from costframe.core.tables.columns import as_numbers
 from costframe.datasets.price_draft import split_name
 
 if TYPE_CHECKING:

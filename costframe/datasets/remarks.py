@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.errors import format_count, shown
-from costframe.datasets.splits import PARTS
+from costframe.core.tables.splits import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError
+from costframe.core.tables.splits import PARTS, check_split
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["PARTS", "obey_split", "split_rows"]
-
-PARTS = ("train", "valid", "test")
+__all__ = ["check_parts", "obey_split", "split_rows"]
 
 # Parts of the shuffled rows of each class, in turn: 60/20/20, and a class's first row is in train.
 _TURNS = np.array(["train", "valid", "train", "test", "train"])
@@ -32,15 +33,26 @@ def split_rows(
     return _deal(classes, n, rng), [_note("rows" if classes is None else "the rows of each class", seed)]
 
 
+def check_parts(split: NDArray[np.str_], y: NDArray[Any], classes: Sequence[Any] | None) -> None:
+    """Refuse a split, str (n,), without rows in some part, and for classes, one of which has no row to train on."""
+    unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
+    if unknown:
+        raise DataError(f"split: expected {', '.join(PARTS)}, got {unknown[0]!r}")
+    if classes is not None and len(classes) < 2:
+        raise DataError(f"expected rows of at least two classes, got only {', '.join(map(repr, classes))}")
+    for part in PARTS:
+        if not (split == part).any():
+            raise DataError(f"split: none of the {len(split)} rows is in {part!r}")
+    absent = set(classes or ()) - set(np.unique(y[split == "train"]).tolist())
+    if absent:
+        raise DataError(f"class {min(absent)!r} has no row in 'train'")
+
+
 def obey_split(
     split: NDArray[np.str_], classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, seed: int
 ) -> tuple[NDArray[np.str_], list[str]]:
     """Check a given split, str (n,); take a missing valid or test part from train by seed."""
-    unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
-    if unknown:
-        raise DataError(f"column 'split': expected {', '.join(PARTS)}, got {unknown[0]!r}")
-    if "train" not in split:
-        raise DataError("column 'split': no row is in 'train'")
+    check_split(split)
     split, notes = split.astype(_TURNS.dtype), []
     for part in PARTS[1:]:
         if part not in split:

@@ -12,7 +12,9 @@ from attrs import frozen
 from pyarrow import csv, feather, ipc, parquet
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostModelError, DataError, shown
+from costframe.core.errors import DataError, shown
+from costframe.core.tables.file_errors import name_reading_errors
+from costframe.core.tables.parquet_files import ParquetFiles, is_several
 from costframe.datasets.dialects import Dialect, find_dialect
 from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["TableFile", "name_file"]
+__all__ = ["TableFile"]
 
 # Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
 _BLOCK, _LINES = 1 << 20, 64
@@ -41,23 +43,28 @@ class TableFile:
         Of the format, without that of a compression.
     dialect : Dialect or None
         How a text is written; None for other formats.
+    files : ParquetFiles or None
+        The files of a table in several, in a folder or of a pattern.
     """
 
     path: Path
     ending: str
     dialect: Dialect | None = None
+    files: ParquetFiles | None = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> TableFile:
-        """Find the format of a file, by its ending and, of a text, by its content."""
+        """Find the format of a file, by its ending and, of a text, by its content; several files are Parquet."""
         file = as_path(path)
         ending = ending_of(file)
+        if is_several(file) and ending in (None, ".parquet"):
+            return cls(file, ".parquet", files=ParquetFiles.open(file))
         if ending is None:
             excel = "; save an Excel sheet as 'CSV UTF-8'" if file.suffix.lower().startswith(".xls") else ""
             raise DataError(f"{file}: expected a file that ends in {ENDINGS}{excel}")
         if file.is_dir():
             raise DataError(f"{file}: expected a file, got a directory")
-        with _name_errors(file):
+        with name_reading_errors(file):
             file.open("rb").close()  # Python's error is clearer
             return cls(file, ending, find_dialect(file, TEXTS[ending]) if ending in TEXTS else None)
 
@@ -67,21 +74,30 @@ class TableFile:
         said = None if self.dialect is None else self.dialect.describe(TEXTS[self.ending])
         return None if said is None else f"{self.path.name}: {said}"
 
-    def read(self) -> _Columns:
-        """Read all columns, by name in order: at least one column and one row; names differ and are not empty."""
-        with _name_errors(self.path):
-            table = self._read()
+    def read(self, columns: Sequence[str] | None = None) -> _Columns:
+        """Read columns, by name in order, all by default: at least one column and row; names differ and are not empty.
+
+        Some columns alone are of Parquet files.
+        """
+        with name_reading_errors(self.path):
+            table = self._read() if columns is None else self.parquet().dataset.to_table(columns=list(columns))
         names = self._check_names(table.column_names)
         if not names or not table.num_rows:
             raise DataError(f"{self.path}: expected rows, got an empty table")
         return {name: column for name, column in zip(table.column_names, table.columns, strict=True) if name in names}
 
+    def parquet(self) -> ParquetFiles:
+        """Return the Parquet file or files, to be read by row groups."""
+        return ParquetFiles.open(self.path) if self.files is None else self.files
+
     def names(self) -> list[str]:
         """Return the names of the columns, without reading them all."""
-        with _name_errors(self.path):
+        with name_reading_errors(self.path):
             if self.dialect is not None:
                 with csv.open_csv(self.path, *self._how_written()) as reader:
                     return self._check_names(reader.schema.names)
+            if self.files is not None:
+                return self._check_names(self.files.schema.names)
             if self.ending == ".parquet":
                 return self._check_names(parquet.read_schema(self.path).names)
             return self._check_names(self._read().column_names)
@@ -91,7 +107,7 @@ class TableFile:
 
         Columns of a text hold texts if they are in `texts`, else numbers; where some are none, all are texts.
         """
-        with _name_errors(self.path):
+        with name_reading_errors(self.path):
             if self.dialect is not None:
                 numbers = [name for name in names if name not in texts]
                 options = self._conversion(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
@@ -109,6 +125,10 @@ class TableFile:
         if self.ending != ".parquet":
             yield from self._read().select(names).to_batches(rows)
             return
+        if self.files is not None:
+            for group in self.files.groups:
+                yield from group.batches(names, rows)
+            return
         with parquet.ParquetFile(self.path) as file:
             for group in range(file.num_row_groups):  # one by one: of several, pyarrow keeps all in memory
                 yield from file.iter_batches(rows, row_groups=[group], columns=names)
@@ -116,6 +136,8 @@ class TableFile:
     def _read(self) -> Any:
         if self.dialect is not None:
             return csv.read_csv(self.path, *self._how_written(), self._conversion())
+        if self.files is not None:
+            return self.files.dataset.to_table()
         if self.ending == ".parquet":
             return parquet.ParquetFile(self.path).read()
         with self.path.open("rb") as stream:
@@ -163,26 +185,3 @@ class TableFile:
                 raise DataError(f"{self.path}: two columns are named {shown(name)}")
             seen.add(name)
         return kept
-
-
-@contextlib.contextmanager
-def _name_errors(file: Path) -> Iterator[None]:
-    """Turn errors of reading into one line that names the file."""
-    try:
-        yield
-    except DataError as error:
-        raise error if str(error).startswith(f"{file}: ") else DataError(f"{file}: {error}") from error
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or 'not a whole file'}") from error
-    except (pa.ArrowException, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{file}: cannot be read: {reason:.200}") from error
-
-
-@contextlib.contextmanager
-def name_file(file: Path) -> Iterator[None]:
-    """Add the file's name to errors."""
-    try:
-        yield
-    except (CostModelError, DataError) as error:
-        raise type(error)(f"{file}: {error}") from error

@@ -13,29 +13,30 @@ from costframe.core.checks import as_path
 from costframe.core.errors import DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
-from costframe.datasets.columns import (
+from costframe.core.tables.columns import (
     as_categories,
     as_numbers,
+    as_queries,
     as_target,
-    decode_column,
     is_categorical,
-    refuse_missing,
     text_values,
 )
+from costframe.core.tables.file_errors import name_file
+from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
-from costframe.datasets.model_rows import SPLIT
 from costframe.datasets.price_draft import describe_open
 from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
-from costframe.datasets.table_files import TableFile, name_file
+from costframe.datasets.table_files import TableFile
 from costframe.datasets.text_features import describe_texts, is_few_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["read_table"]
+__all__ = ["QID", "Outline", "Reading", "outline", "read_table"]
 
 QID = "qid"
 MOST_CLASSES = 20  # more distinct whole numbers than this are values, not classes
@@ -81,27 +82,17 @@ def read_table(
         If a feature has no price, or a priced feature is not in the file; the text names both files.
     """
     file = as_path(path)
-    prices = CostModel.load(costs) if isinstance(costs, str | os.PathLike) else costs
-    how = _Reading(file.name, target, task, tuple(ignore), tuple(categorical), seed)
+    how = Reading.of(file, target, costs, task, ignore, categorical, seed)
     opened = TableFile.open(file)
     table = opened.read()
-    with name_file(file):
-        features = _features(table, how)
-        model = CostModel.of(prices, features)
-    others = {target: "the target"} | dict.fromkeys(how.ignore, "ignored")
-    source, given = source_of(costs, "its prices"), isinstance(costs, str | os.PathLike)
-    way_out = f"`costframe costs {shlex.quote(str(file))} --costs {shlex.quote(source)}` adds them" if given else ""
-    model = order_prices(model, features, table=str(file), source=source, others=others, way_out=way_out)
-    notes = [opened.note] if opened.note else []
-    notes += [] if costs is not None else ["no prices given: every feature costs one unit"]
-    notes += [note] if given and (note := describe_open(as_path(source))) else []
+    model, notes = how.price(opened, table)
     with name_file(file):
         return _dataset(table, how, model, notes)
 
 
 @frozen
-class _Reading:
-    """Settings for reading a table; see `read_table`."""
+class Reading:
+    """Settings for reading a table; see `read_table`. Prices are loaded, and `source` is their name."""
 
     name: str
     target: str
@@ -109,10 +100,48 @@ class _Reading:
     ignore: tuple[str, ...]
     categorical: tuple[str, ...]
     seed: int
+    prices: object
+    source: str
+    from_file: bool
+
+    @classmethod
+    def of(
+        cls, file: Path, target: str, costs: object, task: str | None, ignore: Iterable[str],
+        categorical: Iterable[str], seed: int,
+    ) -> Reading:  # fmt: skip
+        """Load the prices, if they are in a file."""
+        from_file = isinstance(costs, str | os.PathLike)
+        prices, source = CostModel.load(costs) if from_file else costs, source_of(costs, "its prices")  # type: ignore[arg-type]
+        return cls(file.name, target, task, tuple(ignore), tuple(categorical), seed, prices, source, from_file)
+
+    def price(self, opened: TableFile, columns: Iterable[str]) -> tuple[CostModel, list[str]]:
+        """Return prices of the features among a file's columns, in their order, and notes on the file and prices."""
+        with name_file(opened.path):
+            features = _features(columns, self)
+            model = CostModel.of(self.prices, features)
+        others = {self.target: "the target"} | dict.fromkeys(self.ignore, "ignored")
+        adding = f"`costframe costs {shlex.quote(str(opened.path))} --costs {shlex.quote(self.source)}` adds them"
+        way_out, file = adding if self.from_file else "", str(opened.path)
+        model = order_prices(model, features, table=file, source=self.source, others=others, way_out=way_out)
+        notes = [opened.note] if opened.note else []
+        notes += [] if self.prices is not None else ["no prices given: every feature costs one unit"]
+        note = describe_open(as_path(self.source)) if self.from_file else None
+        return model, [*notes, note] if note else notes
 
 
-def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list[str]) -> Dataset:
-    features = costs.names
+@frozen(eq=False)
+class Outline:
+    """A table without its features: labels, task, queries and given split, with notes on them."""
+
+    y: NDArray[Any]
+    task: str
+    queries: NDArray[np.int64] | None
+    split: NDArray[np.str_] | None
+    notes: list[str]
+
+
+def outline(table: dict[str, Any], how: Reading, notes: list[str]) -> Outline:
+    """Read the target, the queries and the split of a table, pyarrow columns by name."""
     qid = _queries(table) if QID in table and QID not in how.ignore else None
     y = as_target(table[how.target], how.target)
     task, reason = _task(y, how, qid)
@@ -123,6 +152,12 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
     if SPLIT in table and SPLIT not in how.ignore:
         split, remarks = obey_split(text_values(table[SPLIT], SPLIT), classes, queries, how.seed)
         notes = notes + remarks
+    return Outline(y, task, queries, split, notes)
+
+
+def _dataset(table: dict[str, Any], how: Reading, costs: CostModel, notes: list[str]) -> Dataset:
+    features, rest = costs.names, outline(table, how, notes)
+    notes = rest.notes
     X, categorical, texts = _values(table, features, how)
     if texts:
         notes = [*notes, describe_texts(texts)]
@@ -130,12 +165,12 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
         notes = [*notes, f"split by categories: {quote_names(named)}"]
     data = Dataset.from_arrays(
         X,
-        y,
+        rest.y,
         costs,
         feature_names=features,
-        split=split,
-        qid=queries,
-        task=task,
+        split=rest.split,
+        qid=rest.queries,
+        task=rest.task,
         name=how.name,
         seed=how.seed,
         categorical=categorical,
@@ -146,7 +181,7 @@ def _dataset(table: dict[str, Any], how: _Reading, costs: CostModel, notes: list
 
 
 def _values(
-    table: dict[str, Any], features: tuple[str, ...], how: _Reading
+    table: dict[str, Any], features: tuple[str, ...], how: Reading
 ) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...] | None], list[str]]:
     """Return the features, float64 (n, d), the labels of the categorical ones, and those that nobody named so."""
     texts: list[str] = []
@@ -154,7 +189,7 @@ def _values(
     categorical: dict[str, tuple[str, ...] | None] = {}
     named = set(how.categorical)
     for name in features:
-        if not (known := name in named or is_categorical(table[name])) and is_few_texts(table[name], name):
+        if not (known := name in named or is_categorical(table[name].type)) and is_few_texts(table[name], name):
             texts.append(name)
         if known or name in texts[-1:]:
             values, categorical[name] = as_categories(table[name], name)
@@ -164,7 +199,8 @@ def _values(
     return np.column_stack(columns), categorical, texts
 
 
-def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
+def _features(columns: Iterable[str], how: Reading) -> tuple[str, ...]:
+    table = list(columns)
     for name in (how.target, *how.ignore, *how.categorical):
         if name not in table:
             what = "target column" if name == how.target else "column"
@@ -184,12 +220,10 @@ def _features(table: dict[str, Any], how: _Reading) -> tuple[str, ...]:
 
 def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
     """Return the number of each row's query: int64 (n,)."""
-    refuse_missing(table[QID].null_count, f"column {QID!r}")
-    values = np.asarray(decode_column(table[QID], f"column {QID!r}").to_numpy(zero_copy_only=False))
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return np.unique(as_queries(table[QID], QID), return_inverse=True)[1].astype(np.int64)
 
 
-def _task(y: NDArray[Any], how: _Reading, qid: NDArray[np.int64] | None) -> tuple[str, list[str]]:
+def _task(y: NDArray[Any], how: Reading, qid: NDArray[np.int64] | None) -> tuple[str, list[str]]:
     """Return the task, given or inferred, and notes with the reason."""
     if how.task is not None:
         if how.task not in TASKS:

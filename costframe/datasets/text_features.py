@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
-from costframe.datasets.columns import decode_column, is_number, is_text, kind_of, show_example
+from costframe.core.tables.columns import decode_column, is_number, is_text, kind_of, show_example
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,10 @@ _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?")
 _AMOUNT = re.compile(r"[+-]?[$€£]? ?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d*)? ?[%€]?")
 
 
-def is_few_texts(column: Any, name: str) -> bool:
+def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
     """Return whether a feature holds texts of few values; refuse dates, and texts that are no categories.
+
+    `column` may have the distinct values of `n_rows` rows alone.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def is_few_texts(column: Any, name: str) -> bool:
         what = "numbers stored as texts" if example is None else f"numbers beside texts such as {shown(example)}"
         raise DataError(f"column {name!r}: {what}; write numbers, or nothing where one is missing; or leave it out "
                         f"with {ways}")  # fmt: skip
-    if len(texts) > min(_MOST_TEXTS, max(2, len(column) // 2)):
+    if len(texts) > min(_MOST_TEXTS, max(2, (len(column) if n_rows is None else n_rows) // 2)):
         raise DataError(
             f"column {name!r}: {format_count(len(texts), 'different text')} such as {shown(texts[0])}, too many to be "
             f"categories without a word; leave it out with {ways}"

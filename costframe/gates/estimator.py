@@ -14,8 +14,11 @@ from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import log_odds
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.rows import check_weights
 from costframe.gates.expensive import fit_default
+from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.shell import restore_on_error
 from costframe.trees.binning.scaling import check_sizes
@@ -86,12 +89,13 @@ class GatedClassifier(CostAwareClassifier):
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
         expensive_proba: ArrayLike | None = None,
+        client: Any = None,
     ) -> Self:
         """Train on rows and labels.
 
         Parameters
         ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val, client
             As for every estimator; without validation data, it holds out training rows for its choices.
         expensive_proba : float64 (n,) of class 1, or (n, M), optional
             The expensive model's probabilities of the rows of X, out of fold.
@@ -101,6 +105,10 @@ class GatedClassifier(CostAwareClassifier):
         CostframeError
             A ValueError that names the wrong argument.
         """
+        if client is not None or is_dask(X):
+            train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid, "expensive_proba": expensive_proba}
+            valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
+            return fit_on_cluster(self, client, train, valid)
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
@@ -168,6 +176,7 @@ class GatedClassifier(CostAwareClassifier):
     ) -> DeferredPath[GatePoint]:  # fmt: skip
         """Train the grid on checked data with validation rows, and check its other arguments."""
 
+    @by_partition
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:

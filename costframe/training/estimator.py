@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.predictors.classes import both_classes, likeliest, one_margin
+from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
@@ -42,18 +43,21 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 
     kind = "classifier"
 
+    @by_partition
     def predict_proba(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return class probabilities: float64 (rows, K)."""
         return both_classes(self._ask("predict", X, max_cost, unavailable, terms))
 
+    @by_partition
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
         return one_margin(self._ask("decision_function", X, max_cost, unavailable, terms))
 
+    @by_partition
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:

@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
-from costframe.core.tables.frames import category_columns, column_names
+from costframe.core.tables.frames import category_columns, column_names, refuse_dask
 from costframe.core.tables.rows import check_queries, check_weights, refuse_text
 from costframe.core.workers import ALONE, Workers
+from costframe.training.block_columns import open_table
+from costframe.training.blocks import BlockTable
 from costframe.training.data import Rows
 
 if TYPE_CHECKING:
@@ -112,7 +114,13 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         return self._checked(self._in_training_order(X), "X", reset=False)
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
-        """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
+        """Check rows with scikit-learn; turn its errors into DataErrors that name the rows.
+
+        A table of blocks stays one with `reset`, for training, and is else read into memory.
+        """
+        if isinstance(X, BlockTable):
+            return self._checked_table(X, name, reset=reset)
+        refuse_dask(X, name)
         X = self._columns.encoded(X, name)
         fewest = int(self._workers.count == 1)  # one of several may have no rows
         refuse_text(X, name, _HINT if self._takes_categories and reset else "")
@@ -130,9 +138,28 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             self._columns.check(rows, name)
         return rows
 
+    def _checked_table(self, table: BlockTable, name: str, *, reset: bool) -> Any:
+        if not table.files.first[-1] and self._workers.count == 1:
+            raise DataError(f"{name}: expected rows, the files have none")
+        if reset:
+            self.n_features_in_, self.feature_names_in_ = len(table.columns), np.array(table.columns, object)
+            return table.read_as(table.columns, self._columns)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None and "costs_" not in vars(self):
+            raise DataError(f"{name}: expected an array, as X is one without names of columns")
+        return table.read_as(self._names(names, self.costs_ if names is None else None), self._columns)[:]
+
+    def _open(self, dataset: Any) -> BlockTable:
+        """Open a pyarrow dataset of rows to predict; its columns are matched by name."""
+        check_is_fitted(self, "predictor_")
+        table, names = open_table(dataset, "X"), getattr(self, "feature_names_in_", None)
+        if not len(table):
+            raise DataError("X: expected rows, the files have none")
+        return table.read_as(self._names(names, self.costs_), self._columns)
+
     def _in_training_order(self, X: Any) -> Any:
         """Put a frame's columns in the order of training; scikit-learn refuses a frame without some of them later."""
-        wanted, names = getattr(self, "feature_names_in_", None), column_names(X)
+        wanted, names = getattr(self, "feature_names_in_", None), None if isinstance(X, BlockTable) else column_names(X)
         return X[list(wanted)] if wanted is not None and names is not None and set(wanted) <= set(names) else X
 
     def _rows(
@@ -158,7 +185,9 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
         queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
         weights = weights[keep] * self._class_weights(labels)
-        kept = X if keep.all() else X[keep]  # copy only if rows are dropped
+        kept = X  # copy only if rows are dropped
+        if not keep.all():
+            kept = X.take(keep) if isinstance(X, BlockTable) else X[keep]
         return Rows(kept, labels, weights, queries, self._workers)
 
     def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:

@@ -7,6 +7,7 @@ from copy import copy
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import numpy as np
 from attrs import evolve
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
@@ -14,11 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.core.caps.fallbacks import FallbackRows
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
+from costframe.core.cost.partition_costs import cost_by_partition
+from costframe.core.cost.report import CostReport
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import by_partition
+from costframe.training.block_columns import is_dataset, read_fit_rows
+from costframe.training.blocks import BlockTable
+from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.gains import Gains
 from costframe.training.row_reader import RowReader
@@ -27,10 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Self, Unpack
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.workers import Workers
 
@@ -76,7 +82,8 @@ class CostAwareEstimator(RowReader):
     others, sweeps and searches do it. One with predictors that `cf.save` refuses sets `most_classes_saved`, the most
     classes for which it does not; 0 if it refuses all. A subclass with a `fit` or `fit_path` of its own decorates it
     with `restore_on_error`. One whose `_train` combines what it takes from rows over `Rows.workers`, so that any number
-    of workers train the model of one, sets `trains_together`.
+    of workers train the model of one, sets `trains_together`. One whose `_train` reads features in bins alone, and so
+    takes a table of blocks as `Rows.X`, sets `trains_on_blocks`.
 
     Attributes
     ----------
@@ -92,6 +99,7 @@ class CostAwareEstimator(RowReader):
     searches_sets: ClassVar[bool] = False
     most_classes_saved: ClassVar[int | None] = None
     trains_together: ClassVar[bool] = False
+    trains_on_blocks: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
     _gains: Gains | None = None
 
@@ -111,28 +119,39 @@ class CostAwareEstimator(RowReader):
         sample_weight_val: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
+        client: Any = None,
     ) -> Self:
         """Train.
 
         Parameters
         ----------
-        X : float64 (n, d), or data frame
+        X : float64 (n, d), data frame, or pyarrow.dataset.Dataset of Parquet files
             May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame, else by position. A
-            frame's columns of a category dtype are split by categories, if the algorithm does so.
-        y : (n,)
+            frame's columns of a category dtype are split by categories, if the algorithm does so. A dataset is read by
+            row groups, and need not fit in memory: labels, weights and queries are names of its columns, and all others
+            are features, those of a dictionary type categories. If it has a column ``split``, rows of "train" are those
+            to train on, and rows of "valid" the validation data.
+        y : (n,), or str
             Labels.
-        sample_weight : float64 (n,), optional
+        sample_weight : float64 (n,) or str, optional
             A weight of two is a row given twice; rows of weight zero are dropped.
         X_val, y_val, sample_weight_val
-            Validation data, for early stopping and other choices of the algorithm.
-        qid, qid_val : (n,), optional
+            Validation data, for early stopping and other choices of the algorithm. Their features must fit in memory.
+        qid, qid_val : (n,) or str, optional
             Query of each row, for rankings.
+        client : distributed.Client, optional
+            For tables that are dask collections, on which the workers of a cluster train; by default the current one.
+            The model is that of the same rows in memory.
 
         Raises
         ------
         CostframeError
             If an argument does not fit; a ValueError that names it.
         """
+        if client is not None or is_dask(X):
+            train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid}
+            valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
+            return fit_on_cluster(self, client, train, valid)
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
@@ -170,6 +189,11 @@ class CostAwareEstimator(RowReader):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
     ) -> TrainingData:
         """Check the arguments of `fit`."""
+        if (is_dataset(X) or isinstance(X, BlockTable)) and not self.trains_on_blocks:
+            raise ParameterError(f"{type(self).__name__}: needs the whole table in memory; give an array or a frame")
+        if is_dataset(X) or is_dataset(others.get("X_val")):
+            given = {"X": X, "y": y, "sample_weight": sample_weight, **others}
+            return self.training_data(**read_fit_rows(given, verbose=getattr(self, "verbose", 0)))
         qid, qid_val = others.get("qid"), others.get("qid_val")
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
@@ -267,6 +291,7 @@ class CostAwareEstimator(RowReader):
         predictor: Any = self.predictor_
         return predictor.bank
 
+    @cost_by_partition
     def cost(
         self,
         X: Any,
@@ -286,19 +311,18 @@ class CostAwareEstimator(RowReader):
         early as `cut`. With `until`, rows end as soon as they are certain; see `StageTree.inquire`. `costs` replace
         the estimator's prices; a plan also accepts another `tradeoff`.
         """
-        table = self._read(X)
-        return self.predictor_.cost(
-            table,
-            self.costs_ if costs is None else costs,
-            acquisition=acquisition,
-            sample_weight=sample_weight,
-            rounds=rounds,
-            latency=latency,
-            max_cost=max_cost,
-            unavailable=unavailable,
-            **self._terms(terms),
-        )
+        if is_dataset(X) and sample_weight is not None:
+            raise ParameterError("sample_weight: expected None for a dataset, whose rows all count once")
+        how: dict[str, Any] = {
+            "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
+            "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
+        }  # fmt: skip
+        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
+        prices = self.costs_ if costs is None else costs
+        reports = [self.predictor_.cost(some, prices, **how) for some in rows]
+        return reports[0] if len(reports) == 1 else CostReport.merge(reports)
 
+    @by_partition
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
@@ -308,10 +332,11 @@ class CostAwareEstimator(RowReader):
     def _ask(
         self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
     ) -> NDArray[np.float64]:
-        """Call a method of the predictor for checked rows."""
-        rows, ask = self._read(X), getattr(self.predictor_, method)
-        found: NDArray[np.float64] = ask(rows, max_cost=max_cost, unavailable=unavailable, **self._terms(terms))
-        return found
+        """Call a method of the predictor for checked rows, of a dataset block by block."""
+        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
+        ask, terms = getattr(self.predictor_, method), self._terms(terms)
+        found = [ask(some, max_cost=max_cost, unavailable=unavailable, **terms) for some in rows]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
         """Return the terms of a prediction; refuse those of a plan if the predictor is not one."""

@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import fields, frozen
+from attrs import field, fields, frozen
 
+from costframe.core.cost.totals import Totals
 from costframe.core.errors import ParameterError, brief, format_count
-from costframe.core.exact_sums import exact_sum
+from costframe.core.exact_sums import exact_sum, from_digits
 from costframe.core.html import html_table
 from costframe.core.stages.stages import squeeze
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
 
+BY_ROW = ("per_row", "acquired", "rounds", "predictions", "cut", "latency")  # arrays of a report with a value a row
 _MOST_PARTS = 20  # in a notebook
 
 
@@ -99,6 +101,8 @@ class CostReport:
         limits and `until`.
     latency : float64 (rows,), or None
         Milliseconds that each row waits for its sources, if requested: the sum over rounds of the slowest fetch.
+    totals : Totals
+        Sums over the rows, for `merge`.
     """
 
     per_row: NDArray[np.float64]
@@ -115,6 +119,7 @@ class CostReport:
     feature_names: tuple[str, ...]
     cut: NDArray[np.bool_] | None = None
     latency: NDArray[np.float64] | None = None
+    totals: Totals = field(kw_only=True, repr=False)
 
     def __repr__(self) -> str:
         """Name the mean and its largest parts; the arrays would fill pages."""
@@ -156,41 +161,68 @@ class CostReport:
         latency: NDArray[np.float64] | None = None,
     ) -> CostReport:
         """Take weighted means of charges; under a cap, a row's cost is at most the cap, without rounding errors."""
-        scale = 1.0 / total if (total := exact_sum(weight)) > 0 else 0.0  # evaluate() keeps this finite
         parts = charges.learners, charges.comparisons, charges.reuse
         per_row = sum((part for part in parts if part is not None), charges.acquisition)
         if max_cost is not None:
             per_row = np.minimum(per_row, max_cost)
-        features = prices.cost * charges.feature_weight * scale
-        resources = prices.resource_cost * charges.resource_weight * scale
-        evaluation = Evaluation(*(0.0 if part is None else weighted_sum(part, weight) * scale for part in parts))
-        return cls(
+        return cls._of_totals(
+            Totals.of(prices, charges, per_row, weight),
             per_row=per_row,
-            mean=weighted_sum(per_row, weight) * scale,
-            fixed=float(_bought_by_any(charges.acquired, weight) @ prices.once) if prices.once.any() else 0.0,
-            by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
-            by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
-            evaluation=evaluation,
             acquired=charges.acquired,
-            by_stage=charges.stage_weight * scale,
             rounds=rounds,
             predictions=None if charges.predictions is None else squeeze(charges.predictions),
-            unit=prices.unit,
-            feature_names=prices.names,
             cut=charges.cut,
             latency=latency,
+        )
+
+    @classmethod
+    def merge(cls, reports: Iterable[CostReport]) -> CostReport:
+        """Return the report of all rows of several reports, of one model at equal prices.
+
+        It equals the report of all rows at once: to the last digit where weights are whole numbers, else to rounding
+        errors. Prices of a whole batch are paid once if any row of all acquired the feature. Weights must not be
+        beyond 1e100, or all below 1e-100.
+
+        Raises
+        ------
+        ParameterError
+            If there are no reports, or those of different models, prices or requests.
+        """
+        parts = list(reports)
+        if not parts:
+            raise ParameterError("reports: expected at least one, got none")
+
+        def join(name: str) -> Any:
+            values = [getattr(part, name) for part in parts]
+            if len({value is None for value in values}) > 1:
+                raise ParameterError(f"reports: some have {name} and others not; request the same of all")
+            return None if values[0] is None else np.concatenate(values)
+
+        return cls._of_totals(Totals.merge([part.totals for part in parts]), **{name: join(name) for name in BY_ROW})
+
+    @classmethod
+    def _of_totals(cls, totals: Totals, **by_row: Any) -> CostReport:
+        """Take the means."""
+        prices, total = totals.prices, totals.total_weight
+        scale = 1.0 / total if total > 0 else 0.0  # evaluate() keeps this finite
+        features = prices.cost * totals.feature_weight * scale
+        resources = prices.resource_cost * totals.resource_weight * scale
+        return cls(
+            mean=from_digits(totals.cost) * scale,
+            fixed=float((1.0 - totals.none_acquired) @ prices.once) if prices.once.any() else 0.0,
+            by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
+            by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
+            evaluation=Evaluation(
+                *(from_digits(part) * scale for part in (totals.learners, totals.comparisons, totals.reuse))
+            ),
+            by_stage=totals.stage_weight * scale,
+            unit=prices.unit,
+            feature_names=prices.names,
+            totals=totals,
+            **by_row,
         )
 
 
 def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers = ALONE) -> float:
     """Return the sum of values times weights over all workers' rows: the same digits in any order of rows."""
     return exact_sum(values * weight, workers)
-
-
-def _bought_by_any(
-    acquired: NDArray[np.bool_] | NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the probability that any row acquires each feature, for independent rows: float64 (d,)."""
-    if acquired.dtype == np.bool_:
-        return np.asarray(acquired[weight > 0].any(axis=0), np.float64)
-    return np.asarray(1.0 - np.prod((1.0 - acquired) ** weight[:, None], axis=0))

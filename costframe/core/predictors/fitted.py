@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import field, frozen
 
+from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.errors import ParameterError, brief, shown
 from costframe.core.predictors.classes import both_classes, likeliest, one_margin
 from costframe.core.predictors.predictor import Predictor
+from costframe.core.tables.partitions import by_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +112,7 @@ class FittedEstimator:
         """Prices of its own; None prices every feature at one."""
         return self.predictor_.costs
 
+    @by_partition
     def predict(self, X: Any, **terms: Any) -> NDArray[Any]:
         """Return the likeliest class of each row, or predictions: (rows,)."""
         if self.kind == "classifier" and self.predictor_.labels_by_scores:
@@ -124,9 +127,11 @@ class FittedEstimator:
             raise AttributeError(f"a {self.kind} has no predict_proba")
         return self._probabilities
 
+    @by_partition
     def _probabilities(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         return both_classes(self.predictor_.predict(X, **terms))
 
+    @by_partition
     def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Return scores: float64 (rows,), or (rows, K) for more than two classes or several outputs."""
         scores = self.predictor_.decision_function(X, **terms)
@@ -136,6 +141,7 @@ class FittedEstimator:
         """Begin the prediction of one row; see `Predictor.inquire`. Its answer has probabilities, not labels."""
         return self.predictor_.inquire(*arguments, **terms)
 
+    @cost_by_partition
     def cost(self, X: Any, costs: object = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""
         return self.predictor_.cost(X, costs, **how)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     """
     file, arrays = as_path(path), dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
-    core = model.inner if isinstance(model, PreparedPredictor) else model
+    core = _core(model)
     if not isinstance(core, StageTree | PlannedPredictor):
         known = "StageTree or a PlannedPredictor"
         hint = "; adopt it first: cf.save(cf.adopt(model), path)" if hasattr(core, "predict") else ""
@@ -94,6 +95,18 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
         write_atomically(file, content)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise StorageError(f"{file}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
+
+
+def checksum(predictor: Predictor) -> bytes:
+    """Return a hash of all that `save` writes of a predictor; empty for one that it cannot save."""
+    if not isinstance(_core(predictor), StageTree | PlannedPredictor):
+        return b""
+    arrays, model = dict[str, Any](), cast("Savable", predictor)
+    return sha256(pack(_store(model, arrays) | {"classes": store_classes(model.classes)}, arrays)).digest()
+
+
+def _core(model: Any) -> Any:
+    return model.inner if isinstance(model, PreparedPredictor) else model
 
 
 def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) -> Predictor | FittedEstimator:

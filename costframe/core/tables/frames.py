@@ -44,6 +44,20 @@ def is_pandas(X: Any) -> bool:
     return type(X).__module__.startswith("pandas")
 
 
+def is_dask(X: Any) -> bool:
+    """Return whether a table or column is a collection of dask, whose partitions are not read yet."""
+    return hasattr(X, "__dask_graph__")
+
+
+def refuse_dask(X: Any, what: str) -> None:
+    """Refuse rows that are a dask collection where they must be in memory."""
+    if is_dask(X):
+        raise DataError(
+            f"{what}: expected rows in memory, got {type(X).__name__} of dask, which only `fit`, `cost` and the "
+            "predicting methods of estimators and loaded models take; use X.compute()"
+        )
+
+
 def check_names(names: Sequence[str], whose: str) -> None:
     """Refuse repeated names."""
     if len(set(names)) < len(names):

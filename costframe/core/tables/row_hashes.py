@@ -11,12 +11,13 @@ from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 __all__ = ["draw", "hash_table", "number_copies", "sample_rows"]
 
 _ROWS_PER_PART = 65_536
 _BYTES = 1 << 26  # of a range of hashes that workers exchange
+_Sample = tuple["NDArray[np.uint64]", "NDArray[np.float64]", "NDArray[np.float64]"]
 _SPREAD = 0x9E3779B97F4A7C15  # an odd number without pattern
 
 
@@ -76,14 +77,24 @@ def number_copies(hashes: NDArray[np.uint64], workers: Workers = ALONE) -> NDArr
 
 
 def sample_rows(
-    X: Any, weight: ArrayLike | None, most: int, workers: Workers = ALONE
+    X: Any, weight: NDArray[np.float64] | None, most: int, workers: Workers = ALONE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the `most` rows of all workers with the smallest hashes, and their weights: float64 (m, d), (m,)."""
-    hashes = hash_table(X)
-    mass = np.ones(len(hashes)) if weight is None else np.asarray(weight, np.float64)
-    least = np.lexsort((mass, hashes))[:most]
-    rows = np.ascontiguousarray(X[least], np.float64)
-    parts = workers.gather((hashes[least], mass[least], rows))
-    hashes, mass, rows = (np.concatenate(each) for each in zip(*parts, strict=True))
-    chosen = np.lexsort((mass, hashes))[:most]
-    return rows[chosen], mass[chosen]
+    found, at = (np.empty(0, np.uint64), np.empty(0), np.empty((0, X.shape[1]))), 0
+    for block in X.blocks() if hasattr(X, "blocks") else [X]:
+        mass = np.ones(len(block)) if weight is None else np.asarray(weight[at : at + len(block)], np.float64)
+        found, at = _smallest([found, (hash_table(block), mass, block)], most), at + len(block)
+    _, mass, rows = _smallest(workers.gather(found), most)
+    return rows, mass
+
+
+def _smallest(parts: list[_Sample], most: int) -> _Sample:
+    """Return the rows with the smallest hashes, equal ones by weight, of samples of hashes, weights and rows."""
+    hashes = np.concatenate([part[0] for part in parts])
+    limit = np.partition(hashes, most - 1)[most - 1] if len(hashes) > most else hashes.max(initial=0)
+    near = [part[0] <= limit for part in parts]  # the others need not be copied
+    hashes, mass, rows = (
+        np.concatenate([part[at][chosen] for part, chosen in zip(parts, near, strict=True)]) for at in range(3)
+    )
+    order = np.lexsort((mass, hashes))[:most]
+    return hashes[order], mass[order], np.ascontiguousarray(rows[order], np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import encode, is_missing
-from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas
+from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas, refuse_dask
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def as_rows(
     DataError
         If a column is missing, the shape does not fit, or a value is not a number.
     """
+    refuse_dask(X, "X")
     names = column_names(X)
     if names is not None:
         return _frame_rows(X, names, feature_names, categories or {}, feature_names if used is None else used)

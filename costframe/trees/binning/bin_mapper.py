@@ -10,6 +10,7 @@ from attrs import Factory, field, frozen
 
 from costframe.core.errors import DataError
 from costframe.core.learners.cuts import Cuts, lay_out_cuts
+from costframe.core.memory import empty_bytes
 from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE, Workers
 from costframe.trees.binning.sketch import Sketch, WeightedTable
@@ -165,7 +166,7 @@ class BinMapper:
         from costframe.trees.binning.binning_kernels import bin_rows, mark_unknown
 
         table = _as_table(X, workers)
-        bins, columns = np.empty(table.shape, np.uint8), np.empty(table.shape[::-1], np.uint8)
+        bins, columns = empty_bytes(table.shape, table.shape[::-1])
         cuts, named = self.cuts, np.flatnonzero(self.categorical)
 
         def bin_part(block: NDArray[np.generic], at: int, first: int) -> None:

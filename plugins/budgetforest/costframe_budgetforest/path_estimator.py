@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define
 
 from costframe.core.stages.stages import log_odds
+from costframe.core.tables.partitions import by_partition
 from costframe.gates.points import read_tradeoffs
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.shell import restore_on_error
@@ -30,6 +31,7 @@ __all__ = ["ForestClassifier"]
 class ForestClassifier(CostAwareClassifier):
     """Scores, and the path of forests."""
 
+    @by_partition
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:

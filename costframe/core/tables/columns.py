@@ -6,27 +6,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from costframe.core.errors import DataError, format_count
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from costframe.core.tables.categories import Categories, Labels
 
 __all__ = [
     "as_categories",
     "as_hashes",
     "as_numbers",
+    "as_queries",
     "as_target",
     "decode_column",
+    "feature_values",
     "is_categorical",
     "is_number",
+    "is_numeric",
     "is_text",
     "kind_of",
     "refuse_missing",
     "show_example",
+    "table_of",
     "text_values",
 ]
+
+_NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+_STRIP = 256  # rows at a time, so that the cache holds them
 
 
 def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
@@ -34,9 +46,14 @@ def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
     return _numbers(column, f"column {name!r}", "a feature that is not named categorical is a column of numbers")
 
 
-def is_categorical(column: Any) -> bool:
-    """Return whether a column is stored as categories, in a dictionary type."""
-    return bool(pa.types.is_dictionary(column.type))
+def is_categorical(kind: Any) -> bool:
+    """Return whether columns of this type are stored as categories, in a dictionary."""
+    return bool(pa.types.is_dictionary(kind))
+
+
+def is_numeric(kind: Any) -> bool:
+    """Return whether columns of this type hold numbers, truth values or nothing."""
+    return any(is_kind(kind) for is_kind in (*_NUMERIC, pa.types.is_null))
 
 
 def as_categories(
@@ -52,10 +69,9 @@ def as_categories(
         if labels is not None and not pa.types.is_null(column.type):
             raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {kind_of(column.type)}")
         return as_numbers(column, name), None
-    values = column.to_pylist()
-    known = labels if labels is not None else tuple(sorted({value for value in values if value is not None}))
-    place = {label: float(number) for number, label in enumerate(known)}
-    return np.array([place.get(value, np.nan) for value in values], np.float64), known or None
+    known = labels if labels is not None else tuple(sorted(column.unique().drop_null().to_pylist()))
+    places = pc.index_in(column, pa.array(known, column.type)).cast(pa.float64())
+    return np.array(places.to_numpy(zero_copy_only=False), np.float64), known or None
 
 
 def as_hashes(column: Any, name: str) -> NDArray[np.float64]:
@@ -67,8 +83,25 @@ def as_hashes(column: Any, name: str) -> NDArray[np.float64]:
     return HashedLabels().numbers(column.to_pylist())
 
 
+def feature_values(column: Any, name: str, labels: Labels | None) -> NDArray[np.float64]:
+    """Return a column as the numbers that a model with these labels reads: float64 (rows,)."""
+    if isinstance(labels, HashedLabels):
+        return as_hashes(column, name)
+    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
+
+
+def table_of(columns: Sequence[Any], names: Sequence[str], categories: Categories) -> NDArray[np.float64]:
+    """Return columns of equal length as features, with the labels of some: float64 (rows, columns)."""
+    found = [feature_values(each, name, categories.get(name)) for each, name in zip(columns, names, strict=True)]
+    X = np.empty((len(found[0]) if found else 0, len(found)))
+    for begin in range(0, len(X), _STRIP):
+        for f, values in enumerate(found):
+            X[begin : begin + _STRIP, f] = values[begin : begin + _STRIP]
+    return X
+
+
 def as_target(column: Any, name: str) -> NDArray[Any]:
-    """Return the target column: numbers as int64 or float64, booleans and texts unchanged; refuse missing values."""
+    """Return the target column: numbers, truth values or texts as they are stored; refuse missing values."""
     where = f"target {name!r}"
     column = decode_column(column, where)
     if is_text(column.type):
@@ -76,11 +109,20 @@ def as_target(column: Any, name: str) -> NDArray[Any]:
     if pa.types.is_boolean(column.type):
         refuse_missing(column.null_count, where)
         return np.asarray(column.to_numpy(zero_copy_only=False), np.bool_)
+    if pa.types.is_integer(column.type):
+        refuse_missing(column.null_count, where)
+        return np.asarray(column.to_numpy(zero_copy_only=False))
     values = _numbers(column, where, "expected numbers, texts or truth values")
     refuse_missing(int(np.isnan(values).sum()), where)
     if not np.isfinite(values).all():
         raise DataError(f"{where}: expected finite values, got an infinite one")
     return values
+
+
+def as_queries(column: Any, name: str) -> NDArray[Any]:
+    """Return a column that names queries as an array; refuse missing values."""
+    refuse_missing(column.null_count, f"column {name!r}")
+    return np.asarray(decode_column(column, f"column {name!r}").to_numpy(zero_copy_only=False))
 
 
 def text_values(column: Any, name: str) -> NDArray[Any]:
@@ -112,8 +154,7 @@ def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
-    if not any(is_kind(kind) for is_kind in numeric):
+    if not is_numeric(kind):
         raise DataError(f"{where}: {expected}, got {kind_of(kind)} such as {show_example(column)}")
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())

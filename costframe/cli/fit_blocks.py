@@ -1,0 +1,120 @@
+"""`costframe fit` of a table larger than memory: the features stay in their Parquet files, and are read in blocks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
+
+from costframe.cli.group import name_written_files
+from costframe.core.errors import DataError, ParameterError, format_count, printable
+from costframe.core.plugins.registry import TASKS, estimator, registry
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.storage.saving import save
+from costframe.datasets.block_tables import BlockDataset, read_block_table
+from costframe.frontier.checks import check_score, name_failures
+from costframe.report.console import cost as shown_cost
+from costframe.report.console import output as make_console
+from costframe.report.console import saving
+from costframe.training.scoring import score_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from costframe.datasets.block_tables import BlockRows
+    from costframe.report.console import Output
+
+__all__ = ["fit_in_blocks"]
+
+_MOST_CELLS = 1 << 26  # of valid rows, which are in memory
+
+
+def fit_in_blocks(
+    data: str, algorithm: str, tradeoff: float | None, score: str | None, output: Path, reading: dict[str, Any]
+) -> None:
+    """Fit at a tradeoff on the train rows of a table, stopped by valid rows, save the model, and measure it on test.
+
+    Raises
+    ------
+    ParameterError
+        If there is no tradeoff, or the algorithm needs the whole table in memory.
+    """
+    if tradeoff is None:
+        raise ParameterError(f"{data}: does not fit in memory, which a search within a budget needs; give --tradeoff")
+    if reading["target"] is None:
+        raise ParameterError(f"{data}: say with --target which column to predict")
+    console = make_console()
+    dataset = read_block_table(data, **reading | {"seed": reading["seed"] or 0})
+    kind = getattr(registry().algorithms[algorithm], TASKS[dataset.task], None)
+    if not getattr(kind, "trains_on_blocks", False):
+        raise ParameterError(
+            f"{algorithm}: needs the whole table in memory, and {data} does not fit; see miser and cegb"
+        )
+    named = check_score(dataset, score)
+    chosen, notes = _valid_rows(dataset)
+    train, valid = dataset.part("train"), dataset.part("valid")
+    for note in (*dataset.notes, "the table does not fit in memory: it is read by row groups", *notes):
+        console.print(printable(note), style="dim", markup=False)
+    verbose = int(console.is_terminal)
+    given = {"categorical_features": dict(dataset.categorical)} if dataset.categorical else {}
+    model = estimator(algorithm, dataset.task, costs=dataset.costs, tradeoff=tradeoff, verbose=verbose, **given)
+    with name_failures(algorithm):
+        held = {"X_val": valid.X.take(chosen), "y_val": valid.y[chosen]}
+        if train.qid is not None and valid.qid is not None:
+            held |= {"qid": train.qid, "qid_val": valid.qid[chosen]}
+        model.fit(evolve(train.X, verbose=verbose), train.y, **held)
+    save(model.predictor_, output, costs=dataset.costs)
+    with name_written_files(str(output)):
+        _report(console, dataset, model, algorithm, tradeoff, named)
+        console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)
+        console.finish()
+
+
+def _valid_rows(dataset: BlockDataset) -> tuple[NDArray[np.bool_], list[str]]:
+    """Choose the valid rows that are read into memory, bool (n,): of many only evenly spaced ones, or queries."""
+    rows = dataset.part("valid")
+    items = np.arange(len(rows.y)) if rows.qid is None else np.unique(rows.qid, return_inverse=True)[1]
+    count, share = int(items.max()) + 1, min(1.0, _MOST_CELLS / (len(rows.y) * len(rows.X.columns)))
+    kept = np.zeros(count, np.bool_)
+    kept[np.linspace(0, count - 1, max(1, int(share * count))).astype(np.int64)] = True
+    chosen = kept[items]
+    return chosen, [] if chosen.all() else [f"{chosen.sum():,} of {len(items):,} rows of valid stop the training"]
+
+
+def _report(console: Output, dataset: BlockDataset, model: Any, algorithm: str, tradeoff: float, score: str) -> None:
+    """Print the score and the cost on test, and the size of the model."""
+    test = dataset.part("test")
+    predictions, paid, fixed = _predict(model, test)
+    labels = np.asarray(dataset.classes)
+    y = test.y if not dataset.classes else np.searchsorted(labels, test.y).astype(np.int64)
+    value = score_named(score)(y, predictions, None, test.qid)
+    if math.isnan(value):
+        raise DataError(f"score: there is no {score} on {len(y)} rows that lack a class or variation")
+    mean, full, unit = float(paid.mean()), dataset.costs.full_cost(dataset.costs.names), printable(dataset.costs.unit)
+    saved = f" (saves {saving(mean, full)})" if full > 0 else ""
+    once = f", and {shown_cost(fixed)} {unit} once per batch" if fixed else ""
+    console.print(f"[bold]fitted:[/] {printable(algorithm)}, at tradeoff {tradeoff:.3g}")
+    console.print(f"  {printable(score)} {value:.4f} on test", markup=False)
+    console.print(f"  cost {shown_cost(mean)} {unit} per row on test{saved}{once}", markup=False)
+    tree = model.predictor_
+    assert isinstance(tree, StageTree)  # noqa: S101 - algorithms that train on blocks are sums of trees
+    features = format_count(len(dataset.X.columns), "feature")
+    learners = format_count(len(tree.bank), "learner")
+    console.print(f"  it reads {len(tree.layout.used)} of {features}, with {learners}", markup=False)
+
+
+def _predict(model: Any, rows: BlockRows) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return predictions of rows, their costs, float64 (n,), and the once-prices that they pay together."""
+    costs, bought = model.costs_, np.zeros(len(rows.X.columns), np.bool_)
+    predictions, paid = [], []
+    for block in rows.X.blocks():
+        report = model.predictor_.cost(block, costs)
+        predictions.append(report.predictions)
+        paid.append(report.per_row)
+        bought |= np.asarray(report.acquired).any(axis=0)
+    once = costs.select(model.predictor_.feature_names).once
+    return np.concatenate(predictions), np.concatenate(paid), float(once[bought].sum())

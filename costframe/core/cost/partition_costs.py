@@ -1,0 +1,107 @@
+"""Exact costs of dask's arrays and data frames: reports of the partitions, merged."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.cost.report import BY_ROW, CostReport
+from costframe.core.errors import DataError
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["cost_by_partition"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def cost_by_partition(method: F) -> F:
+    """Make a method `cost` return the report of all rows for a dask array or data frame.
+
+    It computes the means at once; arrays with a value for each row are lazy dask arrays.
+    """
+
+    @wraps(method)
+    def cost(self: Any, X: Any, *given: Any, sample_weight: Any = None, **how: Any) -> Any:
+        if not is_dask(X):
+            return method(self, X, *given, sample_weight=sample_weight, **how)
+        import dask
+
+        owner = next(each for each in type(self).__mro__ if vars(each).get("cost") is cost)
+        rows, model = whole_rows(X, getattr(self, "feature_names_in_", None)), delayed_model(self)
+        method(self, one_row(rows), *given, **how)  # refuses what is wrong in any partition
+        evaluate, summarize = dask.delayed(_evaluate, pure=False), dask.delayed(_summarize, pure=False)
+        reports = [
+            evaluate(model, owner, part, weight, given, how) for part, weight in _weighted_parts(rows, sample_weight)
+        ]
+        found = zip(dask.compute(*map(summarize, reports)), reports, strict=True)
+        parts = [_with_rows(*summary, report) for summary, report in found if summary is not None]
+        if not parts:
+            raise DataError("X: expected some rows, got none")
+        merged = CostReport.merge(parts)
+        if not merged.totals.total_weight:
+            raise DataError("sample_weight: expected some positive weight, all are zero")
+        return merged
+
+    return cost  # type: ignore[return-value]
+
+
+def _weighted_parts(X: Any, weight: Any) -> list[tuple[Any, Any]]:
+    """Return the partitions of rows with their weights, or None."""
+    import dask
+
+    if weight is None:
+        return [(part, None) for part in blocks(X)[0]]
+    known = not (hasattr(X, "columns") or np.isnan(X.shape[0]))
+    if is_dask(weight):
+        if known and not np.isnan(weight.shape[0]):
+            weight = weight.rechunk((X.chunks[0],)) if weight.shape == X.shape[:1] else weight
+        parts, weights = blocks(X, weight)
+        if len(parts) != len(weights):
+            raise DataError(f"sample_weight: expected {len(parts)} partitions, as X has, got {len(weights)}")
+        return list(zip(parts, weights, strict=True))
+    parts, every = blocks(X)[0], np.asarray(weight)
+    counts = X.chunks[0] if known else dask.compute(*map(dask.delayed(len), parts))
+    if every.shape != (sum(counts),):
+        raise DataError(f"sample_weight: expected one weight a row, shape ({sum(counts)},), got {every.shape}")
+    return list(zip(parts, np.split(every, np.cumsum(counts)[:-1]), strict=True))
+
+
+def _evaluate(
+    model: Any, owner: type, X: Any, weight: Any, given: tuple[Any, ...], how: Mapping[str, Any]
+) -> CostReport | None:
+    """Return the report of a partition; None for one without rows."""
+    if not len(X):
+        return None
+    cost = vars(owner)["cost"].__wrapped__
+    each = None if weight is None else np.asarray(weight)
+    if each is not None and len(each) == len(X) and not each.any():  # but others may have weights
+        report: CostReport = cost(model, X, *given, **how)
+        return evolve(report, totals=report.totals.weightless())
+    found: CostReport = cost(model, X, *given, sample_weight=each, **how)
+    return found
+
+
+def _summarize(report: CostReport | None) -> tuple[CostReport, dict[str, Any]] | None:
+    """Return a report without its rows, and the shapes and types of its arrays of rows; None for no report."""
+    if report is None:
+        return None
+    arrays = {name: getattr(report, name) for name in BY_ROW if getattr(report, name) is not None}
+    kinds = {name: (array.shape, array.dtype) for name, array in arrays.items()}
+    return evolve(report, **dict.fromkeys(BY_ROW)), kinds
+
+
+def _with_rows(report: CostReport, kinds: Mapping[str, Any], whole: Any) -> CostReport:
+    """Return a report with lazy arrays of rows."""
+    import dask
+    import dask.array as da
+
+    take = dask.delayed(getattr, pure=False)
+    rows = {name: da.from_delayed(take(whole, name), *kind) for name, kind in kinds.items()}
+    return evolve(report, **rows)

@@ -1,0 +1,156 @@
+"""Parquet files that hold one table, read row group by row group."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from glob import glob, has_magic
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+from pyarrow import dataset as datasets
+from pyarrow import parquet
+
+from costframe.core.errors import DataError, quote_names, shown
+from costframe.core.tables.columns import is_categorical, is_numeric
+from costframe.core.tables.file_errors import name_reading_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["ParquetFiles", "RowGroup", "is_several"]
+
+ENDING = ".parquet"
+
+
+class RowGroup(NamedTuple):
+    """Consecutive rows of a file, which are in memory together when they are read."""
+
+    path: str
+    fragment: Any  # pyarrow.dataset.ParquetFileFragment
+    schema: Any  # pyarrow.Schema, of the whole table
+    rows: int
+
+    def batches(self, columns: Sequence[str], rows: int, kept: NDArray[np.bool_] | None = None) -> Iterator[Any]:
+        """Yield batches, pyarrow.RecordBatch, of these columns and at most some rows; errors name the file.
+
+        With `kept`, bool (rows of the group,), it leaves out the other rows.
+        """
+        if kept is not None and not kept.any():
+            return
+        with name_reading_errors(self.path):
+            at = 0
+            for batch in self.fragment.to_batches(schema=self.schema, columns=list(columns), batch_size=rows):
+                inside = None if kept is None else kept[at : at + batch.num_rows]
+                at += batch.num_rows
+                yield batch if inside is None or inside.all() else batch.filter(pa.array(inside))
+
+
+@frozen(eq=False)
+class ParquetFiles:
+    """The files of a table, in order.
+
+    Attributes
+    ----------
+    dataset : pyarrow.dataset.Dataset
+        Of Parquet files, without a filter.
+    """
+
+    dataset: Any
+
+    @classmethod
+    def of(cls, dataset: Any, what: str) -> ParquetFiles:
+        """Check a pyarrow.dataset.Dataset; `what` is its name in errors."""
+        try:
+            fragments = list(dataset.get_fragments())
+        except ValueError:
+            raise DataError(
+                f"{what}: expected a dataset without a filter; give weights of zero to rows to leave out"
+            ) from None
+        if not all(isinstance(fragment, datasets.ParquetFileFragment) for fragment in fragments):
+            raise DataError(f"{what}: expected a dataset of Parquet files, got {type(dataset).__name__} of others")
+        return cls(dataset)
+
+    @classmethod
+    def open(cls, path: Path) -> ParquetFiles:
+        """Open a file, or those in a folder or that match a pattern; see `find_files`.
+
+        They have the same columns in any order, with numbers of any types. Names of folders below, such as
+        ``year=2024``, are columns too.
+        """
+        paths, schemas = (path,) if path.is_file() else find_files(path), []
+        folder = path if path.exists() else Path(*takewhile(lambda part: not has_magic(part), path.parts))
+        for each in paths:
+            with name_reading_errors(each):
+                schemas.append(parquet.read_schema(each))
+            if set(schemas[-1].names) != set(schemas[0].names):
+                raise DataError(
+                    f"{each}: expected the columns of {paths[0].name}, {quote_names(schemas[0].names)}, "
+                    f"got {quote_names(schemas[-1].names)}"
+                )
+        with name_reading_errors(path):
+            types = pa.unify_schemas([each.remove_metadata() for each in schemas], promote_options="permissive")
+            how = {"format": "parquet", "partitioning": "hive", "partition_base_dir": str(folder)}
+            found = datasets.dataset([str(each) for each in paths], **how).schema
+            more = [found.field(name) for name in found.names if name not in set(types.names)]
+            return cls(datasets.dataset([str(each) for each in paths], pa.schema([*types, *more]), **how))
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of the columns, pyarrow.Schema."""
+        return self.dataset.schema
+
+    def type_of(self, column: str) -> str:
+        """Return the type of a column, as frames name it: "category", "string", or "float64" for all numbers."""
+        kind = self.schema.field(column).type
+        return "category" if is_categorical(kind) else "float64" if is_numeric(kind) else "string"
+
+    @cached_property
+    def groups(self) -> tuple[RowGroup, ...]:
+        """The row groups of all files."""
+        found: list[RowGroup] = []
+        for fragment in self.dataset.get_fragments():
+            with name_reading_errors(fragment.path):
+                parts = fragment.split_by_row_group()
+                found += [RowGroup(fragment.path, part, self.schema, part.row_groups[0].num_rows) for part in parts]
+        return tuple(found)
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """The number of the first row of each row group, and the number of all rows: int64 (groups + 1,)."""
+        return np.cumsum([0, *(group.rows for group in self.groups)])
+
+
+def is_several(path: Path) -> bool:
+    """Return whether a path is of a folder of Parquet files, or a pattern."""
+    return path.is_dir() or (has_magic(str(path)) and not path.exists())
+
+
+def find_files(path: Path) -> tuple[Path, ...]:
+    """Return the Parquet files in a folder, also in folders below, or that match a pattern such as ``2024-*``.
+
+    Files and folders whose names begin with a dot or an underscore are not parts of a table.
+
+    Raises
+    ------
+    DataError
+        If there are no such files, or a file that matches is not one.
+    """
+    if path.is_dir():
+        inside = (each.relative_to(path) for each in path.rglob(f"*{ENDING}") if each.is_file())
+        found = [path / each for each in inside if not any(part.startswith((".", "_")) for part in each.parts)]
+        if not found:
+            raise DataError(f"{path}: expected a folder of Parquet files, got one without files that end in {ENDING}")
+        return tuple(sorted(found))
+    matches = [Path(each) for each in sorted(glob(str(path), recursive=True))]  # noqa: PTH207 - a Path cannot be absolute there
+    files = [file for each in matches for file in (find_files(each) if each.is_dir() else [each])]
+    if not files:
+        raise DataError(f"{path}: no such file, and none that matches")
+    if others := [file for file in files if file.suffix.lower() != ENDING]:
+        raise DataError(f"{path}: expected files that end in {ENDING}, got {shown(str(others[0]))}")
+    return tuple(dict.fromkeys(files))

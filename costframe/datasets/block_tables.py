@@ -1,0 +1,135 @@
+"""Reading of Parquet files larger than memory as data sets: labels in memory, features in blocks of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from costframe.core.checks import as_path
+from costframe.core.errors import DataError, quote_names
+from costframe.core.memory import fits_in_memory
+from costframe.core.tables.categorical import CategoricalColumns
+from costframe.core.tables.columns import as_categories
+from costframe.core.tables.file_errors import name_file
+from costframe.core.tables.splits import SPLIT
+from costframe.datasets.splits import check_parts, split_rows
+from costframe.datasets.table_files import TableFile
+from costframe.datasets.tables import QID, Reading, outline
+from costframe.datasets.text_features import describe_texts, is_few_texts
+from costframe.training.blocks import BlockTable
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.costs import CostModel
+
+__all__ = ["BlockDataset", "BlockRows", "needs_blocks", "read_block_table"]
+
+_SHARE = 0.25  # of the memory for a table of doubles: reading and training keep a few copies
+
+
+@frozen(eq=False)
+class BlockRows:
+    """The rows of a part: features, (n, d), labels, (n,), and queries of a ranking, int64 (n,)."""
+
+    X: BlockTable
+    y: NDArray[Any]
+    qid: NDArray[np.int64] | None
+
+
+@frozen(eq=False)
+class BlockDataset:
+    """A data set whose features are not in memory; attributes are those of `Dataset`, but for `X`.
+
+    Attributes
+    ----------
+    X : BlockTable (n, d)
+    """
+
+    name: str
+    X: BlockTable
+    y: NDArray[Any]
+    costs: CostModel
+    task: str
+    split: NDArray[np.str_]
+    qid: NDArray[np.int64] | None
+    classes: tuple[Any, ...]
+    categorical: Mapping[str, tuple[str, ...] | None]
+    notes: tuple[str, ...]
+
+    def part(self, name: str) -> BlockRows:
+        """Return the rows of "train", "valid" or "test"."""
+        chosen = self.split == name
+        return BlockRows(self.X.take(chosen), self.y[chosen], None if self.qid is None else self.qid[chosen])
+
+
+def needs_blocks(path: str | os.PathLike[str]) -> bool:
+    """Return whether a table is in Parquet files and too large to be read and trained on in memory."""
+    opened = TableFile.open(path)
+    if opened.ending != ".parquet":
+        return False
+    files = opened.parquet()
+    return not fits_in_memory(8 * int(files.first[-1]) * len(files.schema.names), _SHARE)
+
+
+def read_block_table(
+    path: str | os.PathLike[str],
+    target: str,
+    costs: object = None,
+    *,
+    task: str | None = None,
+    ignore: Iterable[str] = (),
+    categorical: Iterable[str] = (),
+    seed: int = 0,
+) -> BlockDataset:
+    """Read Parquet files as `read_table` does, without their features; the arguments and errors are the same."""
+    file = as_path(path)
+    how = Reading.of(file, target, costs, task, ignore, categorical, seed)
+    opened = TableFile.open(file)
+    names = opened.names()
+    model, notes = how.price(opened, names)
+    special = {target, *({SPLIT, QID} - set(how.ignore))}
+    table = opened.read([name for name in names if name in special])
+    with name_file(file):
+        rest = outline(table, how, notes)
+        X = BlockTable(opened.parquet(), model.names, name=file.name)
+        found, notes = _categories(X, how)
+        split, remarks = rest.split, list[str]()
+        classes = rest.y if rest.task == "classification" else None
+        if split is None:
+            split, remarks = split_rows(classes, rest.queries, len(rest.y), seed)
+        labelled = None if classes is None else tuple(np.unique(classes).tolist())
+        check_parts(split, rest.y, labelled)
+    chosen = np.array([name in found for name in X.columns])
+    labels = {name: each for name, each in found.items() if each is not None}
+    X = X.read_as(X.columns, CategoricalColumns(X.columns, chosen, labels))
+    notes = [*rest.notes, *notes, *remarks]
+    return BlockDataset(
+        file.name, X, rest.y, model, rest.task, split, rest.queries, labelled or (), found, tuple(notes)
+    )  # fmt: skip
+
+
+def _categories(X: BlockTable, how: Reading) -> tuple[dict[str, tuple[str, ...] | None], list[str]]:
+    """Return the labels of the features that are categorical, None where numbers are, and notes on them."""
+    found: dict[str, tuple[str, ...] | None] = {}
+    texts: list[str] = []
+    for name, kind in zip(X.columns, X.dtypes, strict=True):
+        known = kind == "category" or name in how.categorical
+        if kind == "float64":
+            found |= {name: None} if known else {}
+            continue
+        values = pa.array(X[name].tolist())
+        if not known:
+            if not is_few_texts(values, name, len(X)):
+                raise DataError(f"column {name!r}: expected numbers or texts, got {X.files.schema.field(name).type}")
+            texts.append(name)
+        found[name] = as_categories(values, name)[1]
+    named = [name for name in found if name not in texts]
+    notes = [describe_texts(texts)] if texts else []
+    return found, [*notes, f"split by categories: {quote_names(named)}"] if named else notes

@@ -1,0 +1,129 @@
+"""Fits on dask collections: each worker of the cluster trains on the partitions that it holds."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.tables.frames import is_dask
+from costframe.training.cluster.partitions import Partitions, keep_queries_together, load_partitions
+from costframe.training.cluster.running import LostWorkerError, run_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["fit_on_cluster"]
+
+_SECONDS = 300.0
+
+
+def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid: Mapping[str, Any]) -> Any:
+    """Fit an estimator on the workers of a dask cluster that hold the rows.
+
+    The model is that of one machine with all rows. A worker that is lost is replaced once by the others, which load its
+    partitions again.
+
+    Parameters
+    ----------
+    estimator : CostAwareEstimator
+        Gets the attributes of the fit.
+    client : distributed.Client, optional
+        By default the current one.
+    train : mapping of str to table or column
+        X, y and other arguments of `fit` with a value for each row of X; None where it has none.
+    valid : mapping of str to table or column
+        X_val, y_val and others likewise.
+
+    Returns
+    -------
+    CostAwareEstimator
+        The fitted estimator.
+
+    Raises
+    ------
+    CostframeError
+        As of `fit`; also if the algorithm does not train together, there is no client, or workers are lost.
+    """
+    if not estimator.trains_together:
+        raise ParameterError(
+            f"{type(estimator).__name__}: trains on one machine only; collect the rows or a sample of them"
+        )
+    if not is_dask(train["X"]):
+        kind = type(train["X"]).__name__
+        raise DataError(f"client: has no effect on rows in memory, got X of type {kind}; give dask collections")
+    if valid["X_val"] is None or valid["y_val"] is None:
+        estimator._validation(*valid.values())  # noqa: SLF001 - refuses all but None
+    fit = _Fit(estimator, _checked(client), _timeout(), train, None if valid["X_val"] is None else valid)
+    try:
+        fitted = fit.run()
+    except LostWorkerError:
+        fitted = fit.run()
+    own = estimator.get_params(deep=False)
+    vars(estimator).update({name: value for name, value in fitted.items() if name not in own})
+    return estimator
+
+
+@frozen
+class _Fit:
+    estimator: Any
+    client: Any
+    seconds: float
+    train: Mapping[str, Any]
+    valid: Mapping[str, Any] | None
+
+    def run(self) -> dict[str, Any]:
+        """Load the partitions, train, and return the attributes of the fitted estimator."""
+        train = self._load(self.train, "")
+        valid = None if self.valid is None else self._load(self.valid, "_val")
+        blank = copy(self.estimator)
+        vars(blank).clear()
+        vars(blank).update(self.estimator.get_params(deep=False))
+        if self.estimator._only is not None:  # noqa: SLF001 - the estimator's own package
+            blank = blank.reading_only(self.estimator._only)  # noqa: SLF001
+        return run_workers(self.client, blank, train, valid, self.seconds)
+
+    def _load(self, given: Mapping[str, Any], suffix: str) -> Partitions:
+        loaded = load_partitions(self.client, given, f"X{suffix}")
+        qid = f"qid{suffix}"
+        if qid not in loaded.empty:
+            return loaded
+        return keep_queries_together(self.client, loaded, qid, max(len(self.client.nthreads()), 1))
+
+
+def _checked(client: Any) -> Any:
+    """Return the client of the cluster."""
+    try:
+        import distributed
+        import xgboost  # noqa: F401 - carries the bytes between the workers
+    except ImportError as error:
+        raise ParameterError(f"X: dask collections need the extra costframe[dask]: {error}") from error
+    if client is None:
+        try:
+            client = distributed.get_client()
+        except ValueError:
+            raise ParameterError(
+                "client: there is no current client; call distributed.Client(address of the scheduler) first, "
+                "or give one to fit"
+            ) from None
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise ParameterError(f"client: expected a distributed.Client that is not asynchronous, got {shown(client)}")
+    return client
+
+
+def _timeout() -> float:
+    """Return the seconds after which a silent worker is lost, `costframe.timeout` in dask's configuration."""
+    import dask
+
+    given = dask.config.get("costframe.timeout", _SECONDS)
+    try:
+        seconds = float(dask.utils.parse_timedelta(given))
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise ParameterError(
+            f"costframe.timeout: expected a time as '300s' in dask's configuration, got {shown(given)}"
+        )
+    return seconds

@@ -1,0 +1,189 @@
+"""Partitions of the tables of a fit: rows, labels, weights and queries, cut alike and together on one worker."""
+
+from __future__ import annotations
+
+from operator import getitem
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.errors import DataError
+from costframe.core.tables.frames import category_columns, is_dask
+from costframe.core.tables.partitions import blocks, whole_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Part", "Partitions", "join_parts", "keep_queries_together", "load_partitions"]
+
+Part = dict[str, Any]
+
+
+@frozen(eq=False)
+class Partitions:
+    """Partitions on the workers of a cluster.
+
+    Attributes
+    ----------
+    parts : list of Future
+        Of dicts, with one table or column for each argument of `fit`.
+    empty : dict
+        The same without rows.
+    """
+
+    parts: list[Any]
+    empty: Part
+
+
+def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Partitions:
+    """Load the partitions of the arguments of `fit`, all cut as X, and wait for them.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    given : mapping of str to table or column
+        Dask collections; columns beside X may be in memory. None is left out.
+    X : str
+        Name of the rows.
+
+    Raises
+    ------
+    DataError
+        If a column is longer or shorter than X, or a table does not fit.
+    """
+    held = {name: value for name, value in given.items() if value is not None}
+    if not is_dask(held[X]):
+        raise DataError(f"{X}: expected a dask array or data frame, as the rows of training; got {_kind(held[X])}")
+    held[X] = _whole_rows(held[X], X)
+    lazy = {name: value for name, value in held.items() if is_dask(value)}
+    loaded = client.persist(list(lazy.values()))  # at once, for they share partitions
+    futures = dict(zip(lazy, map(client.compute, blocks(*loaded)), strict=True))
+    rows = {name: client.gather(client.map(_count_rows, each, pure=False)) for name, each in futures.items()}
+    for name, value in held.items():
+        if rows.get(name) != rows[X]:
+            futures[name] = client.compute(_recut(name, value, futures.get(name), rows.get(name), rows[X], X))
+    columns = [futures[name] for name in held]
+    parts = [client.submit(_bundle, list(held), *each, pure=False) for each in zip(*columns, strict=True)]
+    client.gather(client.map(_count_rows, parts, pure=False))  # waits for all, and raises their errors
+    return Partitions(parts, {name: _empty(value) for name, value in held.items()})
+
+
+def join_parts(parts: Sequence[Part], empty: Part) -> Part:
+    """Concatenate partitions; `empty` is the result if there are none."""
+    if not parts:
+        return empty
+    return {name: _concatenate([part[name] for part in parts], like, name) for name, like in empty.items()}
+
+
+def keep_queries_together(client: Any, given: Partitions, qid: str, count: int) -> Partitions:
+    """Return partitions, each with all rows of its queries: the same ones, or `count` new ones.
+
+    `qid` is the name of the queries. The rows of a query stay in order.
+    """
+    queries = client.gather(client.map(_distinct_queries, given.parts, qid=qid, pure=False))
+    together = np.concatenate(queries)
+    if len(_distinct(together)) == len(together):
+        return given
+    dealt = client.map(_deal_queries, given.parts, qid=qid, count=count, pure=False)
+    groups = [[client.submit(getitem, each, k, pure=False) for each in dealt] for k in range(count)]
+    parts = [client.submit(join_parts, group, given.empty, pure=False) for group in groups]
+    client.gather(client.map(_count_rows, parts, pure=False))
+    return Partitions(parts, given.empty)
+
+
+def _distinct(queries: Any) -> NDArray[Any]:
+    import pandas as pd
+
+    return np.asarray(pd.unique(np.asarray(queries)))
+
+
+def _distinct_queries(part: Part, qid: str) -> NDArray[Any]:
+    return _distinct(part[qid])
+
+
+def _deal_queries(part: Part, qid: str, count: int) -> list[Part]:
+    """Split a partition by a hash of the queries."""
+    import pandas as pd
+
+    group = pd.util.hash_array(np.asarray(part[qid])) % np.uint64(count)
+    chosen = [np.flatnonzero(group == k) for k in range(count)]
+    return [{name: _take(value, rows) for name, value in part.items()} for rows in chosen]
+
+
+def _take(value: Any, rows: NDArray[np.int64]) -> Any:
+    return value.iloc[rows] if hasattr(value, "iloc") else value[rows]
+
+
+def _bundle(names: Sequence[str], *values: Any) -> Part:
+    return dict(zip(names, values, strict=True))
+
+
+def _count_rows(part: Any) -> int:
+    return len(next(iter(part.values())) if isinstance(part, dict) else part)
+
+
+def _whole_rows(X: Any, name: str) -> Any:
+    """Return rows whose partitions have all columns; refuse categories that differ by partition."""
+    for f in category_columns(X):
+        column = X.columns[f]
+        if not X[column].cat.known:
+            raise DataError(
+                f"{name}: the categories of column {column!r} are not known before all partitions are read; "
+                f"use X[{column!r}].cat.as_known()"
+            )
+    return whole_rows(X, None)
+
+
+def _recut(name: str, value: Any, futures: Any, rows: Any, wanted: list[int], X: str) -> list[Any]:
+    """Return the blocks of a column, cut as X."""
+    import dask
+    import dask.array as da
+
+    if futures is None:
+        column = np.asarray(value)
+        shape, count = column.shape, len(column) if column.ndim else 0
+    else:
+        kind = _empty(value)
+        shape, count = (0, *kind.shape[1:]), sum(rows)
+    if count != sum(wanted) or not shape:
+        raise DataError(f"{name}: expected {sum(wanted)} values, one for each row of {X}, got {count}")
+    if futures is None:
+        whole = da.from_array(column, chunks=(tuple(wanted), *column.shape[1:]))
+    else:
+        parts = zip(futures, rows, strict=True)
+        arrays = [dask.delayed(np.asarray)(part) for part, _ in parts]
+        blocks = [
+            da.from_delayed(each, (count, *shape[1:]), dtype=np.asarray(kind).dtype)
+            for each, count in zip(arrays, rows, strict=True)
+        ]
+        whole = da.concatenate(blocks).rechunk({0: tuple(wanted)})
+    return blocks(whole)[0]
+
+
+def _empty(value: Any) -> Any:
+    """Return a table or column without its rows."""
+    if is_dask(value):
+        return value._meta if hasattr(value, "divisions") else np.empty((0, *value.shape[1:]), value.dtype)  # noqa: SLF001 - dask's own name of it
+    return np.asarray(value)[:0]
+
+
+def _concatenate(values: list[Any], empty: Any, name: str) -> Any:
+    for f in category_columns(empty):
+        if any(each.dtypes.iloc[f] != empty.dtypes.iloc[f] for each in values):
+            column = empty.columns[f]
+            raise DataError(f"{name}: the partitions have different categories of column {column!r}")
+    if len(values) == 1:
+        return values[0]
+    if not hasattr(values[0], "iloc"):
+        return np.concatenate(values)
+    import pandas as pd
+
+    return pd.concat(values, ignore_index=True)
+
+
+def _kind(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ + ("" if shape is None else f" of shape {shape}")

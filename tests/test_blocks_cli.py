@@ -1,0 +1,177 @@
+"""Folders and patterns of Parquet files on the command line, and tables larger than memory."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from cli_cases import refused
+from pyarrow import parquet
+
+import costframe as cf
+from costframe.core import memory
+from costframe.core.errors import DataError
+from costframe.core.tables.parquet_files import ParquetFiles
+from costframe.datasets import read_table
+from costframe.datasets.block_tables import needs_blocks, read_block_table
+from costframe.datasets.table_files import TableFile
+
+N = 400
+
+
+def draw():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(N, 2)), columns=["age", "chol"])
+    frame["sex"] = rng.choice(["f", "m"], N)
+    frame["grade"] = pd.Categorical(rng.choice(["low", "high"], N))
+    frame["kind"] = rng.integers(0, 4, N)
+    frame["ill"] = np.where(frame["age"] + frame["chol"] * frame["kind"] > 0.5, "yes", "no")
+    return frame
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Write a table to files in a folder, one of them empty; return the folder, and the table in one file."""
+    frame, path = draw(), tmp_path / "parts"
+    path.mkdir()
+    for number, (begin, end) in enumerate([(0, 150), (150, 150), (150, N)]):
+        frame[begin:end].to_parquet(path / f"part-{number}.parquet", row_group_size=60, index=False)
+    (path / "_SUCCESS").touch()
+    frame.to_parquet(tmp_path / "whole.parquet", index=False)
+    return path, tmp_path / "whole.parquet"
+
+
+@pytest.fixture
+def small_memory(monkeypatch):
+    """Let tables of a few kilobytes be larger than memory."""
+    monkeypatch.setattr(memory, "memory_size", lambda: 20_000)
+
+
+def test_a_folder_and_a_pattern_are_the_table(folder, run):
+    path, whole = folder
+    expected = read_table(whole, "ill")
+    for given in (path, path / "*.parquet", path.parent / "par?s"):
+        data = read_table(given, "ill")
+        np.testing.assert_array_equal(data.X, expected.X)
+        assert (data.y == expected.y).all()
+        assert data.categorical == expected.categorical
+        assert data.notes == expected.notes
+    assert (
+        "wrote" in run("fit", path, "--target", "ill", "--algorithm", "miser", "--tradeoff", 0, "--output", "m").stdout
+    )
+
+
+def test_predict_and_cost_of_a_folder(folder, run, tmp_path):
+    path, whole = folder
+    common = ("--target", "ill", "--algorithm", "cegb", "--tradeoff", 0.001, "--output", "m")
+    assert run("fit", whole, *common).exit_code == 0
+    for given, to in ((whole, "a.csv"), (path, "b.csv"), (f"{path}/part-*", "c.csv")):
+        assert run("predict", "m", given, "--output", to, "--keep", "ill").exit_code == 0
+    written = [(tmp_path / name).read_text() for name in ("a.csv", "b.csv", "c.csv")]
+    assert written[0] == written[1] == written[2]
+    costs = [run("cost", "m", given).stdout for given in (whole, path)]
+    assert costs[0] == costs[1]
+
+
+def test_compare_of_a_folder(folder, run):
+    result = run("compare", folder[0], "--target", "ill", "--algorithms", "miser", "--points", 3, "--folds", 0)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("parts: 2 classes, 5 features")
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_table_larger_than_memory_gives_the_same_model(folder, run, tmp_path, monkeypatch):
+    path, whole = folder
+    common = ("--target", "ill", "--categorical", "kind", "--algorithm", "cegb", "--tradeoff", 0.001, "--seed", 3)
+    small = run("fit", path, *common, "--output", "small")
+    assert small.exit_code == 0, small.output
+    assert "the table does not fit in memory: it is read by row groups" in small.stdout
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    large = run("fit", whole, *common, "--output", "large")
+    assert large.exit_code == 0, large.output
+    data = read_table(whole, "ill", categorical=["kind"], seed=3)
+    one, other = cf.load(tmp_path / "small"), cf.load(tmp_path / "large")
+    assert one.categories == other.categories == {"sex": ("f", "m"), "grade": ("high", "low")}
+    np.testing.assert_array_equal(one.decision_function(data.X), other.decision_function(data.X))
+    tested = [line for line in small.stdout.splitlines() if "per row on test" in line]
+    assert tested
+    assert tested[0] in large.stdout
+    score = next(line.split()[1] for line in small.stdout.splitlines() if line.startswith("  roc_auc"))
+    assert f"test {score}" in large.stdout
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_what_needs_memory_says_so(folder, run):
+    path, _ = folder
+    common = (path, "--target", "ill", "--output", "m", "--algorithm")
+    assert needs_blocks(path)
+    assert "give --tradeoff" in refused(run("fit", *common, "cegb", "--budget", 3))
+    assert "cronus: needs the whole table in memory" in refused(run("fit", *common, "cronus", "--tradeoff", 1))
+    assert "--folds: has no effect" in refused(run("fit", *common, "cegb", "--tradeoff", 1, "--folds", 2))
+    assert "say with --target" in refused(run("fit", path, "--output", "m", "--algorithm", "cegb", "--tradeoff", 1))
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_few_valid_rows_stop_the_training(folder, run, monkeypatch):
+    monkeypatch.setattr("costframe.cli.fit_blocks._MOST_CELLS", 100)
+    result = run("fit", folder[0], "--target", "ill", "--algorithm", "miser", "--tradeoff", 0, "--output", "m")
+    assert re.search(r"\n20 of 81 rows of valid stop the training", result.stdout), result.output
+
+
+BAD = {
+    "no files": (lambda path: [each.unlink() for each in path.glob("*.parquet")], "got one without files that end in"),
+    "another column": (
+        lambda path: parquet.write_table(pa.table({"age": [1.0]}), path / "z.parquet"),
+        "z.parquet: expected the columns of part-0.parquet, .*, got 'age'",
+    ),
+    "another type": (
+        lambda path: draw().assign(age="old").to_parquet(path / "z.parquet"),
+        "parts: cannot be read: Unable to merge: Field age has incompatible types",
+    ),
+    "no Parquet": (lambda path: (path / "z.parquet").write_text("a,b"), "z.parquet: cannot be read"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_folders_are_one_line(folder, run, what):
+    change, text = BAD[what]
+    change(folder[0])
+    common = ("--target", "ill", "--algorithm", "miser", "--tradeoff", 0, "--output", "m")
+    line = refused(run("fit", folder[0], *common))
+    assert re.search(text, line), line
+
+
+def test_columns_that_are_no_features_are_named_as_in_memory(tmp_path):
+    frame = draw()
+    for change, text in (
+        ({"when": pd.Timestamp("2024-01-01")}, "column 'when': times such as 2024-01-01"),
+        ({"id": [f"id {k}" for k in range(N)]}, "column 'id': 400 different texts such as"),
+        ({"ill": 1}, "expected rows of at least two classes"),
+        ({"split": "dev"}, "column 'split': expected train, valid, test, got 'dev'"),
+    ):
+        path = tmp_path / "t.parquet"
+        frame.assign(**change).to_parquet(path, index=False)
+        errors = []
+        for read in (read_table, read_block_table):
+            with pytest.raises(DataError) as caught:
+                read(path, "ill", task="classification")
+            errors.append(str(caught.value))
+        assert errors[0] == errors[1]
+        assert errors[0].startswith(f"{path}: {text}")
+
+
+def test_names_of_folders_are_columns_and_types_are_joined(tmp_path):
+    for year, values in ((2023, pa.array([1, 2], pa.int32())), (2024, pa.array([0.5, None]))):
+        (tmp_path / "t" / f"year={year}").mkdir(parents=True)
+        parquet.write_table(pa.table({"a": values, "b": ["x", "y"]}), tmp_path / "t" / f"year={year}" / "0.parquet")
+    file = TableFile.open(tmp_path / "t")
+    assert {name: column.to_pylist() for name, column in file.read().items()} == {
+        "a": [1.0, 2.0, 0.5, None],
+        "b": ["x", "y", "x", "y"],
+        "year": [2023, 2023, 2024, 2024],
+    }
+    assert ParquetFiles.open(tmp_path / "t").first.tolist() == [0, 2, 4]
