@@ -10,6 +10,7 @@ from costframe.cli.arguments import (
     amount,
     check_file,
     check_fit,
+    cluster_option,
     folds_option,
     is_larger_than_memory,
     open_data,
@@ -51,6 +52,7 @@ Examples:
 @time_budget_option
 @folds_option
 @score_option
+@cluster_option
 @click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
 @force_option
 def fit(
@@ -61,6 +63,7 @@ def fit(
     time_budget: float | None,
     folds: int | None,
     score: str | None,
+    cluster: str | None,
     output: Path,
     force: bool,
     **reading: Any,
@@ -72,7 +75,8 @@ def fit(
     few values are split as categories. The valid rows stop the training. With a budget, the command chooses the
     cheapest model within one standard error of the best, by the estimates of `costframe compare`, and prints its score
     and cost on test. The file holds the prices; `costframe.load` reads it. A Parquet table larger than memory is read
-    by row groups; miser and cegb fit it, at a tradeoff.
+    by row groups; miser and cegb fit it, at a tradeoff. With --cluster, workers of a dask cluster read the Parquet
+    files, at the same paths as this machine, and train together, at a tradeoff.
     """
     from costframe.core.storage.saving import save
     from costframe.frontier import Frontier
@@ -89,12 +93,12 @@ def fit(
     check_fit([algorithm], reading["task"], score)
     check_file(output)
     check_overwrite([output], force=force)
-    if is_larger_than_memory(data):
+    if cluster is not None or is_larger_than_memory(data):
         from costframe.cli.fit_blocks import fit_in_blocks
 
         if folds is not None:
-            raise ParameterError(f"--folds: has no effect, {data} does not fit in memory and is fitted once")
-        fit_in_blocks(data, algorithm, tradeoff, score, output, reading)
+            raise ParameterError(f"--folds: has no effect, {data} is not in memory and is fitted once")
+        fit_in_blocks(data, algorithm, tradeoff, score, output, cluster, reading)
         return
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, [algorithm], len(dataset.classes))

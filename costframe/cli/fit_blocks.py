@@ -15,12 +15,15 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
 from costframe.datasets.block_tables import BlockDataset, read_block_table
 from costframe.frontier.checks import check_score, name_failures
+from costframe.frontier.clusters import open_client
 from costframe.report.console import cost as shown_cost
 from costframe.report.console import output as make_console
 from costframe.report.console import saving
+from costframe.training.cluster.block_partitions import to_dask
 from costframe.training.scoring import score_named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -34,9 +37,17 @@ _MOST_CELLS = 1 << 26  # of valid rows, which are in memory
 
 
 def fit_in_blocks(
-    data: str, algorithm: str, tradeoff: float | None, score: str | None, output: Path, reading: dict[str, Any]
+    data: str,
+    algorithm: str,
+    tradeoff: float | None,
+    score: str | None,
+    output: Path,
+    cluster: str | None,
+    reading: dict[str, Any],
 ) -> None:
     """Fit at a tradeoff on the train rows of a table, stopped by valid rows, save the model, and measure it on test.
+
+    With the address of a dask cluster, its workers read the row groups, and train together.
 
     Raises
     ------
@@ -44,34 +55,48 @@ def fit_in_blocks(
         If there is no tradeoff, or the algorithm needs the whole table in memory.
     """
     if tradeoff is None:
-        raise ParameterError(f"{data}: does not fit in memory, which a search within a budget needs; give --tradeoff")
+        why = "does not fit in memory" if cluster is None else "is not in memory with --cluster"
+        raise ParameterError(f"{data}: {why}, which a search within a budget needs; give --tradeoff")
     if reading["target"] is None:
         raise ParameterError(f"{data}: say with --target which column to predict")
     console = make_console()
     dataset = read_block_table(data, **reading | {"seed": reading["seed"] or 0})
     kind = getattr(registry().algorithms[algorithm], TASKS[dataset.task], None)
-    if not getattr(kind, "trains_on_blocks", False):
+    if cluster is None and not getattr(kind, "trains_on_blocks", False):
         raise ParameterError(
-            f"{algorithm}: needs the whole table in memory, and {data} does not fit; see miser and cegb"
+            f"{algorithm}: needs the whole table in memory, and {data} does not fit; see miser and cegb, or --cluster"
         )
     named = check_score(dataset, score)
     chosen, notes = _valid_rows(dataset)
     train, valid = dataset.part("train"), dataset.part("valid")
-    for note in (*dataset.notes, "the table does not fit in memory: it is read by row groups", *notes):
+    where = "does not fit in memory: it is read by row groups" if cluster is None else "is read by the cluster"
+    for note in (*dataset.notes, f"the table {where}", *notes):
         console.print(printable(note), style="dim", markup=False)
     verbose = int(console.is_terminal)
     given = {"categorical_features": dict(dataset.categorical)} if dataset.categorical else {}
     model = estimator(algorithm, dataset.task, costs=dataset.costs, tradeoff=tradeoff, verbose=verbose, **given)
+    qid_val = None if valid.qid is None else valid.qid[chosen]
+    train_on = evolve(train.X, verbose=verbose), train.y, train.qid
+    stop_on = valid.X.take(chosen), valid.y[chosen], qid_val
     with name_failures(algorithm):
-        held = {"X_val": valid.X.take(chosen), "y_val": valid.y[chosen]}
-        if train.qid is not None and valid.qid is not None:
-            held |= {"qid": train.qid, "qid_val": valid.qid[chosen]}
-        model.fit(evolve(train.X, verbose=verbose), train.y, **held)
+        if cluster is None:
+            _fit(model, train_on, stop_on)
+        else:
+            with open_client(cluster) as client:
+                _fit(model, to_dask(*train_on), to_dask(*stop_on), client=client)
     save(model.predictor_, output, costs=dataset.costs)
     with name_written_files(str(output)):
         _report(console, dataset, model, algorithm, tradeoff, named)
         console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)
         console.finish()
+
+
+def _fit(model: Any, train: Sequence[Any], valid: Sequence[Any], **more: Any) -> None:
+    """Fit on features, labels and queries, stopped by others."""
+    X, y, qid = train
+    X_val, y_val, qid_val = valid
+    queries = {} if qid is None or qid_val is None else {"qid": qid, "qid_val": qid_val}
+    model.fit(X, y, X_val=X_val, y_val=y_val, **queries, **more)
 
 
 def _valid_rows(dataset: BlockDataset) -> tuple[NDArray[np.bool_], list[str]]:

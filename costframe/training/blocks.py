@@ -127,6 +127,16 @@ class BlockTable:
                 at += len(block)
         return found
 
+    @property
+    def group_sizes(self) -> list[int]:
+        """Rows of this table in each row group."""
+        sizes: list[int] = np.diff(self._first_rows()).tolist()
+        return sizes
+
+    def read_group(self, number: int) -> NDArray[np.float64]:
+        """Return the rows of a row group, float64 (m, d)."""
+        return np.concatenate([np.empty((0, len(self.columns))), *self._blocks_of(number)])
+
     def _first_rows(self) -> NDArray[np.int64]:
         """Return the number of the first row of each row group, and of all rows: int64 (groups + 1,)."""
         first = self.files.first
