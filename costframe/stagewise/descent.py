@@ -122,7 +122,7 @@ def minimize_node(
     outcome = objective.outcome(tree)
     value, rows = objective.value(tree, outcome), objective.rows
     come = rows.loss_weight * outcome.flow.passes[:, node]
-    if not (come > _NOTHING * rows.loss_weight).any():
+    if not rows.workers.any(come > _NOTHING * rows.loss_weight):
         return tree, value
     for _ in range(turns):
         moved = _descend(objective, tree, outcome, node, come)
@@ -140,8 +140,8 @@ def _descend(
 ) -> SoftTree:
     """Minimize the bound over one node's weights, constants and threshold, with row weights `come`, float64 (n,)."""
     rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
-    total = float(come.sum())
-    mean = rows.rmatvec(come[:, np.newaxis])[:, 0] / total
+    total = rows.workers.total(come)
+    mean = rows.workers.add_up(rows.rmatvec(come[:, np.newaxis])[:, 0]) / total
     curved = evolve(rows, loss_weight=come).variance + _LEAST * total * np.square(mean)
     curved += objective.curvature(z, outcome, node)
     of_weights = np.repeat(np.where(curved > 0, curved, 1.0), width)
@@ -154,7 +154,7 @@ def _descend(
         found, slopes = objective.bound(tree, z, outcome.moved(tree, rows, objective.loss, node), node)
         return found, moving.slopes(slopes)
 
-    return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}).x)
+    return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}, rows.workers).x)
 
 
 @frozen(eq=False)
@@ -180,8 +180,10 @@ class SupportObjective:
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> tuple[float, float]:
         """Return mean loss, and mean expected cost."""
         rows, outcome = self.rows, self._outcome(tree) if outcome is None else outcome
-        loss = float(rows.loss_weight @ (outcome.flow.exits * outcome.losses).sum(axis=1))
-        return loss, float(rows.share @ (outcome.flow.passes * self.costs).sum(axis=1))
+        loss = rows.loss_weight @ (outcome.flow.exits * outcome.losses).sum(axis=1)
+        cost = rows.share @ (outcome.flow.passes * self.costs).sum(axis=1)
+        mean_loss, mean_cost = rows.workers.add_up(np.array([loss, cost])).tolist()
+        return mean_loss, mean_cost
 
     def total(self, tree: SoftTree) -> float:
         """Return mean loss + lambda * mean expected cost."""
@@ -268,5 +270,5 @@ def descend(
         if total < least:
             best, least = tree, total
 
-    minimize_smooth(value, moving.begin, {"maxiter": rounds}, callback=look)
+    minimize_smooth(value, moving.begin, {"maxiter": rounds}, objective.rows.workers, look)
     return best

@@ -107,8 +107,11 @@ def slopes_at(
     for place, node in enumerate(nodes):
         own = (rows.loss_weight * counted[:, node])[:, np.newaxis] * loss.slope(outcome.scores[:, node], rows.target)
         by_score[:, place] = own + np.outer(through[:, place], tree.direction[node])
-    flat = rows.rmatvec(by_score.reshape(len(by_score), -1)).reshape(-1, *by_score.shape[1:])
-    return Slopes(np.moveaxis(flat, 0, 1), by_score.sum(axis=0), -through.sum(axis=0))
+    width = by_score.shape[1:]
+    flat = rows.rmatvec(by_score.reshape(-1, width[0] * width[1]))
+    sums = np.concatenate([flat.ravel(), by_score.sum(axis=0).ravel(), -through.sum(axis=0)])
+    weights, intercept, threshold = np.split(rows.workers.add_up(sums), np.cumsum([flat.size, width[0] * width[1]]))
+    return Slopes(np.moveaxis(weights.reshape(-1, *width), 0, 1), intercept.reshape(width), threshold)
 
 
 @frozen(eq=False)
@@ -157,14 +160,16 @@ class RelaxedObjective:
 
     def reach(self, flow: Flow) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return d (K,) and p^l (L,), the arguments of `RelaxedCost`."""
-        share = self.rows.share
-        return (share @ flow.passes, np.ones(1)) if self.cascade else (np.ones(len(self.l1)), share @ flow.exits)
+        share, add_up = self.rows.share, self.rows.workers.add_up
+        if self.cascade:
+            return add_up(share @ flow.passes), np.ones(1)
+        return np.ones(len(self.l1)), add_up(share @ flow.exits)
 
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
         """Return the objective, with roots floored as in `RelaxedCost`."""
         outcome = self.outcome(tree) if outcome is None else outcome
         flow = outcome.flow
-        loss = self.rows.loss_weight @ (self._counted(flow) * outcome.losses).sum(axis=1)
+        loss = self.rows.workers.total(self.rows.loss_weight @ (self._counted(flow) * outcome.losses).sum(axis=1))
         roots = floored_root(np.square(tree.weights).sum(axis=2), self.cost.floor).sum(axis=1)
         return float(loss + self.l1 @ roots) + self.cost.value(tree.weights, *self.reach(flow))
 
@@ -188,7 +193,7 @@ class RelaxedObjective:
         priced = self.cost.gradient(tree.weights, z.groups, reach, share)
         counted, losses = self._counted(flow), rows.loss_weight[:, np.newaxis] * outcome.losses
         lasso = 0.5 * (np.square(tree.weights).sum(axis=2) / z.weights + z.weights).sum(axis=1)
-        value = float((counted * losses).sum() + self.l1 @ lasso)
+        value = float(rows.workers.total(counted * losses) + self.l1 @ lasso)
         value += float(share @ priced.share)
         if self.cascade:
             at_exit, on_arrival = losses, np.outer(rows.share, priced.reach)

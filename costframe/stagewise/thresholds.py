@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.topology import Flow
 
 if TYPE_CHECKING:
@@ -93,16 +94,22 @@ def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) 
 
 
 def passing_threshold(
-    scores: NDArray[np.float64], weight: NDArray[np.float64], share: float, steepness: float
+    scores: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    share: float,
+    steepness: float,
+    workers: Workers = ALONE,
 ) -> float:
-    """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
-    total = float(weight.sum())
+    """Solve weighted mean of sigma(gamma (s - theta)) over all workers' rows = `share`, in (0, 1), for theta."""
+    total = workers.total(weight)
     margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
+    ends = workers.gather((scores.min(initial=np.inf), scores.max(initial=-np.inf)))
+    low, high = min(low for low, _ in ends) - margin, max(high for _, high in ends) + margin
 
     def missing(theta: float) -> float:
-        return float(weight @ expit(steepness * (scores - theta))) / total - share
+        return workers.total(weight @ expit(steepness * (scores - theta))) / total - share
 
-    return float(brentq(missing, scores.min() - margin, scores.max() + margin, xtol=1e-13))
+    return workers.search(lambda ask: float(brentq(ask, low, high, xtol=1e-13)), missing)
 
 
 def _between(ascending: NDArray[np.float64], at: int) -> float:

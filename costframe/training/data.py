@@ -204,9 +204,15 @@ def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
 
 
 def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
+    """Check that each class, or all rows together, have enough hashes of all workers on both sides."""
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
-    sides = [side & (kinds == kind) for side in (out, ~out) for kind in np.unique(kinds)]
-    return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
+    sides = {(on, kind): (out == on) & (kinds == kind) for on in (False, True) for kind in np.unique(kinds).tolist()}
+    few = {name: np.unique(numbers[side])[:_FEWEST] for name, side in sides.items()}
+    parts = rows.workers.gather(few)
+    everywhere = {name for part in parts for name in part}
+    return all(
+        len(np.unique(np.concatenate([part[name] for part in parts if name in part]))) >= _FEWEST for name in everywhere
+    )
 
 
 def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
@@ -239,7 +245,7 @@ def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
     if rows.qid is not None:
         query = np.unique(rows.qid, return_inverse=True)[1]
         _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
-        sums = np.zeros(int(query.max()) + 1, np.uint64)
+        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
         np.add.at(sums, query[first], numbers[first])  # modulo 2^64, in any order
         numbers = sums[query]
     return numbers

@@ -12,6 +12,7 @@ from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, pa
 from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,14 +120,18 @@ class BankOutputs:
         mirror(found)
         return found.T, right
 
-    def mean(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted mean of each output: float64 (C,), for weights (n,)."""
-        return np.asarray(self.rmatvec(weight) / weight.sum())
+    def mean(self, weight: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
+        """Weighted mean of each output over all workers' rows: float64 (C,), for weights (n,)."""
+        return np.asarray(workers.add_up(self.rmatvec(weight)) / workers.total(weight))
 
     def comparisons(
-        self, bank: WeakLearnerBank, split: NDArray[np.float64], weight: NDArray[np.float64]
+        self,
+        bank: WeakLearnerBank,
+        split: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        workers: Workers = ALONE,
     ) -> NDArray[np.float64]:
-        """Return the mean price of the comparisons inside each learner: float64 (T,).
+        """Return the mean price of the comparisons inside each learner over all workers' rows: float64 (T,).
 
         Parameters
         ----------
@@ -135,6 +140,8 @@ class BankOutputs:
         split : float64 (d,)
             Price of a comparison with each feature.
         weight : float64 (n,)
+        workers : Workers
+            Who have all rows together.
         """
         paid = np.zeros(len(bank))
         if split.any() and len(bank.trees):
@@ -143,7 +150,7 @@ class BankOutputs:
             trees = evolve(
                 self, source=np.arange(len(bank.trees), dtype=np.int32), values=_select_leaves(bank.trees, spent)
             )
-            paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
+            paid[bank.kind == TREE] = trees.mean(weight, workers)[bank.index[bank.kind == TREE]]
         return paid
 
     def _blocks(
