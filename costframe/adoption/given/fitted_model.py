@@ -71,6 +71,11 @@ class GivenModel:
         model, columns, parameter = self.model, self.columns, self.columns.parameter
         require_probabilities(parameter, model)
         if not isinstance(model, Predictor) and is_unfitted(model):
+            if data.train.workers.count > 1:
+                raise ParameterError(
+                    f"{parameter}: {type(model).__name__} is not fitted, and is fitted on one machine only; fit it "
+                    "there, and give its probabilities of the rows that it has not seen"
+                )
             return self.fit_anew(data, lambda rows: self._refit(rows, data))
         if callable(model) and not columns.named and not (hasattr(model, "predict") or isinstance(model, Predictor)):
             raise ParameterError(f"{parameter}: a function does not say what it reads, name its features")
