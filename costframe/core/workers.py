@@ -81,9 +81,9 @@ class Workers(ABC):
         """Add up a count of each worker."""
         return int(self.sum(np.array([count], np.int64))[0])
 
-    def any(self, found: object) -> bool:
+    def any(self, found: Any) -> bool:
         """Return whether it is true on any worker."""
-        return self.count_all(int(bool(found))) > 0
+        return self.count_all(int(np.any(found))) > 0
 
     def largest(self, value: float) -> float:
         """Return the largest of the workers' numbers >= 0, or NaN if one has NaN."""
@@ -121,10 +121,6 @@ class Workers(ABC):
     def total(self, values: NDArray[Any]) -> float:
         """Return the sum of the doubles in arrays of any lengths of all workers; all get the same bits."""
         return float(self.add_up(np.asarray(values.sum(), np.float64)))
-
-    def any(self, flags: NDArray[np.bool_] | bool) -> bool:
-        """Return whether a flag of any worker is true."""
-        return bool(self.sum(np.array([np.any(flags)]))[0])
 
     def search(self, run: Callable[[Callable[[A], B]], T], answer: Callable[[A], B]) -> T:
         """Let the first worker run a search that asks all workers; all get its result, or its error.

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.adopted import of_columns
+from costframe.core.accurate_sums import sum_over_rows
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
@@ -167,9 +168,8 @@ def _columns(data: TrainingData) -> WeakLearnerBank:
     """Return all columns as a bank, sorted by name; the mean replaces missing values."""
     rows = data.train
     there = np.isfinite(rows.X)
-    weight = rows.weight[:, np.newaxis] * there
-    total = rows.workers.add_up(weight.sum(axis=0))
-    sums = rows.workers.add_up((weight * np.where(there, rows.X, 0.0)).sum(axis=0))
+    total = sum_over_rows(there.astype(np.float64), rows.weight, rows.workers)
+    sums = sum_over_rows(np.where(there, rows.X, 0.0), rows.weight, rows.workers)
     fill = np.divide(sums, total, out=sums * 0, where=total > 0)
     dominated, names = dominated_duplicates(rows.X, data.prices, rows.workers), data.feature_names
     read = sorted(np.flatnonzero(~dominated).tolist(), key=names.__getitem__)

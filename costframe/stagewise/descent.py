@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.accurate_sums import sum_over_rows
+from costframe.core.exact_sums import exact_sum
 from costframe.stagewise.objective import Outcome, Slopes, slopes_at
 from costframe.stagewise.systems import minimize_smooth
 
@@ -105,6 +107,7 @@ def cycle(objective: RelaxedObjective, tree: SoftTree, cycles: int, steps: list[
 
     Nodes without rows keep their values; only nodes that route have thresholds.
     """
+    tree = tree.coarse()
     value = objective.value(tree)
     for _ in range(cycles):
         before = value
@@ -140,8 +143,8 @@ def _descend(
 ) -> SoftTree:
     """Minimize the bound over one node's weights, constants and threshold, with row weights `come`, float64 (n,)."""
     rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
-    total = rows.workers.total(come)
-    mean = rows.workers.add_up(rows.rmatvec(come[:, np.newaxis])[:, 0]) / total
+    total = exact_sum(come, rows.workers)
+    mean = rows.rmatvec(come[:, np.newaxis])[:, 0] / total
     curved = evolve(rows, loss_weight=come).variance + _LEAST * total * np.square(mean)
     curved += objective.curvature(z, outcome, node)
     of_weights = np.repeat(np.where(curved > 0, curved, 1.0), width)
@@ -180,10 +183,10 @@ class SupportObjective:
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> tuple[float, float]:
         """Return mean loss, and mean expected cost."""
         rows, outcome = self.rows, self._outcome(tree) if outcome is None else outcome
-        loss = rows.loss_weight @ (outcome.flow.exits * outcome.losses).sum(axis=1)
-        cost = rows.share @ (outcome.flow.passes * self.costs).sum(axis=1)
-        mean_loss, mean_cost = rows.workers.add_up(np.array([loss, cost])).tolist()
-        return mean_loss, mean_cost
+        losses = rows.loss_weight * (outcome.flow.exits * outcome.losses).sum(axis=1)
+        costs = rows.share * (outcome.flow.passes * self.costs).sum(axis=1)
+        loss, cost = sum_over_rows(np.stack([losses, costs], axis=1), None, rows.workers).tolist()
+        return loss, cost
 
     def total(self, tree: SoftTree) -> float:
         """Return mean loss + lambda * mean expected cost."""

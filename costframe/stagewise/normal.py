@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.exact_sums import exact_sum
 from costframe.core.threads import thread_count
 from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.systems import blas_for, solve_scaled
@@ -50,7 +51,7 @@ class NormalEquations:
         cls, outputs: BankOutputs, y: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers = ALONE
     ) -> NormalEquations:
         """Sum over all workers' rows with labels (n, M) and weights (n,), divided by the sum of weights."""
-        w = weight / workers.total(weight)
+        w = weight / exact_sum(weight, workers)
         mean = outputs.mean(w, workers)
         target_mean = workers.add_up(w @ y)
         y = y - target_mean

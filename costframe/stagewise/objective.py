@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe.core.accurate_sums import sum_over_rows
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
 from costframe.stagewise.topology import Flow
 
@@ -108,10 +109,10 @@ def slopes_at(
         own = (rows.loss_weight * counted[:, node])[:, np.newaxis] * loss.slope(outcome.scores[:, node], rows.target)
         by_score[:, place] = own + np.outer(through[:, place], tree.direction[node])
     width = by_score.shape[1:]
-    flat = rows.rmatvec(by_score.reshape(-1, width[0] * width[1]))
-    sums = np.concatenate([flat.ravel(), by_score.sum(axis=0).ravel(), -through.sum(axis=0)])
-    weights, intercept, threshold = np.split(rows.workers.add_up(sums), np.cumsum([flat.size, width[0] * width[1]]))
-    return Slopes(np.moveaxis(weights.reshape(-1, *width), 0, 1), intercept.reshape(width), threshold)
+    flat = by_score.reshape(-1, width[0] * width[1])
+    weights = np.moveaxis(rows.rmatvec(flat).reshape(-1, *width), 0, 1)
+    constants = sum_over_rows(np.hstack([flat, -through]), None, rows.workers)
+    return Slopes(weights, constants[: -width[0]].reshape(width), constants[-width[0] :])
 
 
 @frozen(eq=False)
@@ -160,16 +161,17 @@ class RelaxedObjective:
 
     def reach(self, flow: Flow) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return d (K,) and p^l (L,), the arguments of `RelaxedCost`."""
-        share, add_up = self.rows.share, self.rows.workers.add_up
+        share, workers = self.rows.share, self.rows.workers
         if self.cascade:
-            return add_up(share @ flow.passes), np.ones(1)
-        return np.ones(len(self.l1)), add_up(share @ flow.exits)
+            return sum_over_rows(flow.passes, share, workers), np.ones(1)
+        return np.ones(len(self.l1)), sum_over_rows(flow.exits, share, workers)
 
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
         """Return the objective, with roots floored as in `RelaxedCost`."""
         outcome = self.outcome(tree) if outcome is None else outcome
         flow = outcome.flow
-        loss = self.rows.workers.total(self.rows.loss_weight @ (self._counted(flow) * outcome.losses).sum(axis=1))
+        losses = (self._counted(flow) * outcome.losses).sum(axis=1, keepdims=True)
+        loss = float(sum_over_rows(losses, self.rows.loss_weight, self.rows.workers)[0])
         roots = floored_root(np.square(tree.weights).sum(axis=2), self.cost.floor).sum(axis=1)
         return float(loss + self.l1 @ roots) + self.cost.value(tree.weights, *self.reach(flow))
 
@@ -193,7 +195,7 @@ class RelaxedObjective:
         priced = self.cost.gradient(tree.weights, z.groups, reach, share)
         counted, losses = self._counted(flow), rows.loss_weight[:, np.newaxis] * outcome.losses
         lasso = 0.5 * (np.square(tree.weights).sum(axis=2) / z.weights + z.weights).sum(axis=1)
-        value = float(rows.workers.total(counted * losses) + self.l1 @ lasso)
+        value = float(sum_over_rows(counted * losses, None, rows.workers).sum() + self.l1 @ lasso)
         value += float(share @ priced.share)
         if self.cascade:
             at_exit, on_arrival = losses, np.outer(rows.share, priced.reach)

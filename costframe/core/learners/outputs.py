@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.accurate_sums import AccurateSums, product
 from costframe.core.errors import BankError
+from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
 from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
@@ -85,17 +87,19 @@ class BankOutputs:
 
     def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H B: float64 (n,) for weights (C,), or (n, M) for (C, M)."""
-        found = np.empty((self.shape[0], *weights.shape[1:]))
+        by_output = weights.reshape(len(weights), -1)
+        found = np.empty((self.shape[0], by_output.shape[1]))
         for rows, block in self._blocks(np.ones(self.shape[0])):
-            found[rows] = block @ weights
-        return found
+            found[rows] = product(block, by_output)
+        return found.reshape(-1, *weights.shape[1:])
 
-    def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return H' V: float64 (C,) for values (n,), or (C, M) for (n, M)."""
-        found = np.zeros((self.shape[1], *values.shape[1:]))
+    def rmatvec(self, values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
+        """Return H' V over all workers' rows: float64 (C,) for values (n,), or (C, M) for (n, M)."""
+        by_row = values.reshape(len(values), int(np.prod(values.shape[1:])))
+        sums = AccurateSums(self.shape[1], by_row.shape[1])
         for rows, block in self._blocks(np.ones(self.shape[0])):
-            found += block.T @ values[rows]
-        return found
+            sums.add(block, by_row[rows])
+        return sums.total(workers).reshape(-1, *values.shape[1:])
 
     def gram(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' diag(weight) H: float64 (C, C), symmetric, for weights (n,) >= 0."""
@@ -122,7 +126,7 @@ class BankOutputs:
 
     def mean(self, weight: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
         """Weighted mean of each output over all workers' rows: float64 (C,), for weights (n,)."""
-        return np.asarray(workers.add_up(self.rmatvec(weight)) / workers.total(weight))
+        return np.asarray(self.rmatvec(weight, workers) / exact_sum(weight, workers))
 
     def comparisons(
         self,

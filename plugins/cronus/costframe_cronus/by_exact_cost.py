@@ -8,6 +8,8 @@ import numpy as np
 from attrs import evolve
 from scipy.special import expit
 
+from costframe.core.accurate_sums import coarse, sum_over_rows
+from costframe.core.exact_sums import exact_sum
 from costframe.stagewise.calibration import calibrate_at_exits, place_thresholds
 from costframe.stagewise.descent import SupportObjective, descend
 from costframe.stagewise.fitting import fit_at_price, fit_ridge
@@ -158,7 +160,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     used = np.flatnonzero(tree.used.any(axis=0))
     if not len(used):
         return tree
-    start = tree.columns(used)
+    start = tree.columns(used).coarse()
 
     def objective(at: Evaluation) -> SupportObjective:
         rows = emphasize(at.rows, settings.positive_weight).columns(used)
@@ -168,7 +170,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     passes = Flow.of(
         start.topology, start.routing(start.scores(on_train.rows)), start.threshold, settings.steepness
     ).passes
-    reach = train.rows.workers.add_up(on_train.rows.loss_weight @ passes)
+    reach = sum_over_rows(passes, on_train.rows.loss_weight, train.rows.workers)
     penalty = settings.ridge * float(np.median(on_train.rows.variance)) * reach
     free = np.logical_or.accumulate(start.used, axis=0)
     found = descend(on_train, start, free, penalty, objective(held_out), _ROUNDS)
@@ -179,7 +181,7 @@ def emphasize(rows: BankRows, positive_weight: float) -> BankRows:
     """Multiply the loss of each row by 1 at target -1, by w+ at 1, and by values between for others."""
     share = (rows.target[:, 0] + 1.0) / 2.0
     more = (positive_weight * share + (1.0 - share)) * rows.weight
-    return evolve(rows, loss_weight=more / rows.workers.total(more))
+    return evolve(rows, loss_weight=more / exact_sum(more, rows.workers))
 
 
 def pick_settings(
@@ -209,4 +211,4 @@ def _spread(rows: BankRows, ridge: float) -> float:
     normal = NormalEquations.of(rows.outputs, rows.target, rows.loss_weight)
     weights = fit_ridge(normal, normal.varies, ridge * normal.unit)
     variance = float((weights * (normal.gram @ weights)).sum())
-    return float(np.sqrt(variance)) if 0 < variance <= 1 else 1.0
+    return float(coarse(np.sqrt(variance))) if 0 < variance <= 1 else 1.0
