@@ -8,6 +8,8 @@ import numpy as np
 from attrs import frozen
 from scipy.special import expit, logsumexp, softmax
 
+from costframe.core.accurate_sums import sum_over_rows
+from costframe.core.exact_sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 from costframe.proximal.newton import GroupNorms, minimize
 
@@ -36,9 +38,9 @@ class Standardized:
     @classmethod
     def of(cls, H: F8, weight: F8, workers: Workers = ALONE) -> Standardized:
         """Measure columns, (n, C), of all workers' rows with weights."""
-        share = weight / workers.total(weight)
-        mean = workers.add_up(share @ H)
-        spread = np.sqrt(workers.add_up(share @ np.square(H - mean)))
+        share = weight / exact_sum(weight, workers)
+        mean = sum_over_rows(H, share, workers)
+        spread = np.sqrt(sum_over_rows(np.square(H - mean), share, workers))
         chosen = np.flatnonzero(spread > _ALIKE * workers.max(np.abs(H).max(axis=0, initial=0.0)))
         return cls(chosen, mean[chosen], spread[chosen])
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from attrs import frozen
 
+from costframe.core.accurate_sums import product, sum_products
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -136,7 +138,7 @@ TIGHT = Effort(100, 1000, 1e-5)
 
 def scores_of(columns: F8, weights: F8) -> F8:
     """Return the scores of rows: float64 (M, n) for weights (M, C + 1)."""
-    return np.asarray(weights[:, :-1] @ columns.T + weights[:, -1:])
+    return np.ascontiguousarray(product(columns, weights[:, :-1].T).T) + weights[:, -1:]
 
 
 def penalty_of(objective: SmoothObjective, weights: F8) -> float:
@@ -180,7 +182,7 @@ def _aim(objective: SmoothObjective, design: F8, scores: F8, weights: F8, dual: 
     hessian = np.zeros((len(weights), width, width))
     for k in np.flatnonzero(curvature.any(axis=1)):
         hessian[k] = design.T @ (design * curvature[k][:, np.newaxis])
-    gradient, hessian = objective.ridges * weights + workers.add_up(slope @ design), workers.add_up(hessian)
+    gradient, hessian = objective.ridges * weights + sum_products(design, slope.T, workers).T, workers.add_up(hessian)
     hessian[:, np.arange(width), np.arange(width)] += objective.ridges
     scale = np.append(norms.scale, 1.0)
     groups = (norms.first, norms.member, norms.radius, dual, norms.disjoint)

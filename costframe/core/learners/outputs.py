@@ -87,11 +87,11 @@ class BankOutputs:
 
     def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H B: float64 (n,) for weights (C,), or (n, M) for (C, M)."""
-        by_output = weights.reshape(len(weights), -1)
+        by_output = weights.reshape(len(weights), int(np.prod(weights.shape[1:])))
         found = np.empty((self.shape[0], by_output.shape[1]))
         for rows, block in self._blocks(np.ones(self.shape[0])):
             found[rows] = product(block, by_output)
-        return found.reshape(-1, *weights.shape[1:])
+        return found.reshape(len(found), *weights.shape[1:])
 
     def rmatvec(self, values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
         """Return H' V over all workers' rows: float64 (C,) for values (n,), or (C, M) for (n, M)."""
@@ -99,7 +99,7 @@ class BankOutputs:
         sums = AccurateSums(self.shape[1], by_row.shape[1])
         for rows, block in self._blocks(np.ones(self.shape[0])):
             sums.add(block, by_row[rows])
-        return sums.total(workers).reshape(-1, *values.shape[1:])
+        return sums.total(workers).reshape(self.shape[1], *values.shape[1:])
 
     def gram(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' diag(weight) H: float64 (C, C), symmetric, for weights (n,) >= 0."""

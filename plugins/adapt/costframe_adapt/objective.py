@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 from scipy.special import entr, expit
 
+from costframe.core.accurate_sums import sum_over_rows
 from costframe.core.cost.draws import hash_rows
 from costframe.core.workers import ALONE, Workers
 from costframe.gates.composite import cheap_losses
@@ -75,7 +76,7 @@ class Problem:
 
     def mean(self, values: NDArray[np.float64]) -> float:
         """Return the weighted mean of values, (n,), of all workers."""
-        return self.workers.total(self.weight @ values) / self.n_rows
+        return float(sum_over_rows(values[:, np.newaxis], self.weight, self.workers)[0]) / self.n_rows
 
 
 @frozen(eq=False)

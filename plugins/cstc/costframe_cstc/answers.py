@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe.core.accurate_sums import coarse, product, sum_over_rows, sum_products
+from costframe.core.exact_sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.fitting import fit_at_price
 from costframe.stagewise.normal import NormalEquations
@@ -114,7 +116,7 @@ class NodeFit:
 
     @cached_property
     def _share(self) -> float:
-        return self._workers.total(self.fitter.train.rows.share[self.at])
+        return exact_sum(self.fitter.train.rows.share[self.at], self._workers)
 
     @cached_property
     def _offset(self) -> NDArray[np.float64]:
@@ -153,8 +155,8 @@ class NodeFit:
         rows, loss, prior = self.fitter.train.rows, self.fitter.train.loss, self.prior
         if not isinstance(loss, Squared):
             used, weight = np.flatnonzero(weights.any(axis=1)), rows.loss_weight[self.at]
-            total, H = self._workers.total(weight), self._outputs.columns(used).block(slice(0, len(self.at)))
-            squares, mean = self._workers.add_up(weight / total @ np.stack([np.square(H), H]))
+            total, H = exact_sum(weight, self._workers), self._outputs.columns(used).block(slice(0, len(self.at)))
+            squares, mean = np.split(sum_over_rows(np.hstack([np.square(H), H]), weight / total, self._workers), 2)
             unit = float(np.median(squares - np.square(mean))) if len(used) else 0.0
             ridge = self.fitter.ridge_for(self._share) * max(unit, 0.0) * self._weight / total
             start = weights[used], constant
@@ -175,10 +177,10 @@ def refine(
     workers: Workers = ALONE,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Minimize sum_i w_i loss(offset_i + c + D'h_i) / sum_i w_i + penalty / 2 |D|^2: weights (U, M), constants (M,)."""
-    share, width = weight / workers.total(weight), target.shape[1]
-    mean = workers.add_up(share @ H)
+    share, width = weight / exact_sum(weight, workers), target.shape[1]
+    mean = sum_over_rows(H, share, workers)
     centered = H - mean
-    unit = np.sqrt(workers.add_up(share @ np.square(centered)))
+    unit = np.sqrt(sum_over_rows(np.square(centered), share, workers))
     unit = 1.0 / np.where(unit > 0, unit, 1.0)
 
     def unpack(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -187,15 +189,16 @@ def refine(
 
     def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights, constant = unpack(x)
-        scores = offset + centered @ weights + constant
-        slope = share[:, np.newaxis] * loss.slope(scores, target)
-        parts = [share @ loss.value(scores, target)], (centered.T @ slope).ravel(), slope.sum(axis=0)
-        sums = workers.add_up(np.concatenate(parts))
+        scores = offset + product(centered, weights) + constant
+        slope = loss.slope(scores, target)
+        by_weight = unit[:, np.newaxis] * (
+            sum_products(centered, share[:, np.newaxis] * slope, workers) + penalty * weights
+        )
+        sums = sum_over_rows(np.column_stack([loss.value(scores, target), slope]), share, workers)
         total = float(sums[0]) + 0.5 * penalty * float(np.square(weights).sum())
-        by_weight = unit[:, np.newaxis] * (sums[1:-width].reshape(-1, width) + penalty * weights)
-        return total, np.append(by_weight, sums[-width:])
+        return total, np.append(by_weight, sums[1:])
 
-    begin = np.vstack([start[0] / unit[:, np.newaxis], start[1] + mean @ start[0]]).ravel()
+    begin = coarse(np.vstack([start[0] / unit[:, np.newaxis], start[1] + mean @ start[0]]).ravel())
     found = minimize_smooth(value, begin, {"maxiter": _ROUNDS}, workers)
     weights, constant = unpack(found.x if found.fun <= value(begin)[0] else begin)
     return weights, constant - mean @ weights
