@@ -159,6 +159,7 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
             loss="softmax" if data.n_classes > 2 else "squared",
             sample_weight=rows.weight,
             feature_names=names,
+            workers=rows.workers,
             **chosen,
         )
     return bank.with_features(data.feature_names)

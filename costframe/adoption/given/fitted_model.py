@@ -113,10 +113,13 @@ class GivenModel:
         rows, parameter, n_classes = data.train, self.columns.parameter, len(self.classes)
         fold = deal_folds(rows, data, FOLDS)[1]
         found = np.empty(len(rows) if n_classes == 2 else (len(rows), n_classes))
-        for number in np.unique(fold):
+        for number in range(FOLDS):
             inside = fold == number
+            if not rows.workers.any(inside):
+                continue
             left = rows.take(~inside)
-            absent = np.setdiff1d(rows.y, left.y)
+            counts = [rows.workers.sum(np.bincount(each.y, minlength=n_classes)) for each in (rows, left)]
+            absent = np.flatnonzero((counts[0] > 0) & (counts[1] == 0))
             if len(absent):
                 raise DataError(
                     f"y: class number {int(absent[0])} has too few different rows for {FOLDS} folds; give the "

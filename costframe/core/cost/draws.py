@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from attrs import frozen
 
+from costframe.core.tables.row_hashes import hash_table
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ __all__ = ["RowDraw", "draw_rows", "hash_rows"]
 
 _BEGIN = (3 - 5**0.5) / 2  # of the first step: irrational, so that no step ends between two rows of equal weights
 _BITS = 4  # of a key that one round finds
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 V = TypeVar("V", bound="NDArray[Any]")
 
@@ -54,12 +54,7 @@ def hash_rows(columns: Sequence[NDArray[np.float64]], n_rows: int) -> NDArray[np
     """Return a hash of each row's values in columns, (n_rows,) each: uint64 (n_rows,)."""
     found = np.zeros(n_rows, np.uint64)
     for column in columns:
-        plain = np.where(np.isnan(column), np.nan, column) + 0.0  # one NaN, one zero
-        found = (found ^ plain.view(np.uint64)) * _MIX
-        found ^= found >> np.uint64(32)
-    for _ in range(2):
-        found = found * _MIX
-        found ^= found >> np.uint64(29)
+        found = hash_table(column[:, np.newaxis], found)
     return found
 
 
