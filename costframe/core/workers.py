@@ -103,6 +103,10 @@ class Workers(ABC):
         whole = self.sum(words).view(np.uint8)
         return [pickle.loads(whole[8 * at :][:size].tobytes()) for at, size in zip(places, sizes, strict=False)]  # noqa: S301 - of workers of one training, which run one another's code anyway
 
+    def threads(self, most: int) -> int:
+        """Return the number of threads for parts that combine: one, unless this worker is alone."""
+        return most if self.count == 1 else 1
+
     def add_up(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up equal arrays of any doubles of all workers; all get the same bits, which depend on the parts.
 
@@ -161,10 +165,6 @@ class Workers(ABC):
     def once(self, function: Callable[[], T]) -> T:
         """Call a function that combines nothing on the first worker; all get its result, or its error."""
         return self.search(lambda _: function(), _refuse)
-
-    def threads(self, most: int) -> int:
-        """Return the number of threads for parts that combine: one, unless this worker is alone."""
-        return most if self.count == 1 else 1
 
     def check(self) -> None:
         """Raise the error of a combination inside a kernel, which cannot raise it itself."""

@@ -204,14 +204,13 @@ def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
 
 
 def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
-    """Check that each class, or all rows together, have enough hashes of all workers on both sides."""
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
-    sides = {(on, kind): (out == on) & (kinds == kind) for on in (False, True) for kind in np.unique(kinds).tolist()}
-    few = {name: np.unique(numbers[side])[:_FEWEST] for name, side in sides.items()}
-    parts = rows.workers.gather(few)
-    everywhere = {name for part in parts for name in part}
+    sides = [(kind, side) for kind in np.unique(kinds).tolist() for side in (False, True)]
+    found = {(kind, side): np.unique(numbers[(kinds == kind) & (out == side)])[:_FEWEST] for kind, side in sides}
+    parts = rows.workers.gather(found)
     return all(
-        len(np.unique(np.concatenate([part[name] for part in parts if name in part]))) >= _FEWEST for name in everywhere
+        len(np.unique(np.concatenate([part[side] for part in parts if side in part]))) >= _FEWEST
+        for side in dict.fromkeys(side for part in parts for side in part)
     )
 
 
