@@ -208,5 +208,5 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
         rounds = evolve(trees, n_estimators=n_rounds if some else 0)
         ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)
         scores = ensemble.finish(data.feature_names).decision_function(rows.X[outside])
-        found[outside] = scores.reshape(len(outside), -1)
+        found[outside] = scores.reshape(len(outside), loss.n_outputs)
     return found
