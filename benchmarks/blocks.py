@@ -39,7 +39,10 @@ def main() -> None:
         _alone(write, folder, asked)
         print(markdown(["fit", "rows", "columns", "seconds", "us a row", "before, GB", "peak, GB"], []), flush=True)
         each = []
-        for title, n_rows in (("in memory", min(asked.memory_rows, asked.rows)), ("in blocks", asked.rows)):
+        for title, n_rows in (
+            ("in memory", min(asked.memory_rows, asked.rows, ROWS_OF_FILE)),
+            ("in blocks", asked.rows),
+        ):
             seconds, before, peak = _alone(measure, folder, asked, n_rows if title == "in memory" else None)
             each.append(1e6 * seconds / n_rows)
             cells = title, f"{n_rows:,}", str(asked.columns), f"{seconds:.1f}", f"{each[-1]:.2f}"
@@ -51,7 +54,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--columns", type=int, default=50)
-    parser.add_argument("--memory-rows", type=int, default=1_000_000, help="rows of the fit in memory")
+    parser.add_argument("--memory-rows", type=int, default=1_000_000, help=f"in memory, at most {ROWS_OF_FILE:,}")
     parser.add_argument("--group-rows", type=int, default=500_000, help="rows of a row group")
     parser.add_argument("--algorithm", choices=("cegb", "miser"), default="cegb")
     parser.add_argument("--trees", type=int, default=100)
@@ -81,9 +84,11 @@ def measure(folder: Path, asked: argparse.Namespace, n_rows: int | None) -> tupl
     model = cf.estimator(asked.algorithm, "classification", n_estimators=asked.trees, **made)
     table, given = datasets.dataset(folder, format="parquet"), "y"
     if n_rows is not None:
-        rows = np.column_stack([column.to_numpy() for column in table.head(n_rows).columns])
+        file = parquet.ParquetFile(folder / "000.parquet")
+        parts = [np.column_stack([each.to_numpy() for each in batch.columns]) for batch in file.iter_batches()]
+        rows = np.concatenate(parts)[:n_rows]
         table, given = np.ascontiguousarray(rows[:, :-1]), rows[:, -1].astype(np.int64)
-        del rows
+        del parts, rows
     before = peak_memory()
     with clock() as spent:
         model.fit(table, given)

@@ -76,12 +76,6 @@ def test_predict_and_cost_of_a_folder(folder, run, tmp_path):
     assert costs[0] == costs[1]
 
 
-def test_compare_of_a_folder(folder, run):
-    result = run("compare", folder[0], "--target", "ill", "--algorithms", "miser", "--points", 3, "--folds", 0)
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("parts: 2 classes, 5 features")
-
-
 @pytest.mark.usefixtures("small_memory")
 def test_a_table_larger_than_memory_gives_the_same_model(folder, run, tmp_path, monkeypatch):
     path, whole = folder
@@ -113,6 +107,14 @@ def test_what_needs_memory_says_so(folder, run):
     assert "cronus: needs the whole table in memory" in refused(run("fit", *common, "cronus", "--tradeoff", 1))
     assert "--folds: has no effect" in refused(run("fit", *common, "cegb", "--tradeoff", 1, "--folds", 2))
     assert "say with --target" in refused(run("fit", path, "--output", "m", "--algorithm", "cegb", "--tradeoff", 1))
+
+
+def test_prices_of_a_folder(folder, run, monkeypatch):
+    asked = ("costs", folder[0], "--target", "ill")
+    written = run(*asked).stdout
+    assert "grade" in written
+    monkeypatch.setattr(memory, "memory_size", lambda: 20_000)
+    assert run(*asked).stdout == written
 
 
 @pytest.mark.usefixtures("small_memory")

@@ -11,6 +11,7 @@ from costframe.cli.arguments import (
     costs_option,
     ignore_option,
     is_file,
+    is_larger_than_memory,
     load_named,
     refuse_for_named,
     target_path,
@@ -58,7 +59,8 @@ def costs(
     The command keeps the prices in --costs and adds the missing ones. It guesses resources, which a row pays once, from
     one-hot columns (color_red, color_blue), from statistics of one measurement (mean radius, worst radius), and from
     three or more columns that begin alike; comments in the file say what it guessed. DATA is the name of a data set, or
-    a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow.
+    a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow; or a folder of
+    Parquet files, or a pattern of such.
     """
     from costframe.core.files import write_atomically
     from costframe.datasets.price_draft import draft_prices
@@ -111,7 +113,8 @@ def _columns(
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID
 
-    table = TableFile.open(data).read()
+    opened = TableFile.open(data)
+    table = next(opened.blocks(opened.names())) if is_larger_than_memory(data) else opened.read()
     others = {*ignore, *([] if target is None else [target])}
     if unknown := [name for name in others if name not in table]:
         raise DataError(f"{data}: no column {quote_names(unknown)}; the columns are {quote_names(table)}")
