@@ -70,12 +70,12 @@ class Sample:
         return Rows(self.gather(rows.X), self.gather(rows.y), self.gather(rows.weight), queries)
 
 
-def sampling_keys(rows: Rows, data: TrainingData) -> tuple[NDArray[Any], ...]:
-    """Return keys for samples that keep queries, and copies of a row, together: hashes, then weights."""
-    queries = () if rows.qid is None else (row_numbers(rows, data),)
-    return (*queries, row_numbers(evolve(rows, qid=None), data), rows.weight)
+def sampling_keys(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64]) -> tuple[NDArray[Any], ...]:
+    """Return keys for samples that keep queries together: `numbers` of rows or queries, hashes of rows, and weights."""
+    own = () if rows.qid is None else (row_numbers(evolve(rows, qid=None), data),)
+    return (numbers, *own, rows.weight)
 
 
 def sample_rows(rows: Rows, data: TrainingData, most: int) -> Rows:
     """Return at most `most` of all workers' rows, on every worker, chosen by their hashes, in the order of these."""
-    return Sample.of(sampling_keys(rows, data), most, rows.workers).rows(rows)
+    return Sample.of(sampling_keys(rows, data, row_numbers(rows, data)), most, rows.workers).rows(rows)

@@ -71,9 +71,8 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     models = _keep_distinct(problem, train_models(problem, sets))
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
-    gains = run_parallel(
-        lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads
-    )
+    n_threads = problem.rows.workers.threads(problem.n_threads)
+    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), n_threads)
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
 
 
@@ -85,15 +84,14 @@ def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
 
 def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
-    chosen = problem.sample(_QUICK_ROWS)
-    folds = np.unique(problem.fold[chosen]).tolist()
+    data, rows, fold, half = problem.sample(_QUICK_ROWS)
     archive = SetArchive(
-        problem.coarse.take_rows(chosen),
-        problem.rows.take(chosen),
+        data,
+        rows,
         problem.loss,
-        problem.fold[chosen],
-        problem.half[chosen],
-        tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
+        fold,
+        half,
+        tuple(np.unique(fold)[: _JUDGED if len(rows) <= _FEW_ROWS else 1].tolist()),
         problem.prices,
         problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
@@ -152,8 +150,7 @@ def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
 
     The first reads no features; of the other free models it keeps the one with the least loss.
     """
-    weight, price = problem.rows.weight, problem.prices.of_set
-    loss = [float(np.average(model.losses, weights=weight)) for model in models]
+    price, loss = problem.prices.of_set, [problem.rows.mean(model.losses) for model in models]
     order = sorted(range(len(models)), key=lambda k: (price(models[k].features), -loss[k], models[k].features))
     nothing = next(k for k in order if not models[k].features)
     free = [k for k in order if models[k].features and price(models[k].features) == 0]
