@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 from costframe.core.threads import run_parallel
 from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
-from costframe.training.sampling import sample_rows
+from costframe.training.sampling import sample_by_hash
 from costframe.trees.boosting.folds import boost_folds
 from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import loss_for
@@ -245,7 +245,7 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     prices, rows = SetPrices.of(data.prices, np.inf), data.train
     if rows.total_rows < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:
         return None
-    rows = sample_rows(rows, data, _MOST_ROWS)
+    rows = sample_by_hash(rows, data, _MOST_ROWS)
     settings = evolve(_TREES, min_samples_leaf=max(_FEWEST, len(rows) // _SHARE), n_threads=n_threads)
     _, fold, half = deal_folds(rows, data, _FOLDS)
     judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))

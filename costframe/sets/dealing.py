@@ -38,8 +38,7 @@ def deal_folds(
     """
     numbers = by_query = row_numbers(rows, data)
     if rows.qid is not None:
-        n_queries = rows.workers.sum(np.array([len(np.unique(rows.qid))]))[0]
-        if n_queries < 2 * count:
+        if rows.workers.count_all(len(np.unique(rows.qid))) < 2 * count:
             rows = evolve(rows, qid=None)
             numbers = row_numbers(rows, data)
     place = _places(rows, numbers, data.n_classes)

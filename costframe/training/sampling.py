@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import TrainingData
 
-__all__ = ["Sample", "sample_rows", "sampling_keys"]
+__all__ = ["Sample", "sample_by_hash", "sampling_keys"]
 
 
 @frozen(eq=False)
@@ -76,6 +76,6 @@ def sampling_keys(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64]) -
     return (numbers, *own, rows.weight)
 
 
-def sample_rows(rows: Rows, data: TrainingData, most: int) -> Rows:
+def sample_by_hash(rows: Rows, data: TrainingData, most: int) -> Rows:
     """Return at most `most` of all workers' rows, on every worker, chosen by their hashes, in the order of these."""
     return Sample.of(sampling_keys(rows, data, row_numbers(rows, data)), most, rows.workers).rows(rows)

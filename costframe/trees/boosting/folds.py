@@ -209,7 +209,7 @@ def regress_many(
     """
     intercept = np.array([rows.mean(target) for target in targets.T])
     centered = targets - intercept
-    largest = rows.workers.max(np.array([np.abs(centered).max(initial=0.0)]))[0]
+    largest = rows.workers.largest(np.abs(centered).max(initial=0.0))
     unit = power_of_two(frexp(largest)[1])  # losses and their squares may have any size
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
     if not data.splittable.any():
@@ -263,7 +263,7 @@ def _growing(
     inside: NDArray[np.int32],
 ) -> Growing:
     """Return arguments of kernels that grow trees without prices; these split categories in order, by thresholds."""
-    n_inside = int(rows.workers.sum(np.array([len(inside)]))[0])
+    n_inside = rows.workers.count_all(len(inside))
     most = max(1, n_inside if settings.max_leaves is None else min(settings.max_leaves, n_inside))
     words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
     count_bits, columns = rows.total_repeats.bit_length(), np.flatnonzero(data.splittable)

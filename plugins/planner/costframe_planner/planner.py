@@ -132,8 +132,9 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
 def _known_at(problem: Problem, model: SetModel) -> BinnedData:
     """Return the data known at a set: the features that its model reads, and its scores."""
     features = problem.coarse.take_columns(np.array(model.features, np.int64))
-    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=problem.rows.weight)
-    scores = mapper.transform(model.scores)
+    weight, workers = problem.rows.weight, problem.rows.workers
+    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=weight, workers=workers)
+    scores = mapper.transform(model.scores, workers=workers)
     return features.append_columns(scores)
 
 
