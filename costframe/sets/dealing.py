@@ -37,10 +37,9 @@ def deal_folds(
         they are dealt to workers, but for the order of equal rows.
     """
     numbers = by_query = row_numbers(rows, data)
-    if rows.qid is not None:
-        if rows.workers.count_all(len(np.unique(rows.qid))) < 2 * count:
-            rows = evolve(rows, qid=None)
-            numbers = row_numbers(rows, data)
+    if rows.qid is not None and rows.workers.count_all(len(np.unique(rows.qid))) < 2 * count:
+        rows = evolve(rows, qid=None)
+        numbers = row_numbers(rows, data)
     place = _places(rows, numbers, data.n_classes)
     return by_query, place % count, place // count % 2
 

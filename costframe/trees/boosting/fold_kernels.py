@@ -102,7 +102,7 @@ def _put_outputs(
     """Write the outputs of a tree's leaves, -G/(H + l2) within `largest`, with sums of whole numbers of all workers."""
     sums = np.zeros(2 * room.state[LEAVES], np.int64)
     for slot in range(room.state[LEAVES]):
-        g_sum, h_sum = 0, 0
+        g_sum, h_sum = np.int64(0), np.int64(0)
         for row in rows[room.place[slot, BEGIN] : room.place[slot, BEGIN] + room.place[slot, COUNT]]:
             g_sum += np.int64(np.rint(g[row] * scale))
             h_sum += np.int64(np.rint(h[row] * hessian_scale))

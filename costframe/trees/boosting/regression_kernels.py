@@ -96,7 +96,7 @@ def _put_means(
     sums, shifted = np.zeros((n_leaves, n_targets + 1), np.int64), np.empty(n_targets)
     bits = shifted.view(np.int64)
     for slot in range(n_leaves):
-        own, mass = sums[slot, :n_targets], 0
+        own, mass = sums[slot, :n_targets], np.int64(0)
         for row in rows[room.place[slot, BEGIN] : room.place[slot, BEGIN] + room.place[slot, COUNT]]:
             mass += np.int64(np.rint(weight[row] * weight_scale))
             factor = weight[row] * scale

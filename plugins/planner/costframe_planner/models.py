@@ -73,7 +73,7 @@ def choose_trees(problem: Problem) -> TreeSettings:
     def loss(trees: TreeSettings) -> float:
         return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
 
-    losses = run_parallel(loss, sizes_tried, problem.n_threads)
+    losses = problem.rows.workers.share(loss, sizes_tried, problem.n_threads)
     return sizes_tried[int(np.argmin(losses))]
 
 

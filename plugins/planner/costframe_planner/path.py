@@ -95,6 +95,8 @@ class _HeldOut:
 class PlannedPath(MeasuredPath[PlanPoint]):
     """All models of a planner's fit; any of them becomes a predictor that accepts other prices.
 
+    If several workers have trained it, all must call its methods together.
+
     Attributes
     ----------
     points : tuple of PlanPoint

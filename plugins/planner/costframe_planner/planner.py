@@ -67,7 +67,8 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     """
     archive = search_sets(problem, progress)
     others = choose_alternatives(archive, problem.settings.n_sets // 2)
-    sets = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
+    chosen = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
+    sets = problem.rows.workers.gather(chosen)[0]  # equal on all, unless their processors round differently
     models = _keep_distinct(problem, train_models(problem, sets))
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
@@ -95,6 +96,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         problem.prices,
         problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
+        problem.rows.workers,
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive

@@ -47,9 +47,8 @@ def table(kind, seed=0, n=N):
 
 def fit(kind, workers, data, here, **more):
     X, y, weight, qid = (None if each is None else each[here] for each in data)
-    model = KINDS[kind](
-        COSTS, tradeoff=more.pop("tradeoff", 0.02), n_estimators=6, max_tries=6, n_sets=4, max_leaves=4, **more
-    )
+    usual = {"tradeoff": 0.02, "n_estimators": 6, "max_tries": 6, "n_sets": 4, "max_leaves": 4}
+    model = KINDS[kind](COSTS, **usual | more)
     return model.fit_part(workers, X, y, weight, **({} if qid is None else {"qid": qid}))
 
 
@@ -76,8 +75,8 @@ def deal(data, count, seed):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_and_the_dealing_of_rows_have_no_effect(kind, weighted):
-    X, y, weight, qid = data = table(kind)
-    data = data if weighted else (X, y, None, qid)
+    X, *others = table(kind)
+    data = (X, *others) if weighted else (X, others[0], None, others[2])
     whole = fit(kind, ALONE, data, slice(None))
     assert len(whole.predictor_.stops) > 2
     order = np.random.default_rng(1).permutation(len(X))
@@ -86,3 +85,77 @@ def test_the_order_and_the_dealing_of_rows_have_no_effect(kind, weighted):
         dealt = deal(data, count, count)
         for part in run_together(count, lambda w, dealt=dealt: fit(kind, w, data, dealt == w.rank)):
             assert_same(whole, part, X)
+
+
+@settings(max_examples=6)
+@given(st.sampled_from([1, 2, 3, 7]), st.integers(0, 10**6), st.sampled_from(sorted(KINDS)))
+def test_any_dealing_trains_the_same_plan(count, seed, kind):
+    data = table(kind, seed % 3, 130)
+    whole = fit(kind, ALONE, data, slice(None))
+    dealt = np.random.default_rng(seed).integers(0, count, 130 if data[3] is None else 25)
+    dealt = dealt if data[3] is None else dealt[data[3]]
+    for part in run_together(count, lambda workers: fit(kind, workers, data, dealt == workers.rank)):
+        assert_same(whole, part, data[0])
+
+
+@pytest.mark.parametrize("kind", ["classifier", "ranker"])
+def test_samples_of_rows_do_not_depend_on_the_dealing(kind, monkeypatch):
+    import costframe_planner.models
+    import costframe_planner.planner
+
+    monkeypatch.setattr(costframe_planner.planner, "_QUICK_ROWS", 90)
+    monkeypatch.setattr(costframe_planner.models, "_ROWS_TO_TRY", 70)
+    X, y, _, qid = data = table(kind)
+    data = X, y, None, qid
+    whole, order = fit(kind, ALONE, data, slice(None), max_leaves=None), np.random.default_rng(1).permutation(N)
+    assert_same(whole, fit(kind, ALONE, data, order, max_leaves=None), X)
+    dealt = deal(data, 3, 0)
+    for part in run_together(3, lambda workers: fit(kind, workers, data, dealt == workers.rank, max_leaves=None)):
+        assert_same(whole, part, X)
+
+
+@pytest.mark.parametrize(
+    "more", [{"categorical_features": [1]}, {"tradeoff": 0.0}], ids=["categories", "one model of all features"]
+)
+def test_other_plans_too(more):
+    data = table("regressor")
+    whole = fit("regressor", ALONE, data, slice(None), **more)
+    for part in run_together(2, lambda workers: fit("regressor", workers, data, slice(workers.rank, None, 2), **more)):
+        assert_same(whole, part, data[0])
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+def test_paths_measure_the_rows_of_all_workers(scoring):
+    X, y, weight, _ = table("classifier")
+
+    def path(workers, here):
+        model = PlannerClassifier(COSTS, n_estimators=6, max_tries=6, n_sets=3, max_leaves=4)
+        model._workers = workers
+        later = slice(here.start, 80, here.step)
+        held = {"X_val": X[later], "y_val": y[later], "sample_weight_val": weight[later]}
+        path = model.fit_path(X[here], y[here], weight[here], **held, scoring=scoring)
+        return path.points, path.plain()
+
+    whole = path(ALONE, slice(0, None))
+    parts = run_together(2, lambda workers: path(workers, slice(workers.rank, None, 2)))
+    for points, _ in parts:
+        for point, other in zip(whole[0], points, strict=True):
+            assert (point.loss, point.cost, point.objective_cost) == (other.loss, other.cost, other.objective_cost)
+            assert point.score == pytest.approx(other.score, rel=1e-12)
+    best = [each[1] for each in (whole, *parts)]
+    assert best[0].error == pytest.approx(best[1].error, rel=1e-9)
+    moved = np.sort(np.concatenate([each.influence for each in best[1:]]))
+    assert np.allclose(moved, np.sort(best[0].influence), rtol=1e-9, atol=1e-15)
+
+
+def test_a_base_model_trains_on_one_machine():
+    from sklearn.linear_model import LinearRegression
+
+    data = table("regressor")
+    with pytest.raises(ParameterError, match="base: trains on one machine"):
+        run_together(
+            2,
+            lambda workers: fit(
+                "regressor", workers, data, slice(None), base=LinearRegression(), n_estimators=None, max_leaves=None
+            ),
+        )
