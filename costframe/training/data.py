@@ -120,9 +120,18 @@ class Rows:
         return np.ones(len(self), np.int64) if self.counts is None else self.counts
 
     @cached_property
+    def total_repeats(self) -> int:
+        """Sum of `repeats` of all workers."""
+        return self.workers.count_all(int(self.repeats.sum()))
+
+    @cached_property
     def total_weight(self) -> float:
         """Sum of the weights: n, as the equations use it."""
         return exact_sum(self.weight, self.workers)
+
+    def mean(self, values: NDArray[np.float64]) -> float:
+        """Return the weighted mean of finite values of all workers' rows, from those of this one's: float64 (n,)."""
+        return exact_sum(values * self.weight, self.workers) / self.total_weight
 
 
 @frozen(eq=False)
