@@ -226,4 +226,3 @@ class CostReport:
 def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers = ALONE) -> float:
     """Return the sum of values times weights over all workers' rows: the same digits in any order of rows."""
     return exact_sum(values * weight, workers)
-
