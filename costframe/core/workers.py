@@ -33,7 +33,9 @@ SUM: Operation = 0
 MAX: Operation = 1
 SUM_OF_DOUBLES: Operation = 2
 
-A, B, T = TypeVar("A"), TypeVar("B"), TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
+T = TypeVar("T")
 
 _FEW = 1 << 16  # numbers that all workers add up one after another
 
