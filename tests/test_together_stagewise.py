@@ -196,7 +196,9 @@ def test_accurate_sums_do_not_depend_on_parts(seed, count):
     parts = parts_of(count, 200, seed)
     one = sum_products(left, right)
     np.testing.assert_allclose(one, left.T @ right, rtol=1e-9, atol=1e-6)
-    for found in run_together(count, lambda workers: sum_products(left[own := parts[workers.rank]], right[own], workers)):
+    for found in run_together(
+        count, lambda workers: sum_products(left[own := parts[workers.rank]], right[own], workers)
+    ):
         np.testing.assert_array_equal(found, one)
     exact = [float(sum(map(int, column))) for column in (left * 2**20).astype(np.int64).T]
     np.testing.assert_array_equal(sum_over_rows((left * 2**20).astype(np.int64).astype(float)), exact)

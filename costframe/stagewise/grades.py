@@ -34,7 +34,7 @@ def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
     ParameterError
         If `relevant` does not split the training rows.
     """
-    grades = np.concatenate(data.train.workers.gather(np.unique(data.train.y)))
+    grades: NDArray[np.float64] = np.concatenate(data.train.workers.gather(np.unique(data.train.y)))
     least, most = float(grades.min()), float(grades.max())
     if relevant is not None and not least < relevant <= most:
         raise ParameterError(
