@@ -149,9 +149,11 @@ class Workers(ABC):
             return run(answer)
         if self.rank:
             while True:
-                kind, value = self.gather(None)[0]  # type: ignore[misc]
+                told: Any = self.gather(None)[0]
+                kind, value = told
                 if kind == "result":
-                    return value  # type: ignore[no-any-return]
+                    found: T = value
+                    return found
                 if kind == "error":
                     raise value
                 answer(value)

@@ -93,7 +93,7 @@ class GateCurve:
         ways = (own | cheap, own | expensive.account, cheap, expensive.account)
         parts = [gate, rows.weight / rows.total_weight, cheap_loss, expensive.loss]
         parts += [way.cost(prices) for way in ways] + [way.batch(prices) / rows.total_weight for way in ways]
-        table = np.concatenate(rows.workers.gather(np.stack(parts, axis=1)))
+        table: NDArray[np.float64] = np.concatenate(rows.workers.gather(np.stack(parts, axis=1)))
         table = table[np.lexsort(table.T[::-1])]
         sorted_gate, weight, *_ = table.T
         loss, cost, batch = (np.ascontiguousarray(part) for part in np.split(table[:, 2:], [2, 6], axis=1))

@@ -86,7 +86,8 @@ def outputs_on(
         If a learner gives infinity or NaN, or numbers too large to be squared and added up, for any worker's rows.
     """
     outputs = BankOutputs.of(bank, X, n_jobs)
-    wrong = workers.sum(~(np.abs(outputs.dense) <= _MOST).all(axis=0)) > 0
+    fits = np.asarray((np.abs(outputs.dense) <= _MOST).all(axis=0))
+    wrong = workers.sum(~fits) > 0
     if wrong.any():
         others = np.flatnonzero(np.repeat(bank.kind, bank.widths) != TREE)
         learner = int(np.repeat(np.arange(len(bank)), bank.widths)[others[wrong.argmax()]])

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve
 from scipy.special import expit, log_softmax, softmax
 
+from costframe.core.exact_sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.rows import Logistic, Squared
 from costframe.stagewise.systems import minimize_smooth
@@ -125,8 +126,8 @@ def _soft_flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
 
 def as_counts(weight: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
     """Scale all workers' weights up to a mean of one, if it is less: sums of weights then count rows."""
-    n_rows, total = workers.add_up(np.array([len(weight), weight.sum()])).tolist()
-    return weight * max(1.0, n_rows / total)
+    factor: float = max(1.0, workers.count_all(len(weight)) / exact_sum(weight, workers))
+    return weight * factor
 
 
 def calibrate_two(
@@ -168,9 +169,11 @@ def calibrate_two(
     slope, constant = (0.0, flat) if prior is None else (prior[0] * spread, prior[1] + prior[0] * mean)
     strength = 0.0 if prior is None else _PRIOR_ROWS / rows
     start: NDArray[np.float64] = np.array([slope, constant])
-    at = workers.search(
-        lambda ask: _newton(ask, start, strength), lambda free: workers.add_up(_cross_entropy(inputs, soft, w, free))
-    )
+
+    def look(free: NDArray[np.float64]) -> NDArray[np.float64]:
+        return workers.add_up(_cross_entropy(inputs, soft, w, free))
+
+    at = workers.search(lambda ask: _newton(ask, start, strength), look)
     if at[0] <= 0:
         return 0.0, flat if prior is None else float(at[1])
     return float(at[0] / spread), float(at[1] - at[0] * mean / spread)

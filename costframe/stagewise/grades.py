@@ -34,8 +34,8 @@ def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
     ParameterError
         If `relevant` does not split the training rows.
     """
-    grades = np.concatenate(data.train.workers.gather(np.unique(data.train.y)))
-    least, most = float(grades.min()), float(grades.max())
+    grades = data.train.workers.distinct(data.train.y)
+    least, most = float(grades[0]), float(grades[-1])
     if relevant is not None and not least < relevant <= most:
         raise ParameterError(
             f"relevant: expected a grade that some rows reach and some do not, they are from {least:g} to {most:g}, "

@@ -87,8 +87,12 @@ def minimize_smooth(
         asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options} | more
         if callback is not None:
             asked["callback"] = lambda x: ask((True, x))
+
+        def value_at(x: NDArray[np.float64]) -> Any:
+            return ask((False, x))
+
         with _pools_of_scipy().limit(limits=1, user_api="blas"):
-            found = minimize(lambda x: ask((False, x)), begin, **asked)
+            found = minimize(value_at, begin, **asked)
         return Minimum(found.x, float(found.fun))
 
     def answer(question: tuple[bool, NDArray[np.float64]]) -> Any:

@@ -154,7 +154,7 @@ def _labels(y: NDArray[np.float64], loss: str, workers: Workers) -> NDArray[Any]
     """Return numbers as they are, class codes as int64."""
     if loss == "squared":
         return y
-    present = np.unique(np.concatenate(workers.gather(np.unique(y))))
+    present = workers.distinct(y)
     if len(present) < 2:
         raise DataError(f"y: expected at least two classes, got one: {present[0]:g}")
     n_classes = 2 if loss == "logistic" else len(present)

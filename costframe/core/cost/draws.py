@@ -11,7 +11,7 @@ from costframe.core.tables.row_hashes import hash_table
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from typing import Any
 
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class RowDraw:
         return found
 
 
-def hash_rows(columns: Sequence[NDArray[np.float64]], n_rows: int) -> NDArray[np.uint64]:
+def hash_rows(columns: Iterable[Any], n_rows: int) -> NDArray[np.uint64]:
     """Return a hash of each row's values in columns, (n_rows,) each: uint64 (n_rows,)."""
     found = np.zeros(n_rows, np.uint64)
     for column in columns:

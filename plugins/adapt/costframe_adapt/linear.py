@@ -153,7 +153,8 @@ def _sample(objective: LinearObjective) -> LinearObjective:
     stratum = problem.y.astype(np.uint64) << np.uint64(16) | loss
     key = stratum << np.uint64(48 - n_bits) | key >> np.uint64(16 + n_bits)
     draw = draw_rows(key, problem.weight, _ROWS, problem.workers)
-    columns, y, loss0, q = map(draw.of, (objective.columns, problem.y, problem.loss0, objective.q))
+    columns, loss0, q = map(draw.of, (objective.columns, problem.loss0, objective.q))
+    y = draw.of(problem.y)
     order = np.lexsort((draw.share, *columns.T[::-1], loss0, y))
     weight = draw.share[order] * (len(order) / draw.share.sum())
     few = evolve(problem, y=y[order], weight=weight, loss0=loss0[order], workers=ALONE, key=None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field
 
+from costframe.core.exact_sums import exact_sum
 from costframe.stagewise.fitting import in_loss
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 from costframe.stagewise.thresholds import halving_threshold
@@ -115,7 +116,7 @@ def _fit_node(
     above = node.inside & (score > node.threshold)
     below = node.inside & ~above
     counts = fitter.train.counts
-    enough = min(workers.total(counts[below]), workers.total(counts[above])) >= _FEWEST - _ROUNDING
+    enough = min(exact_sum(counts[side], workers) for side in (below, above)) >= _FEWEST - _ROUNDING
     return (below, above) if enough and np.isfinite(node.threshold) else None
 
 
@@ -156,14 +157,14 @@ def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> I
     train, bought, workers = fitter.train, tree.bought(node), fitter.train.rows.workers
     counts = train.counts
     inside = train.flow(tree).passes[:, node] > 0
-    if workers.total(counts[inside]) < 2 * _FEWEST:
+    if exact_sum(counts[inside], workers) < 2 * _FEWEST:
         return
     fit = fitter.at(known, inside)
     for output in _worth_trying(fit, bought):
         scores = train.rows.outputs.columns(np.array([output])).times(np.ones(1))
         threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at], workers)
         halves = inside & ~(scores > threshold), inside & (scores > threshold)
-        if min(workers.total(counts[half]) for half in halves) < _FEWEST:
+        if min(exact_sum(counts[half], workers) for half in halves) < _FEWEST:
             continue
         route = np.zeros(tree.weights.shape[1])
         route[output] = 1.0

@@ -96,9 +96,9 @@ def train_cstc(
         tree = train_as_printed(on(data.train), on(held_out), settings, steps)
         return task.finish_printed(tree, settings.steepness)
     few, names = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS))), data.feature_names
-    sample = [gather_sample(rows, names, _MOST_PICKING) for rows in (data.train, held_out)]
+    fewer, few_held_out = (gather_sample(rows, names, _MOST_PICKING) for rows in (data.train, held_out))
     settings = data.train.workers.once(
-        lambda: pick_settings(settings, free, *(on(rows, few) for rows in sample), task.verbose)
+        lambda: pick_settings(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
     )
     train, moving = on(data.train), draw_sample(data.train, names, _MOST_MOVING)
     some = on(data.train.take(moving.rows)) if data.train.total_rows > _MOST_MOVING else train
