@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe.core.cost.draws import draw_rows
 from costframe.core.cost.groups import PricedGroups
-from costframe.core.cost.sampled_prices import SampledPrices, drawn_rows
+from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.errors import BankError
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.testing.strategies import banks, cost_models, feature_names, rows
@@ -143,7 +144,9 @@ def test_rows_are_drawn_as_often_as_they_weigh(seed, n, most):
     rng = np.random.default_rng(seed)
     weight = rng.exponential(size=n) ** 3 * (rng.random(n) < 0.7)
     weight[rng.integers(n)] = 1.0
-    drawn, share = drawn_rows(weight, most)
+    keys = np.sort(rng.integers(0, 2**63, n)).astype(np.uint64)
+    draw = draw_rows(keys, weight, most)
+    drawn, share = draw.rows, draw.share
     assert (np.diff(drawn) > 0).all()
     assert share.sum() == pytest.approx(1.0)
     if n <= most:

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 import numpy as np
 
 from costframe.core.errors import WorkersError
+from costframe.core.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -32,7 +33,11 @@ SUM: Operation = 0
 MAX: Operation = 1
 SUM_OF_DOUBLES: Operation = 2
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
+
+_FEW = 1 << 16  # numbers that all workers add up one after another
 
 _SIGNATURE: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 _combiners: dict[int, Callable[[Operation, NDArray[Any]], None]] = {}  # by address, for kernels without compilation
@@ -79,9 +84,9 @@ class Workers(ABC):
         """Add up a count of each worker."""
         return int(self.sum(np.array([count], np.int64))[0])
 
-    def any(self, found: object) -> bool:
+    def any(self, found: Any) -> bool:
         """Return whether it is true on any worker."""
-        return self.count_all(int(bool(found))) > 0
+        return self.count_all(int(np.any(found))) > 0
 
     def largest(self, value: float) -> float:
         """Return the largest of the workers' numbers >= 0, or NaN if one has NaN."""
@@ -101,9 +106,78 @@ class Workers(ABC):
         whole = self.sum(words).view(np.uint8)
         return [pickle.loads(whole[8 * at :][:size].tobytes()) for at, size in zip(places, sizes, strict=False)]  # noqa: S301 - of workers of one training, which run one another's code anyway
 
+    def share(self, function: Callable[[A], T], parts: Iterable[A], n_threads: int = 1) -> list[T]:
+        """Apply a function that does not combine to each part, on one of the workers, and return all results to all."""
+        work = list(parts)
+        found = self.gather(run_parallel(function, work[self.rank :: self.count], n_threads))
+        return [found[at % self.count][at // self.count] for at in range(len(work))]
+
+    def distinct(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the distinct values, (n,), of all workers, ascending."""
+        return np.unique(np.concatenate(self.gather(np.unique(values))))
+
     def threads(self, most: int) -> int:
         """Return the number of threads for parts that combine: one, unless this worker is alone."""
         return most if self.count == 1 else 1
+
+    def add_up(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up equal arrays of any doubles of all workers; all get the same bits, which depend on the parts.
+
+        A worker alone gets the array that it gave.
+        """
+        given = np.asarray(values, np.float64)
+        if self.count == 1:
+            return given
+        if self.count * given.size > _FEW:
+            return self._apply(given, SUM_OF_DOUBLES)
+        words = np.zeros((self.count, given.size), np.int64)
+        words[self.rank] = np.ascontiguousarray(given).ravel().view(np.int64)
+        parts = self.sum(words).view(np.float64)
+        return np.asarray(np.add.accumulate(parts, axis=0)[-1].reshape(given.shape))
+
+    def total(self, values: NDArray[Any]) -> float:
+        """Return the sum of the doubles in arrays of any lengths of all workers; all get the same bits."""
+        return float(self.add_up(np.asarray(values.sum(), np.float64)))
+
+    def search(self, run: Callable[[Callable[[A], B]], T], answer: Callable[[A], B]) -> T:
+        """Let the first worker run a search that asks all workers; all get its result, or its error.
+
+        `run` gets a function to ask with. All workers call `answer` for each question: it combines what each of them
+        knows, and must give the same answer to all. So rounding that differs between machines splits no decisions.
+        """
+        if self.count == 1:
+            return run(answer)
+        if self.rank:
+            while True:
+                kind, value = self.gather(None)[0]  # type: ignore[misc]
+                if kind == "result":
+                    return value  # type: ignore[no-any-return]
+                if kind == "error":
+                    raise value
+                answer(value)
+
+        asking = False
+
+        def ask(question: A) -> B:
+            nonlocal asking
+            asking = True
+            self.gather(("question", question))
+            found = answer(question)
+            asking = False
+            return found
+
+        try:
+            found = run(ask)
+        except Exception as error:
+            if not asking:  # else the others are combining
+                self.gather(("error", error))
+            raise
+        self.gather(("result", found))
+        return found
+
+    def once(self, function: Callable[[], T]) -> T:
+        """Call a function that combines nothing on the first worker; all get its result, or its error."""
+        return self.search(lambda _: function(), _refuse)
 
     def check(self) -> None:
         """Raise the error of a combination inside a kernel, which cannot raise it itself."""
@@ -168,6 +242,10 @@ class _Alone(Workers):
 
 
 ALONE: Workers = _Alone()
+
+
+def _refuse(question: object) -> None:
+    raise WorkersError(f"workers: expected no question, got {question}")
 
 
 def combiner_at(address: int) -> Callable[[Operation, NDArray[Any]], None]:

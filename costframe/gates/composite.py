@@ -194,7 +194,7 @@ class Scores:
     @classmethod
     def without_gate(cls, cheap: NDArray[np.float64]) -> Scores:
         """Join scores of a cheap model, (n,) or (n, K), with gate scores of zero."""
-        return cls(cheap.reshape(len(cheap), -1), np.zeros(len(cheap)))
+        return cls(cheap if cheap.ndim == 2 else cheap[:, np.newaxis], np.zeros(len(cheap)))
 
 
 @frozen(eq=False)

@@ -108,7 +108,8 @@ class GatedClassifier(CostAwareClassifier):
         if client is not None or is_dask(X):
             train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid, "expensive_proba": expensive_proba}
             valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
-            return fit_on_cluster(self, client, train, valid)
+            fit_on_cluster(self, client, train, valid)
+            return self
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.accounts import Account
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.gates.composite import ModelOutputs
+    from costframe.training.data import Rows
 
 __all__ = ["BOTH", "CHEAP", "EXPENSIVE", "GateCurve", "OperatingPoint"]
 
@@ -52,7 +53,9 @@ class OperatingPoint:
 
 @frozen(eq=False)
 class GateCurve:
-    """Held-out rows sorted by the gate's score, ascending, with the loss and cost of each way.
+    """All workers' held-out rows sorted by the gate's score, ascending, with the loss and cost of each way.
+
+    Their order among equal scores is that of their values: so sums do not depend on the order or the parts of rows.
 
     Attributes
     ----------
@@ -64,8 +67,8 @@ class GateCurve:
     cost, batch : float64 (n, 4)
         Below and above, both with the gate; then the cheap and the expensive model without a gate. `batch` is each
         row's equal share of once-prices, which `cost` leaves out.
-    order : int64 (n,)
-        The numbers of these rows.
+    own : float64 (rows,)
+        The gate's scores of this worker's rows, in their first order.
     """
 
     gate: NDArray[np.float64]
@@ -73,7 +76,7 @@ class GateCurve:
     loss: NDArray[np.float64]
     cost: NDArray[np.float64]
     batch: NDArray[np.float64]
-    order: NDArray[np.int64]
+    own: NDArray[np.float64]
 
     @classmethod
     def of(
@@ -82,21 +85,19 @@ class GateCurve:
         cheap_loss: NDArray[np.float64],
         expensive: ModelOutputs,
         accounts: tuple[Account, Account],
-        weight: NDArray[np.float64],
+        rows: Rows,
         prices: PriceArrays,
     ) -> GateCurve:
-        """Sort rows and price all ways; `accounts` are those of the cheap model and of the gate."""
+        """Sort the held-out rows and price all ways; `accounts` are those of the cheap model and of the gate."""
         cheap, own = accounts
-        order = np.argsort(gate, kind="stable")
-        ways = [way.take(order) for way in (own | cheap, own | expensive.account, cheap, expensive.account)]
-        return cls(
-            gate[order],
-            (weight / weight.sum())[order],
-            np.stack([cheap_loss, expensive.loss], axis=1)[order],
-            np.stack([way.cost(prices) for way in ways], axis=1),
-            np.stack([way.batch(prices) for way in ways], axis=1) / float(weight.sum()),
-            order,
-        )
+        ways = (own | cheap, own | expensive.account, cheap, expensive.account)
+        parts = [gate, rows.weight / rows.total_weight, cheap_loss, expensive.loss]
+        parts += [way.cost(prices) for way in ways] + [way.batch(prices) / rows.total_weight for way in ways]
+        table = np.concatenate(rows.workers.gather(np.stack(parts, axis=1)))
+        table = table[np.lexsort(table.T[::-1])]
+        sorted_gate, weight, *_ = table.T
+        loss, cost, batch = (np.ascontiguousarray(part) for part in np.split(table[:, 2:], [2, 6], axis=1))
+        return cls(sorted_gate.copy(), weight.copy(), loss, cost, batch, gate)
 
     def at(self, threshold: float) -> OperatingPoint:
         """Return the point of a threshold."""
@@ -158,10 +159,10 @@ class GateCurve:
                 yield point
 
     def goes_on(self, point: OperatingPoint) -> NDArray[np.bool_]:
-        """Return the rows that go on, bool (n,), in their first order."""
-        going = np.empty(len(self.gate), np.bool_)
-        going[self.order] = point.kind == EXPENSIVE if point.kind != BOTH else self.gate > point.threshold
-        return going
+        """Return which of this worker's rows go on, bool (rows,)."""
+        if point.kind != BOTH:
+            return np.full(len(self.own), point.kind == EXPENSIVE)
+        return np.asarray(self.own > point.threshold)
 
     def _between(self, at: int) -> float:
         """Return the threshold half-way between a score and the next one."""

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from attrs import frozen
 
+from costframe.core.accurate_sums import product, sum_products
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
+    from costframe.core.workers import Workers
 
     F8 = NDArray[np.float64]
 
@@ -88,6 +91,10 @@ class SmoothObjective(Protocol):
         """Columns: float64 (n, C)."""
 
     @property
+    def workers(self) -> Workers:
+        """Who have all rows together; the norms and ridges are everybody's."""
+
+    @property
     def norms(self) -> GroupNorms:
         """Of the columns' weights."""
 
@@ -96,7 +103,7 @@ class SmoothObjective(Protocol):
         """Of each weight, positive: float64 (C + 1,)."""
 
     def smooth(self, scores: F8) -> float:
-        """Return the value at scores (M, n)."""
+        """Return the value at scores (M, n), with those of all workers' rows."""
 
     def slopes(self, scores: F8) -> tuple[F8, F8]:
         """Return derivatives by each score and upper bounds of curvatures: float64 (M, n) each."""
@@ -131,7 +138,7 @@ TIGHT = Effort(100, 1000, 1e-5)
 
 def scores_of(columns: F8, weights: F8) -> F8:
     """Return the scores of rows: float64 (M, n) for weights (M, C + 1)."""
-    return np.asarray(weights[:, :-1] @ columns.T + weights[:, -1:])
+    return np.ascontiguousarray(product(columns, weights[:, :-1].T).T) + weights[:, -1:]
 
 
 def penalty_of(objective: SmoothObjective, weights: F8) -> float:
@@ -171,16 +178,17 @@ def _aim(objective: SmoothObjective, design: F8, scores: F8, weights: F8, dual: 
     from costframe.proximal.proximal_kernels import minimize_quadratic
 
     slope, curvature = objective.slopes(scores)
-    width = weights.shape[1]
-    gradient = objective.ridges * weights + slope @ design
+    width, norms, workers = weights.shape[1], objective.norms, objective.workers
     hessian = np.zeros((len(weights), width, width))
     for k in np.flatnonzero(curvature.any(axis=1)):
         hessian[k] = design.T @ (design * curvature[k][:, np.newaxis])
+    gradient, hessian = objective.ridges * weights + sum_products(design, slope.T, workers).T, workers.add_up(hessian)
     hessian[:, np.arange(width), np.arange(width)] += objective.ridges
-    lipschitz = np.asarray(np.linalg.eigvalsh(hessian)[:, -1], np.float64) * (1 + 1e-9)
-    norms = objective.norms
     scale = np.append(norms.scale, 1.0)
     groups = (norms.first, norms.member, norms.radius, dual, norms.disjoint)
-    return gradient, minimize_quadratic(
-        hessian, gradient, weights, lipschitz, scale, *groups, effort.inner, effort.tolerance
-    )
+
+    def solve() -> F8:
+        lipschitz = np.asarray(np.linalg.eigvalsh(hessian)[:, -1], np.float64) * (1 + 1e-9)
+        return minimize_quadratic(hessian, gradient, weights, lipschitz, scale, *groups, effort.inner, effort.tolerance)
+
+    return gradient, workers.once(solve)

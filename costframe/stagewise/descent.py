@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.accurate_sums import sum_over_rows
+from costframe.core.exact_sums import exact_sum
 from costframe.stagewise.objective import Outcome, Slopes, slopes_at
 from costframe.stagewise.systems import minimize_smooth
 
@@ -105,6 +107,7 @@ def cycle(objective: RelaxedObjective, tree: SoftTree, cycles: int, steps: list[
 
     Nodes without rows keep their values; only nodes that route have thresholds.
     """
+    tree = tree.coarse()
     value = objective.value(tree)
     for _ in range(cycles):
         before = value
@@ -122,7 +125,7 @@ def minimize_node(
     outcome = objective.outcome(tree)
     value, rows = objective.value(tree, outcome), objective.rows
     come = rows.loss_weight * outcome.flow.passes[:, node]
-    if not (come > _NOTHING * rows.loss_weight).any():
+    if not rows.workers.any(come > _NOTHING * rows.loss_weight):
         return tree, value
     for _ in range(turns):
         moved = _descend(objective, tree, outcome, node, come)
@@ -140,7 +143,7 @@ def _descend(
 ) -> SoftTree:
     """Minimize the bound over one node's weights, constants and threshold, with row weights `come`, float64 (n,)."""
     rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
-    total = float(come.sum())
+    total = exact_sum(come, rows.workers)
     mean = rows.rmatvec(come[:, np.newaxis])[:, 0] / total
     curved = evolve(rows, loss_weight=come).variance + _LEAST * total * np.square(mean)
     curved += objective.curvature(z, outcome, node)
@@ -154,7 +157,7 @@ def _descend(
         found, slopes = objective.bound(tree, z, outcome.moved(tree, rows, objective.loss, node), node)
         return found, moving.slopes(slopes)
 
-    return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}).x)
+    return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}, rows.workers).x)
 
 
 @frozen(eq=False)
@@ -180,8 +183,10 @@ class SupportObjective:
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> tuple[float, float]:
         """Return mean loss, and mean expected cost."""
         rows, outcome = self.rows, self._outcome(tree) if outcome is None else outcome
-        loss = float(rows.loss_weight @ (outcome.flow.exits * outcome.losses).sum(axis=1))
-        return loss, float(rows.share @ (outcome.flow.passes * self.costs).sum(axis=1))
+        losses = rows.loss_weight * (outcome.flow.exits * outcome.losses).sum(axis=1)
+        costs = rows.share * (outcome.flow.passes * self.costs).sum(axis=1)
+        loss, cost = sum_over_rows(np.stack([losses, costs], axis=1), None, rows.workers).tolist()
+        return loss, cost
 
     def total(self, tree: SoftTree) -> float:
         """Return mean loss + lambda * mean expected cost."""
@@ -268,5 +273,5 @@ def descend(
         if total < least:
             best, least = tree, total
 
-    minimize_smooth(value, moving.begin, {"maxiter": rounds}, callback=look)
+    minimize_smooth(value, moving.begin, {"maxiter": rounds}, objective.rows.workers, look)
     return best

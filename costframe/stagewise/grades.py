@@ -34,7 +34,8 @@ def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
     ParameterError
         If `relevant` does not split the training rows.
     """
-    least, most = float(data.train.y.min()), float(data.train.y.max())
+    grades = np.concatenate(data.train.workers.gather(np.unique(data.train.y)))
+    least, most = float(grades.min()), float(grades.max())
     if relevant is not None and not least < relevant <= most:
         raise ParameterError(
             f"relevant: expected a grade that some rows reach and some do not, they are from {least:g} to {most:g}, "

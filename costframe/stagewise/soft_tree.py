@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.accurate_sums import coarse
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
 from costframe.stagewise.topology import Topology
@@ -166,6 +167,12 @@ class SoftTree:
         found.weights[node], found.intercept[node], found.direction[node] = weights, intercept, direction
         found.threshold[node] = threshold
         return found
+
+    def coarse(self) -> SoftTree:
+        """Round weights, constants and thresholds to a few digits, for the start of a descent."""
+        parts = map(coarse, (self.weights, self.intercept, self.threshold))
+        weights, intercept, threshold = parts
+        return evolve(self, weights=weights, intercept=intercept, threshold=threshold)
 
     def with_threshold(self, threshold: NDArray[np.float64]) -> SoftTree:
         """Replace all thresholds, float64 (K,)."""

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
@@ -14,6 +15,7 @@ from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
 from costframe.core.learners.outputs import mirror
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,19 +61,41 @@ def _pools_of_scipy() -> ThreadpoolController:
     return _pools().select(filepath=own) if own else _pools()
 
 
+@frozen(eq=False)
+class Minimum:
+    """The place of a minimum, float64 (n,), and its value."""
+
+    x: NDArray[np.float64]
+    fun: float
+
+
 def minimize_smooth(
     value: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
     begin: NDArray[np.float64],
     options: dict[str, Any],
+    workers: Workers = ALONE,
+    callback: Callable[[NDArray[np.float64]], None] | None = None,
     **more: Any,
-) -> Any:
+) -> Minimum:
     """Minimize by L-BFGS a function that returns its value and its derivatives; SciPy's BLAS uses one thread.
 
-    The minimizer solves small systems at each step; several threads would wait milliseconds for each other.
+    The minimizer solves small systems at each step; several threads would wait milliseconds for each other. `value`,
+    and `callback` after each step, may combine what workers know.
     """
-    asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options} | more
-    with _pools_of_scipy().limit(limits=1, user_api="blas"):
-        return minimize(value, begin, **asked)
+
+    def run(ask: Callable[[tuple[bool, NDArray[np.float64]]], Any]) -> Minimum:
+        asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options} | more
+        if callback is not None:
+            asked["callback"] = lambda x: ask((True, x))
+        with _pools_of_scipy().limit(limits=1, user_api="blas"):
+            found = minimize(lambda x: ask((False, x)), begin, **asked)
+        return Minimum(found.x, float(found.fun))
+
+    def answer(question: tuple[bool, NDArray[np.float64]]) -> Any:
+        after_step, x = question
+        return callback(x) if after_step and callback is not None else value(x)
+
+    return workers.search(run, answer)
 
 
 def solve_scaled(

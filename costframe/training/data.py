@@ -120,9 +120,18 @@ class Rows:
         return np.ones(len(self), np.int64) if self.counts is None else self.counts
 
     @cached_property
+    def total_repeats(self) -> int:
+        """Sum of `repeats` of all workers."""
+        return self.workers.count_all(int(self.repeats.sum()))
+
+    @cached_property
     def total_weight(self) -> float:
         """Sum of the weights: n, as the equations use it."""
         return exact_sum(self.weight, self.workers)
+
+    def mean(self, values: NDArray[np.float64]) -> float:
+        """Return the weighted mean of finite values of all workers' rows, from those of this one's: float64 (n,)."""
+        return exact_sum(values * self.weight, self.workers) / self.total_weight
 
 
 @frozen(eq=False)
@@ -208,8 +217,13 @@ def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
 
 def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
-    sides = [side & (kinds == kind) for side in (out, ~out) for kind in np.unique(kinds)]
-    return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
+    sides = [(kind, side) for kind in np.unique(kinds).tolist() for side in (False, True)]
+    found = {(kind, side): np.unique(numbers[(kinds == kind) & (out == side)])[:_FEWEST] for kind, side in sides}
+    parts = rows.workers.gather(found)
+    return all(
+        len(np.unique(np.concatenate([part[side] for part in parts if side in part]))) >= _FEWEST
+        for side in dict.fromkeys(side for part in parts for side in part)
+    )
 
 
 def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
@@ -242,7 +256,7 @@ def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
     if rows.qid is not None:
         query = np.unique(rows.qid, return_inverse=True)[1]
         _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
-        sums = np.zeros(int(query.max()) + 1, np.uint64)
+        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
         np.add.at(sums, query[first], numbers[first])  # modulo 2^64, in any order
         numbers = sums[query]
     return numbers

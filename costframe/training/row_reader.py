@@ -82,7 +82,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             raise DataError(
                 f"X: column {named!r} is of a category dtype, and {kind} does not split by categories; give numbers"
             )
-        return find_categorical(given, X, names)
+        return find_categorical(given, X, names).of_all(self._workers)
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
         """Return names of X's columns: a frame's own, else those of a cost model of equal length, else x0, x1, ..."""

@@ -7,35 +7,30 @@ from copy import copy
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import numpy as np
 from attrs import evolve
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.caps.fallbacks import FallbackRows
 from costframe.core.checks import check_number
-from costframe.core.cost.expected import until_terms
-from costframe.core.cost.partition_costs import cost_by_partition
-from costframe.core.cost.report import CostReport
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import is_dask
-from costframe.core.tables.partitions import by_partition
 from costframe.training.block_columns import is_dataset, read_fit_rows
 from costframe.training.blocks import BlockTable
 from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.gains import Gains
-from costframe.training.row_reader import RowReader
+from costframe.training.predicting import Predicting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self, Unpack
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.workers import Workers
@@ -72,7 +67,7 @@ def restore_on_error(fit: F) -> F:
     return fit_or_restore  # type: ignore[return-value]
 
 
-class CostAwareEstimator(RowReader):
+class CostAwareEstimator(Predicting):
     """Base of all estimators; a subclass has an `__init__` with its parameters and a `_train`.
 
     Every subclass has the parameters `costs` (anything `CostModel.of` accepts; None prices every feature at one) and
@@ -101,7 +96,6 @@ class CostAwareEstimator(RowReader):
     trains_together: ClassVar[bool] = False
     trains_on_blocks: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
-    _gains: Gains | None = None
 
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:
@@ -151,7 +145,8 @@ class CostAwareEstimator(RowReader):
         if client is not None or is_dask(X):
             train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid}
             valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
-            return fit_on_cluster(self, client, train, valid)
+            fit_on_cluster(self, client, train, valid)
+            return self
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
@@ -272,82 +267,3 @@ class CostAwareEstimator(RowReader):
             setattr(other, name, value)
         other._keep(predictor, self.costs_)  # noqa: SLF001 - the copy's own
         return other
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Importances by gain on at most a thousand training rows, summing to one: float64 (d,).
-
-        See `costframe.importances`, which also gives those by money, and of other rows.
-        """
-        check_is_fitted(self, "predictor_")
-        if self._gains is None:
-            raise AttributeError("feature_importances_: the training rows are gone; see costframe.importances")
-        return self._gains.values.copy()
-
-    @property
-    def bank_(self) -> Any:
-        """The weak learners of the fitted predictor."""
-        check_is_fitted(self, "predictor_")
-        predictor: Any = self.predictor_
-        return predictor.bank
-
-    @cost_by_partition
-    def cost(
-        self,
-        X: Any,
-        *,
-        acquisition: str = "path",
-        sample_weight: ArrayLike | None = None,
-        rounds: bool = False,
-        latency: bool = False,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        costs: object = None,
-        **terms: Any,
-    ) -> CostReport:
-        """Return the exact cost of predicting rows; see `Predictor.cost`.
-
-        No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
-        early as `cut`. With `until`, rows end as soon as they are certain; see `StageTree.inquire`. `costs` replace
-        the estimator's prices; a plan also accepts another `tradeoff`.
-        """
-        if is_dataset(X) and sample_weight is not None:
-            raise ParameterError("sample_weight: expected None for a dataset, whose rows all count once")
-        how: dict[str, Any] = {
-            "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
-            "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
-        }  # fmt: skip
-        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
-        prices = self.costs_ if costs is None else costs
-        reports = [self.predictor_.cost(some, prices, **how) for some in rows]
-        return reports[0] if len(reports) == 1 else CostReport.merge(reports)
-
-    @by_partition
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[Any]:
-        """Return predictions, or scores of a ranking: float64 (rows,)."""
-        return self._ask("predict", X, max_cost, unavailable, terms)
-
-    def _ask(
-        self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
-    ) -> NDArray[np.float64]:
-        """Call a method of the predictor for checked rows, of a dataset block by block."""
-        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
-        ask, terms = getattr(self.predictor_, method), self._terms(terms)
-        found = [ask(some, max_cost=max_cost, unavailable=unavailable, **terms) for some in rows]
-        return found[0] if len(found) == 1 else np.concatenate(found)
-
-    def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
-        """Return the terms of a prediction; refuse those of a plan if the predictor is not one."""
-        until_terms(self.predictor_, terms.get("until"))
-        for name, value in terms.items():
-            if name not in {"costs", "tradeoff", "until"}:
-                known = "max_cost, unavailable, costs or tradeoff, or until"
-                raise ParameterError(f"{name}: expected {known}, got {shown(name)}")
-            if name != "until" and value is not None and not isinstance(self.predictor_, PlannedPredictor):
-                raise ParameterError(
-                    f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
-                    f"only a plan takes others when it predicts; got {shown(value)}"
-                )
-        return {name: value for name, value in terms.items() if value is not None}

@@ -71,6 +71,11 @@ class GivenModel:
         model, columns, parameter = self.model, self.columns, self.columns.parameter
         require_probabilities(parameter, model)
         if not isinstance(model, Predictor) and is_unfitted(model):
+            if data.train.workers.count > 1:
+                raise ParameterError(
+                    f"{parameter}: {type(model).__name__} is not fitted, and is fitted on one machine only; fit it "
+                    "there, and give its probabilities of the rows that it has not seen"
+                )
             return self.fit_anew(data, lambda rows: self._refit(rows, data))
         if callable(model) and not columns.named and not (hasattr(model, "predict") or isinstance(model, Predictor)):
             raise ParameterError(f"{parameter}: a function does not say what it reads, name its features")
@@ -108,10 +113,13 @@ class GivenModel:
         rows, parameter, n_classes = data.train, self.columns.parameter, len(self.classes)
         fold = deal_folds(rows, data, FOLDS)[1]
         found = np.empty(len(rows) if n_classes == 2 else (len(rows), n_classes))
-        for number in np.unique(fold):
+        for number in range(FOLDS):
             inside = fold == number
+            if not rows.workers.any(inside):
+                continue
             left = rows.take(~inside)
-            absent = np.setdiff1d(rows.y, left.y)
+            counts = [rows.workers.sum(np.bincount(each.y, minlength=n_classes)) for each in (rows, left)]
+            absent = np.flatnonzero((counts[0] > 0) & (counts[1] == 0))
             if len(absent):
                 raise DataError(
                     f"y: class number {int(absent[0])} has too few different rows for {FOLDS} folds; give the "

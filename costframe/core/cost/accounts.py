@@ -74,26 +74,30 @@ class Account:
             np.where(chosen, self.shared, other.shared),
         )
 
-    def take(self, rows: NDArray[np.int64]) -> Account:
-        """Put rows in this order."""
-        return Account(self.acquired[rows], self.computed[rows], self.shared[rows])
-
     def cost(self, prices: PriceArrays) -> NDArray[np.float64]:
         """Return what each row pays, without what is paid once a batch: float64 (n,)."""
         return self.computed + _acquisition(self.acquired, prices)
 
     def batch(self, prices: PriceArrays) -> NDArray[np.float64]:
         """Return what a batch pays for what each row acquires, if no other row does: float64 (n,)."""
-        return np.asarray(self.acquired @ prices.once) if prices.once.any() else np.zeros(len(self.computed))
+        return weigh_flags(self.acquired, prices.once)
+
+
+def weigh_flags(flags: NDArray[np.bool_], price: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""
+    found = np.zeros(len(flags))
+    for f in np.flatnonzero(price):
+        found += np.where(flags[:, f], price[f], 0.0)
+    return found
 
 
 def _acquisition(acquired: NDArray[np.bool_], prices: PriceArrays) -> NDArray[np.float64]:
     """Price features and resources; the first use of a feature is no reuse."""
-    paid = acquired @ (prices.cost - prices.reuse)
+    paid = weigh_flags(acquired, prices.cost - prices.reuse)
     if len(prices.resource_cost):
         step = max(64, _CELLS // len(prices.resource_cost))
         parts = [acquired[begin : begin + step] for begin in range(0, len(acquired), step)]
-        resources = [prices.direct_needs.of_rows(part) @ prices.resource_cost for part in parts]
+        resources = [weigh_flags(prices.direct_needs.of_rows(part), prices.resource_cost) for part in parts]
         paid = paid + np.concatenate([np.empty(0), *resources])
     return np.asarray(paid)
 

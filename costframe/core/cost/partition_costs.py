@@ -41,7 +41,7 @@ def cost_by_partition(method: F) -> F:
             evaluate(model, owner, part, weight, given, how) for part, weight in _weighted_parts(rows, sample_weight)
         ]
         found = zip(dask.compute(*map(summarize, reports)), reports, strict=True)
-        parts = [_with_rows(*summary, report) for summary, report in found if summary is not None]
+        parts = [_with_rows(small, report) for small, report in found if small is not None]
         if not parts:
             raise DataError("X: expected some rows, got none")
         merged = CostReport.merge(parts)
@@ -94,14 +94,16 @@ def _summarize(report: CostReport | None) -> tuple[CostReport, dict[str, Any]] |
         return None
     arrays = {name: getattr(report, name) for name in BY_ROW if getattr(report, name) is not None}
     kinds = {name: (array.shape, array.dtype) for name, array in arrays.items()}
-    return evolve(report, **dict.fromkeys(BY_ROW)), kinds
+    blank: dict[str, Any] = dict.fromkeys(BY_ROW)
+    return evolve(report, **blank), kinds
 
 
-def _with_rows(report: CostReport, kinds: Mapping[str, Any], whole: Any) -> CostReport:
-    """Return a report with lazy arrays of rows."""
+def _with_rows(summary: tuple[CostReport, Mapping[str, Any]], whole: Any) -> CostReport:
+    """Return a report with lazy arrays of rows, of the delayed whole one."""
     import dask
     import dask.array as da
 
+    report, kinds = summary
     take = dask.delayed(getattr, pure=False)
-    rows = {name: da.from_delayed(take(whole, name), *kind) for name, kind in kinds.items()}
+    rows: dict[str, Any] = {name: da.from_delayed(take(whole, name), *kind) for name, kind in kinds.items()}
     return evolve(report, **rows)

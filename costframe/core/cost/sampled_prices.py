@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 2048
 
 
-def drawn_rows(weight: NDArray[np.float64], most: int = MOST_ROWS) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return all rows, or `most` drawn by weight if there are more, ascending, and weights that sum to one."""
-    if len(weight) <= most:
-        return np.arange(len(weight)), weight / weight.sum()
-    ends = np.cumsum(weight)
-    drawn = np.searchsorted(ends / ends[-1], (np.arange(most) + 0.5) / most)
-    rows, times = np.unique(np.minimum(drawn, len(weight) - 1), return_counts=True)
-    return rows, times / most
-
-
 @frozen(eq=False)
 class SampledPrices:
     """Prices of groups of outputs, and the rows on which an output needs a group.

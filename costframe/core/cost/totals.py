@@ -23,7 +23,7 @@ __all__ = ["Totals"]
 
 @frozen(eq=False)
 class Totals:
-    """Weighted sums over rows; those in `exact_digits` do not depend on the order of rows, nor do sums of whole weights.
+    """Weighted sums over rows; exact sums do not depend on the order of rows, nor do sums of whole weights.
 
     Attributes
     ----------
@@ -54,11 +54,23 @@ class Totals:
         cls, prices: PriceArrays, charges: Charges, per_row: NDArray[np.float64], weight: NDArray[np.float64]
     ) -> Totals:
         """Add up the charges of rows."""
-        parts = per_row, charges.learners, charges.comparisons, charges.reuse
-        sums = [exact_digits(np.empty(0) if part is None else part * weight) for part in parts]
+
+        def add(values: NDArray[np.float64] | None) -> NDArray[np.int64]:
+            return exact_digits(np.empty(0) if values is None else values * weight)
+
         none = _acquired_by_none(charges.acquired, weight) if prices.once.any() else np.ones(len(prices.once))
-        weights = charges.feature_weight, charges.resource_weight, charges.stage_weight
-        return cls(prices, exact_digits(weight), *sums, *weights, none)
+        return cls(
+            prices,
+            exact_digits(weight),
+            add(per_row),
+            add(charges.learners),
+            add(charges.comparisons),
+            add(charges.reuse),
+            charges.feature_weight,
+            charges.resource_weight,
+            charges.stage_weight,
+            none,
+        )
 
     @classmethod
     def merge(cls, parts: Sequence[Totals]) -> Totals:

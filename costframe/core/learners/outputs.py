@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.accurate_sums import AccurateSums, product
 from costframe.core.errors import BankError
+from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
 from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
+from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,17 +87,19 @@ class BankOutputs:
 
     def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H B: float64 (n,) for weights (C,), or (n, M) for (C, M)."""
-        found = np.empty((self.shape[0], *weights.shape[1:]))
+        by_output = weights.reshape(len(weights), int(np.prod(weights.shape[1:])))
+        found = np.empty((self.shape[0], by_output.shape[1]))
         for rows, block in self._blocks(np.ones(self.shape[0])):
-            found[rows] = block @ weights
-        return found
+            found[rows] = product(block, by_output)
+        return found.reshape(len(found), *weights.shape[1:])
 
-    def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return H' V: float64 (C,) for values (n,), or (C, M) for (n, M)."""
-        found = np.zeros((self.shape[1], *values.shape[1:]))
+    def rmatvec(self, values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
+        """Return H' V over all workers' rows: float64 (C,) for values (n,), or (C, M) for (n, M)."""
+        by_row = values.reshape(len(values), int(np.prod(values.shape[1:])))
+        sums = AccurateSums(self.shape[1], by_row.shape[1])
         for rows, block in self._blocks(np.ones(self.shape[0])):
-            found += block.T @ values[rows]
-        return found
+            sums.add(block, by_row[rows])
+        return sums.total(workers).reshape(self.shape[1], *values.shape[1:])
 
     def gram(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' diag(weight) H: float64 (C, C), symmetric, for weights (n,) >= 0."""
@@ -119,14 +124,18 @@ class BankOutputs:
         mirror(found)
         return found.T, right
 
-    def mean(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted mean of each output: float64 (C,), for weights (n,)."""
-        return np.asarray(self.rmatvec(weight) / weight.sum())
+    def mean(self, weight: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
+        """Weighted mean of each output over all workers' rows: float64 (C,), for weights (n,)."""
+        return np.asarray(self.rmatvec(weight, workers) / exact_sum(weight, workers))
 
     def comparisons(
-        self, bank: WeakLearnerBank, split: NDArray[np.float64], weight: NDArray[np.float64]
+        self,
+        bank: WeakLearnerBank,
+        split: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        workers: Workers = ALONE,
     ) -> NDArray[np.float64]:
-        """Return the mean price of the comparisons inside each learner: float64 (T,).
+        """Return the mean price of the comparisons inside each learner over all workers' rows: float64 (T,).
 
         Parameters
         ----------
@@ -135,6 +144,8 @@ class BankOutputs:
         split : float64 (d,)
             Price of a comparison with each feature.
         weight : float64 (n,)
+        workers : Workers
+            Who have all rows together.
         """
         paid = np.zeros(len(bank))
         if split.any() and len(bank.trees):
@@ -143,7 +154,7 @@ class BankOutputs:
             trees = evolve(
                 self, source=np.arange(len(bank.trees), dtype=np.int32), values=_select_leaves(bank.trees, spent)
             )
-            paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
+            paid[bank.kind == TREE] = trees.mean(weight, workers)[bank.index[bank.kind == TREE]]
         return paid
 
     def _blocks(

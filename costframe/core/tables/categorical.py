@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.categories import as_categories, encode, find_labels
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.tables.categories import Categories
+    from costframe.core.workers import Workers
 
 _PARAMETER = "categorical_features"
 _EXACT = 2.0**53
@@ -44,6 +46,18 @@ class CategoricalColumns:
     def encoded(self, X: Any, what: str) -> Any:
         """Replace labels by numbers; see `categories.encode`."""
         return encode(X, self.categories, self.names, what)
+
+    def of_all(self, workers: Workers) -> CategoricalColumns:
+        """Return the columns with the labels of all workers, each of which read its own from its part of the rows."""
+        if workers.count == 1 or not self.chosen.any():
+            return self
+        known, labels = workers.gather(dict(self.categories)), dict[str, Any]()
+        for name in self.names:
+            found: list[Any] = [each[name] for each in known if name in each]
+            if found:
+                same = all(each == found[0] for each in found)
+                labels[name] = found[0] if same else tuple(sorted(set(chain(*found))))
+        return evolve(self, categories=labels)
 
     def check(self, X: NDArray[np.float64], what: str) -> None:
         """Refuse infinite categories, and numbers so large that doubles cannot distinguish them."""

@@ -20,7 +20,7 @@ __all__ = ["fit_on_cluster"]
 _SECONDS = 300.0
 
 
-def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid: Mapping[str, Any]) -> Any:
+def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid: Mapping[str, Any]) -> None:
     """Fit an estimator on the workers of a dask cluster that hold the rows.
 
     The model is that of one machine with all rows. A worker that is lost is replaced once by the others, which load its
@@ -36,11 +36,6 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         X, y and other arguments of `fit` with a value for each row of X; None where it has none.
     valid : mapping of str to table or column
         X_val, y_val and others likewise.
-
-    Returns
-    -------
-    CostAwareEstimator
-        The fitted estimator.
 
     Raises
     ------
@@ -63,7 +58,6 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         fitted = fit.run()
     own = estimator.get_params(deep=False)
     vars(estimator).update({name: value for name, value in fitted.items() if name not in own})
-    return estimator
 
 
 @frozen
@@ -120,7 +114,7 @@ def _timeout() -> float:
     given = dask.config.get("costframe.timeout", _SECONDS)
     try:
         seconds = float(dask.utils.parse_timedelta(given))
-    except (TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         seconds = 0.0
     if not 0.0 < seconds < float("inf"):
         raise ParameterError(

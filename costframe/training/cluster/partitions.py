@@ -142,25 +142,17 @@ def _recut(name: str, value: Any, futures: Any, rows: Any, wanted: list[int], X:
     import dask
     import dask.array as da
 
-    if futures is None:
-        column = np.asarray(value)
-        shape, count = column.shape, len(column) if column.ndim else 0
-    else:
-        kind = _empty(value)
-        shape, count = (0, *kind.shape[1:]), sum(rows)
-    if count != sum(wanted) or not shape:
-        raise DataError(f"{name}: expected {sum(wanted)} values, one for each row of {X}, got {count}")
-    if futures is None:
-        whole = da.from_array(column, chunks=(tuple(wanted), *column.shape[1:]))
-    else:
-        parts = zip(futures, rows, strict=True)
-        arrays = [dask.delayed(np.asarray)(part) for part, _ in parts]
-        blocks = [
-            da.from_delayed(each, (count, *shape[1:]), dtype=np.asarray(kind).dtype)
-            for each, count in zip(arrays, rows, strict=True)
-        ]
-        whole = da.concatenate(blocks).rechunk({0: tuple(wanted)})
-    return blocks(whole)[0]
+    column = np.asarray(value if futures is None else _empty(value))
+    shape = column.shape if futures is None else (sum(rows), *column.shape[1:])
+    if shape[:1] != (sum(wanted),):
+        raise DataError(f"{name}: expected {sum(wanted)} values, one for each row of {X}, got shape {shape}")
+    whole = da.from_array(column, chunks=shape)
+    if futures is not None:
+        pieces = zip(map(dask.delayed(np.asarray), futures), rows, strict=True)
+        whole = da.concatenate(
+            [da.from_delayed(piece, (count, *shape[1:]), dtype=column.dtype) for piece, count in pieces]
+        )
+    return blocks(whole.rechunk({0: tuple(wanted)}))[0]
 
 
 def _empty(value: Any) -> Any:

@@ -104,7 +104,7 @@ def train_priced_bank(
     """
     width = n_classes if n_classes > 2 else 1
     settings = evolve(USUAL, n_estimators=usual_rounds(rows, n_classes)).replaced(n_jobs=n_jobs, **given)
-    unpaid = LazyPrices(prices, 0.0, len(rows), rows.uneven_weight)
+    unpaid = LazyPrices(prices, 0.0, len(rows), rows.uneven_weight, rows.workers)
     falling = np.repeat(_falling(tradeoff, settings.n_estimators), width)
     trees = boost_trees(rows, settings, loss_for(n_classes), unpaid, falling.tolist())
     return WeakLearnerBank.from_trees(trees, prices.names)
@@ -114,7 +114,7 @@ def usual_rounds(rows: Rows, n_classes: int) -> int:
     """Return the default rounds of a bank: at most about 1,000 trees, for weights on a bank take its cube in time."""
     if n_classes > 2:
         return max(_FEWEST_ROUNDS, min(100, _MOST_TREES // n_classes))
-    return 100 if max(float(len(rows)), rows.total_weight) < _FEW else 200
+    return 100 if max(float(rows.total_rows), rows.total_weight) < _FEW else 200
 
 
 def _falling(tradeoff: float, n_rounds: int) -> NDArray[np.float64]:

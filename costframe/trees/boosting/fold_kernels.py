@@ -1,4 +1,4 @@
-"""Boosting without prices in one compiled call: rounds of a loss, and regressions of many numbers at once."""
+"""Boosting without prices in one compiled call; sums are of whole numbers, and of the rows of all workers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.combine_kernels import sum_over_workers
 from costframe.core.jit import kernel
 from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS
 from costframe.trees.boosting.loss_kernels import derive, sum_losses
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from costframe.trees.growing.prices import PriceState
     from costframe.trees.growing.room import Room, Task
 
-__all__ = ["add_rounds", "boost_many"]
+__all__ = ["add_rounds", "copy_rows", "grow_on"]
 
 
 @kernel
-def _grow_on(
+def grow_on(
     task: Task,
     room: Room,
     free: PriceState,
@@ -33,8 +34,12 @@ def _grow_on(
     hessians: NDArray[np.float64],
     counts: NDArray[np.int64],
     nodes: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Grow a tree, write its nodes (2 L - 1, 5); return their number, and the exponent of the gradients' unit."""
+) -> tuple[int, int, float, float]:
+    """Grow a tree, and write its nodes (2 L - 1, 5).
+
+    Return their number, the exponent of the gradients' unit, and powers of two that make gradients and hessians whole
+    numbers with more digits than packed ones; no sum reaches 2^62.
+    """
     bits = min(EXACT_BITS, WORD_BITS - task.count_bits)
     scale, hessian_scale = scale_for(gradients, bits, task.address), scale_for(hessians, EXACT_BITS, task.address)
     pack_rows(gradients, hessians, counts, scale, hessian_scale, task.count_bits, task.words)
@@ -46,21 +51,20 @@ def _grow_on(
     for node in range(count):
         for k in range(nodes.shape[1]):
             nodes[node, k] = room.nodes[node, k]
-    return count, exponent
+    return count, exponent, _refine(scale, 61 - bits), _refine(hessian_scale, 61 - EXACT_BITS)
 
 
 @kernel
-def _copy(source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
-    """Copy all items."""
+def _refine(scale: float, bits: int) -> float:
+    """Multiply a power of two by another, within the range of doubles."""
+    return math.ldexp(1.0, min(math.frexp(scale)[1] - 1 + bits, 1023))
+
+
+@kernel
+def copy_rows(source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
+    """Copy all rows."""
     for at in range(source.shape[0]):
         target[at] = source[at]
-
-
-@kernel
-def _divide(values: NDArray[np.float64], divisor: float) -> None:
-    """Divide all items, in place."""
-    for at in range(values.shape[0]):
-        values[at] /= divisor
 
 
 @kernel
@@ -81,6 +85,33 @@ def _note_gains(nodes: NDArray[np.int64], gains: NDArray[np.float64], count: int
                 table[feature, other] += gain
                 table[other, feature] += gain
             above = parent[above]
+
+
+@kernel
+def _put_outputs(
+    task: Task,
+    room: Room,
+    rows: NDArray[np.int32],
+    g: NDArray[np.float64],
+    h: NDArray[np.float64],
+    scale: float,
+    hessian_scale: float,
+    largest: float,
+    output: NDArray[np.float64],
+) -> None:
+    """Write the outputs of a tree's leaves, -G/(H + l2) within `largest`, with sums of whole numbers of all workers."""
+    sums = np.zeros(2 * room.state[LEAVES], np.int64)
+    for slot in range(room.state[LEAVES]):
+        g_sum, h_sum = np.int64(0), np.int64(0)
+        for row in rows[room.place[slot, BEGIN] : room.place[slot, BEGIN] + room.place[slot, COUNT]]:
+            g_sum += np.int64(np.rint(g[row] * scale))
+            h_sum += np.int64(np.rint(h[row] * hessian_scale))
+        sums[2 * slot], sums[2 * slot + 1] = g_sum, h_sum
+    sum_over_workers(task.address, sums)
+    for slot in range(room.state[LEAVES]):
+        mass = task.limits[0] + sums[2 * slot + 1] / hessian_scale
+        value = -(sums[2 * slot] / scale) / mass if mass > 0 else 0.0
+        output[room.place[slot, NODE]] = min(max(value, -largest), largest)
 
 
 @kernel
@@ -135,109 +166,24 @@ def add_rounds(
     n, n_outputs = scores.shape
     gradients, hessians, rows = np.empty((n_outputs, n)), np.empty((n_outputs, n)), inside.copy()
     for number in range(nodes.shape[0]):
-        derive(kind, y, scores, gradients, hessians)
+        derive(kind, y, scores, gradients, hessians, task.address)
         for k in range(n_outputs):
             g, h, output = gradients[k], hessians[k], values[number, k]
             for row in range(n):
                 g[row] *= weight[row]
                 h[row] *= weight[row]
-            _copy(inside, rows)
-            count, exponent = _grow_on(task, room, free, rows, g, h, counts, nodes[number, k])
+            copy_rows(inside, rows)
+            count, exponent, scale, hessian_scale = grow_on(task, room, free, rows, g, h, counts, nodes[number, k])
             sizes[number, k], output[:count] = count, 0.0
+            _put_outputs(task, room, rows, g, h, scale, hessian_scale, largest, output)
             for slot in range(room.state[LEAVES]):
-                mine = rows[room.place[slot, BEGIN] : room.place[slot, BEGIN] + room.place[slot, COUNT]]
-                g_sum, h_sum = 0.0, task.limits[0]
-                for row in mine:
-                    g_sum += g[row]
-                    h_sum += h[row]
-                value = min(max(-g_sum / h_sum, -largest), largest) if h_sum > 0 else 0.0
-                output[room.place[slot, NODE]] = value
-                for row in mine:
+                value = output[room.place[slot, NODE]]
+                for row in rows[room.place[slot, BEGIN] : room.place[slot, BEGIN] + room.place[slot, COUNT]]:
                     scores[row, k] += step * value
             for row in outside:
                 scores[row, k] += step * output[leaf_of(task.bins, room.nodes, row)]
             _note_gains(nodes[number, k], room.gained, count, math.ldexp(1.0, 2 * exponent), gain)
-        lost[number] = sum_losses(kind, y, weight, scores, outside)
+        lost[number] = sum_losses(kind, y, weight, scores, outside, task.count_bits, task.address)
         for at in range(outside.shape[0]):
             for k in range(n_outputs):
                 kept[number, at, k] = scores[outside[at], k]
-
-
-@kernel
-def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDArray[np.float64],
-             mix: NDArray[np.float64], mixed: NDArray[np.float64]) -> None:  # fmt: skip
-    """Turn `mix`, (T,), a step towards the residuals' principal direction, and write -weight * (residual @ mix)."""
-    for row in rows:
-        total = 0.0
-        for t in range(mix.shape[0]):
-            total += residual[row, t] * mix[t]
-        mixed[row] = weight[row] * total
-    mix[:] = 0.0
-    for row in rows:
-        for t in range(mix.shape[0]):
-            mix[t] += residual[row, t] * mixed[row]
-    square = 0.0
-    for t in range(mix.shape[0]):
-        square += mix[t] * mix[t]
-    size = math.sqrt(square)
-    if size > 0.0:
-        _divide(mix, size)
-    for row in rows:
-        total = 0.0
-        for t in range(mix.shape[0]):
-            total += residual[row, t] * mix[t]
-        mixed[row] = -weight[row] * np.float32(total)  # for exact sums
-
-
-@kernel
-def boost_many(
-    task: Task,
-    room: Room,
-    free: PriceState,
-    weight: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    inside: NDArray[np.int32],
-    outside: NDArray[np.int32],
-    step: float,
-    residual: NDArray[np.float64],
-    nodes: NDArray[np.int64],
-    values: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-) -> int:
-    """Boost by squared loss, and return the number of trees: each splits by one mixture of targets.
-
-    Parameters
-    ----------
-    task, room, free, weight, counts, inside, outside, step
-        As for `add_rounds`.
-    residual : float64 (n, T)
-        Targets; overwritten by the residuals.
-    nodes, values, sizes : int64 (R, 2 L - 1, 5), float64 (R, 2 L - 1, T), int64 (R,)
-        Written: trees, their leaves' weighted means of residuals, shrunk by l2, and their numbers of nodes.
-    """
-    n, n_targets = residual.shape
-    mixed, rows, mix = np.zeros(n), inside.copy(), np.ones(n_targets)
-    for number in range(nodes.shape[0]):
-        _mixture(residual, inside, weight, mix, mixed)
-        _copy(inside, rows)
-        count, _ = _grow_on(task, room, free, rows, mixed, weight, counts, nodes[number])
-        if count == 1:
-            return number
-        sizes[number], output = count, values[number]
-        output[:count] = 0.0
-        for slot in range(room.state[LEAVES]):
-            mass, node, begin = task.limits[0], room.place[slot, NODE], room.place[slot, BEGIN]
-            mine = rows[begin : begin + room.place[slot, COUNT]]
-            for row in mine:
-                mass += weight[row]
-                for t in range(n_targets):
-                    output[node, t] += weight[row] * residual[row, t]
-            _divide(output[node], mass)
-            for row in mine:
-                for t in range(n_targets):
-                    residual[row, t] -= step * output[node, t]
-        for row in outside:
-            node = leaf_of(task.bins, room.nodes, row)
-            for t in range(n_targets):
-                residual[row, t] -= step * output[node, t]
-    return len(nodes)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.workers import Workers
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
@@ -124,10 +126,10 @@ def boost_folds(
     start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
 
     squared, counts = isinstance(loss, SquaredLoss), rows.repeats
-    limits = settings.l2_regularization, min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW), _HESSIAN
+    limits = settings.l2_regularization, min(settings.min_samples_leaf, rows.total_rows * _MOST_PER_ROW), _HESSIAN
 
     def begin(sides: Sides) -> Member:
-        growing = _growing(data, rows, counts, not squared, limits, settings, len(sides[0]))
+        growing = _growing(data, rows, not squared, limits, settings, sides[0])
         return growing, sides, start.copy(), np.zeros((d, d))
 
     def add(member: Member, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
@@ -140,17 +142,20 @@ def boost_folds(
             task, room, free, loss.kind, y, rows.weight, counts, inside, outside, np.inf if squared else _LARGEST,
             settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
         )  # fmt: skip
+        rows.workers.check()
         return lost, kept, (nodes, values, sizes)
 
-    members = [begin(sides) for sides in _sides(fold, judged)]
+    members = [begin(sides) for sides in _sides(fold, rows.workers, judged)]
     left_out = [sides[1] for _, sides, *_ in members]
-    total = float(sum(rows.weight[outside].sum() for outside in left_out))
-    none = sum(sum_losses(loss.kind, y, rows.weight, start, outside) for outside in left_out) / total
+    total = sum(exact_sum(rows.weight[outside], rows.workers) for outside in left_out)
+    lose = partial(sum_losses, loss.kind, y, rows.weight, start)
+    ending = rows.total_repeats.bit_length(), rows.workers.address
+    none = sum(lose(outside, *ending) for outside in left_out) / total
     best, n_best, best_scores = none, 0, start.copy()
     most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, none, 0, 0
     while d and done < most and (patience is None or since < patience):
         count = most if patience is None else min(_CHUNK, most - done)
-        found = run_parallel(partial(add, count=count), members, n_threads)
+        found = run_parallel(partial(add, count=count), members, rows.workers.threads(n_threads))
         lost = np.sum([each[0] for each in found], axis=0) / total
         place = len(lost) - 1 if patience is None else int(np.argmin(lost))
         if patience is None or lost[place] < best:
@@ -202,13 +207,14 @@ def regress_many(
     The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
     hold the mean residuals of all targets.
     """
-    intercept = np.average(targets, axis=0, weights=rows.weight)
+    intercept = np.array([rows.mean(target) for target in targets.T])
     centered = targets - intercept
-    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
+    largest = rows.workers.largest(np.abs(centered).max(initial=0.0))
+    unit = power_of_two(frexp(largest)[1])  # losses and their squares may have any size
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
     if not data.splittable.any():
         return ManyFolds(predictions, intercept, trees)
-    for inside, outside in _sides(fold):
+    for inside, outside in _sides(fold, rows.workers):
         residual = _regress(data, rows, centered / unit, (inside, outside), settings)[0]
         predictions[outside] = (targets - unit * residual)[outside]
     if whole:
@@ -222,22 +228,22 @@ def _regress(
     data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: Sides, settings: TreeSettings
 ) -> tuple[NDArray[np.float64], Trees]:
     """Return the residuals, written over the targets, and the trees."""
-    from costframe.trees.boosting.fold_kernels import boost_many
+    from costframe.trees.boosting.regression_kernels import boost_many
 
     limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
-    counts = rows.repeats
-    task, room, free = _growing(data, rows, counts, False, limits, settings, len(sides[0]))
+    task, room, free = _growing(data, rows, False, limits, settings, sides[0])
     nodes = np.empty((settings.n_estimators, 2 * task.max_leaves - 1, 5), np.int64)
     values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
     count = boost_many(
-        task, room, free, rows.weight, counts, *sides, settings.learning_rate, residual, nodes, values, sizes
+        task, room, free, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
     )
+    rows.workers.check()
     return residual, (nodes[:count], values[:count], sizes[:count])
 
 
-def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[Sides]:
-    """Return the rows outside and inside each fold."""
-    numbers = np.unique(fold).tolist() if judged is None else judged
+def _sides(fold: NDArray[np.int64], workers: Workers, judged: Sequence[int] | None = None) -> list[Sides]:
+    """Return this worker's rows outside and inside each fold."""
+    numbers = workers.distinct(fold).tolist() if judged is None else judged
     return [
         (np.flatnonzero(fold != number).astype(np.int32), np.flatnonzero(fold == number).astype(np.int32))
         for number in numbers
@@ -251,16 +257,16 @@ def _everyone(rows: Rows) -> Sides:
 def _growing(
     data: BinnedData,
     rows: Rows,
-    counts: NDArray[np.int64],
     with_hessians: bool,
     limits: tuple[float, float, float],
     settings: TreeSettings,
-    n_inside: int,
+    inside: NDArray[np.int32],
 ) -> Growing:
     """Return arguments of kernels that grow trees without prices; these split categories in order, by thresholds."""
+    n_inside = rows.workers.count_all(len(inside))
     most = max(1, n_inside if settings.max_leaves is None else min(settings.max_leaves, n_inside))
     words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
-    count_bits, columns = int(counts.sum()).bit_length(), np.flatnonzero(data.splittable)
+    count_bits, columns = rows.total_repeats.bit_length(), np.flatnonzero(data.splittable)
     task = task_for(data, words, count_bits, limits, columns, max_leaves=most, categorical=np.zeros(0, np.bool_))
     return task, new_room(data, words.shape[1], 0, most), NoPrices().state()
 

@@ -9,6 +9,7 @@ from attrs import define, evolve, frozen
 from scipy.special import entr, expit
 
 from costframe.core.cost.accounts import Account
+from costframe.core.exact_sums import exact_mean, exact_sum
 from costframe.gates.composite import GatedPair, Scores
 from costframe.training.progress import track
 from costframe.trees.annealing.annealed import EnsembleRun
@@ -126,7 +127,7 @@ class GrowingPair:
 def _gate_run(judge: Judge, trees: AdaptTrees, q: NDArray[np.float64], prices: SplitPrices) -> EnsembleRun:
     """Begin a gate at the log odds of the mean of q."""
     rows = judge.rows
-    share = float(rows.weight @ q / rows.weight.sum())
+    share = exact_mean(q, rows.weight, rows.workers)
     start = np.array([np.log(share) - np.log1p(-share)])
     boosted = Boosted(Ensemble(start, trees.learning_rate, "sigmoid"), np.tile(start[:, np.newaxis], len(rows)).T)
     return _run(judge, trees, evolve(rows, y=q), GateLoss(), boosted, prices)
@@ -248,14 +249,14 @@ class PairBoosting:
         return min(found, key=self.judge.total)
 
     def _converged(self, before: F8, q: F8) -> bool:
-        weight = self.judge.rows.weight
-        return bool(np.abs(q - before) @ weight < _STEADY * weight.sum())
+        rows = self.judge.rows
+        return exact_sum(np.abs(q - before) * rows.weight, rows.workers) < _STEADY * rows.total_weight
 
     def _bound(self, q: F8, train: Scores) -> float:
         """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] on the training rows."""
         below, above = self.judge.losses(train)
-        rows = (1 - q) * below + q * above - entr(q) - entr(1 - q)
-        return float(np.average(rows, weights=self.judge.rows.weight))
+        rows = self.judge.rows
+        return exact_mean((1 - q) * below + q * above - entr(q) - entr(1 - q), rows.weight, rows.workers)
 
     def _price_of(self, pair: GatedPair) -> float:
         """Return tradeoff * the prices of all features and resources that a pair reads."""

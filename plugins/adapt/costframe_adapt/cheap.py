@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.cost.accounts import weigh_flags
+from costframe.core.exact_sums import exact_sum, to_grid
 from costframe.gates.composite import GatedPair, Scores
 from costframe.sets.dealing import deal_folds
 from costframe.trees.annealing.anneal import Annealer
@@ -48,7 +50,7 @@ _FOLDS = 3
 def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: float) -> SplitPrices:
     """Return the prices of a cheap model's trees, for the rows that it answers."""
     if trees.by_row:
-        return LazyPrices(prices, tradeoff, len(rows), rows.weight)
+        return LazyPrices(prices, tradeoff, len(rows), rows.weight, rows.workers)
     return once_prices(prices, rows, tradeoff=tradeoff)
 
 
@@ -75,13 +77,14 @@ class GatePrices:
 
     def by_row(self) -> LazyPrices:
         """Return row-by-row prices."""
-        prices, n_rows = self.prices, len(self.rows)
+        prices, rows = self.prices, self.rows
         full = prices.cost.sum() + prices.resource_cost.sum()
-        later = self.read @ prices.cost
+        later = weigh_flags(self.read, prices.cost)
         if len(prices.resource_cost):
-            later = later + self._resources_read @ prices.resource_cost
-        anyway = later / full if full > 0 else np.zeros(n_rows)
-        return LazyPrices(prices, self.tradeoff, n_rows, self.rows.weight * (1 - (1 - self.stays) * anyway))
+            later = later + weigh_flags(self._resources_read, prices.resource_cost)
+        anyway = later / full if full > 0 else np.zeros(len(rows))
+        pays = rows.weight * (1 - (1 - self.stays) * anyway)
+        return LazyPrices(prices, self.tradeoff, len(rows), pays, rows.workers)
 
     def by_row_after(self, cheap: WeakLearnerBank) -> LazyPrices:
         """Return row-by-row prices after the features on each row's ways through the cheap model's trees."""
@@ -93,10 +96,12 @@ class GatePrices:
 
     def once_after(self, cheap: WeakLearnerBank) -> OncePrices:
         """Return prices paid once; only rows that go on pay for features of the cheap model."""
-        prices, going = self.prices, self.rows.weight * (1 - self.stays)
-        stays = float(self.rows.weight @ self.stays)
-        features = np.maximum(float(going.sum()) - going @ self.read, 0.0)
-        resources = np.maximum(float(going.sum()) - going @ self._resources_read, 0.0)
+        prices, workers = self.prices, self.rows.workers
+        going = to_grid(self.rows.weight * (1 - self.stays), workers)  # so sums have no order
+        stays = exact_sum(self.rows.weight * self.stays, workers)
+        all_going = exact_sum(going, workers)
+        features = all_going - workers.sum(going @ self.read)
+        resources = all_going - workers.sum(going @ self._resources_read)
         found = once_prices(prices, self.rows, tradeoff=self.tradeoff)
         bought = np.diff(cheap.F.indptr) > 0
         needed = prices.direct_needs.of_set(np.flatnonzero(bought))
@@ -130,7 +135,7 @@ def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], f
     data, rows = judge.data, judge.rows
     prices: SplitPrices = once_prices(data.prices, rows)
     if trees.by_row:
-        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
+        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight, rows.workers)
     return anneal(
         evolve(data, valid=judge.held),
         loss_for(data.n_classes),
@@ -188,18 +193,20 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
     data, rows, loss = judge.data, judge.rows, loss_for(judge.data.n_classes)
     read = np.diff(model.pair.bank.F.indptr) > 0
     # No tree splits on a column without values.
-    binned = judge.binned.mapper.transform(np.where(read, rows.X, np.nan), n_threads=trees.n_threads)
+    X = np.where(read, rows.X, np.nan)
+    binned = judge.binned.mapper.transform(X, n_threads=trees.n_threads, workers=rows.workers)
     fold, found = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
         inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        if not len(outside):
+        some = rows.workers.any(len(inside))
+        if not rows.workers.any(len(outside)):
             continue
-        few = rows.take(inside) if len(inside) else rows
+        few = rows.take(inside) if some else rows
         prices = cheap_prices(trees, data.prices, few, judge.settings.tradeoff)
         if not trees.by_row:  # the model has bought its features already
             prices.mark_paid(read, data.prices.direct_needs.of_set(np.flatnonzero(read)))
-        rounds = evolve(trees, n_estimators=n_rounds if len(inside) else 0)
+        rounds = evolve(trees, n_estimators=n_rounds if some else 0)
         ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)
         scores = ensemble.finish(data.feature_names).decision_function(rows.X[outside])
-        found[outside] = scores.reshape(len(outside), -1)
+        found[outside] = scores.reshape(len(outside), loss.n_outputs)
     return found

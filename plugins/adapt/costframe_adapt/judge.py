@@ -8,6 +8,8 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
+from costframe.core.exact_sums import exact_sum
+from costframe.core.workers import ALONE, Workers
 from costframe.gates.composite import SURE, Candidate, cheap_losses, stack
 from costframe.gates.expensive import hold_out
 from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
@@ -29,6 +31,7 @@ __all__ = ["Judge", "solve_shares"]
 
 _FARTHEST = 2.0**11  # largest b of the search: far above any difference of losses
 _HALVINGS = 200  # enough for all digits of a double
+_UNITS = 2.0**60  # of a mean share
 
 
 @frozen(eq=False)
@@ -43,8 +46,8 @@ class Judge:
         Held-out rows: those of validation, or part of the training rows.
     expensive : ExpensiveModel
         The model behind the gate.
-    binned : BinnedData
-        The training rows.
+    bins : BinnedData or None
+        Of the training rows; None for linear models.
     settings : AdaptSettings
     record : callable, optional
         Called with every candidate.
@@ -53,7 +56,7 @@ class Judge:
     data: TrainingData
     held: Rows
     expensive: ExpensiveModel
-    binned: BinnedData
+    bins: BinnedData | None
     settings: AdaptSettings
     record: Callable[[Candidate], None] | None = None
 
@@ -61,7 +64,14 @@ class Judge:
     def of(cls, data: TrainingData, fitted: FittedModel, settings: AdaptSettings) -> Judge:
         """Hold out rows if there are no validation rows; see `hold_out`."""
         data, held, expensive = hold_out(data, fitted, settings.n_threads, paper=settings.paper)
-        return cls(data, held, expensive, bin_rows(data.train, settings.binning), settings)
+        bins = bin_rows(data.train, settings.binning) if settings.trees else None
+        return cls(data, held, expensive, bins, settings)
+
+    @property
+    def binned(self) -> BinnedData:
+        """Bins of the training rows, for trees."""
+        assert self.bins is not None  # noqa: S101 - for the type checker
+        return self.bins
 
     @property
     def rows(self) -> Rows:
@@ -83,7 +93,7 @@ class Judge:
         if accounts is None:
             accounts = self._accounts(pair, rows)
         cheap_loss = cheap_losses(held.cheap, rows.y)
-        curve = GateCurve.of(held.gate, cheap_loss, self.expensive.held, accounts, rows.weight, self.data.prices)
+        curve = GateCurve.of(held.gate, cheap_loss, self.expensive.held, accounts, rows, self.data.prices)
         if settings.paper:
             one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP
             point = curve.at(0.0) if pair.has_gate else curve.without_gate(one_way)
@@ -103,7 +113,7 @@ class Judge:
         below, above = self.losses(train)
         if self.settings.full_share is None and self.settings.tradeoff:
             above = above + self.settings.tradeoff * self._extra_cost(pair)
-        return solve_shares(below, above, self.rows.weight, self.settings.full_share)
+        return solve_shares(below, above, self.rows.weight, self.settings.full_share, self.rows.workers)
 
     def losses(self, train: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the paper's A and B of the training rows: float64 (n,) each."""
@@ -123,7 +133,11 @@ class Judge:
 
 
 def solve_shares(
-    cheap: NDArray[np.float64], full: NDArray[np.float64], weight: NDArray[np.float64], full_share: float | None
+    cheap: NDArray[np.float64],
+    full: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    full_share: float | None,
+    workers: Workers = ALONE,
 ) -> NDArray[np.float64]:
     """Minimize mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] over q, with mean q <= P.
 
@@ -137,6 +151,8 @@ def solve_shares(
         Of the rows in the mean.
     full_share : float or None
         P in [0, 1]; None for no constraint.
+    workers : Workers
+        Who have the rows of the mean together.
 
     Returns
     -------
@@ -150,17 +166,22 @@ def solve_shares(
     def q_at(shift: float) -> NDArray[np.float64]:
         return np.clip(expit(odds - shift), SURE, 1 - SURE)
 
-    share = weight / weight.sum()
-    if full_share is None or float(share @ q_at(0.0)) <= full_share:
+    if full_share is None:
+        return q_at(0.0)
+    share = weight / exact_sum(weight, workers) * _UNITS
+
+    def mean_at(shift: float) -> float:  # a sum of whole numbers: it does not depend on the order of rows
+        return float(workers.sum(np.rint(share * q_at(shift)).astype(np.int64).sum(keepdims=True))[0]) / _UNITS
+
+    if mean_at(0.0) <= full_share:
         return q_at(0.0)
     low, high = 0.0, 1.0
-    while float(share @ q_at(high)) > full_share and high < _FARTHEST:
+    while mean_at(high) > full_share and high < _FARTHEST:
         low, high = high, 2 * high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if float(share @ q_at(middle)) > full_share else (low, middle)
-    q = q_at(high)
-    mean = float(share @ q)
+        low, high = (middle, high) if mean_at(middle) > full_share else (low, middle)
+    q, mean = q_at(high), mean_at(high)
     return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet a limit below SURE

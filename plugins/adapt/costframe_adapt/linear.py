@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.cost.sampled_prices import drawn_rows
+from costframe.core.cost.draws import draw_rows, hash_rows
 from costframe.core.errors import DataError
+from costframe.core.workers import ALONE
 from costframe.gates.composite import SURE, Scores
 from costframe.proximal.logistic import REFIT, Standardized
 from costframe.proximal.newton import ROUGH, TIGHT, TURN, Effort, GroupNorms, minimize, scores_of
@@ -118,7 +119,11 @@ def best_start(objective: LinearObjective, plain: F8) -> F8:
         Of the plain f1, with a gate of zero.
     """
     sample = _sample(objective)
-    share = objective.problem.full_share
+    return objective.workers.once(lambda: _best_start(sample, plain))
+
+
+def _best_start(sample: LinearObjective, plain: F8) -> F8:
+    share = sample.problem.full_share
     part = 0.5 if share is None or share == 1 else share
     extremes = [
         extreme_shares(values, sample.problem.weight, part)
@@ -140,14 +145,19 @@ def _lowest(tried: list[LinearPair], most: int) -> list[LinearPair]:
 
 
 def _sample(objective: LinearObjective) -> LinearObjective:
-    """Draw a subsample of rows by weight, spread over class, loss of f0 and values; the order of rows has no effect."""
+    """Draw a subsample of all workers' rows by weight, spread over class and loss of f0; their order has no effect."""
     problem = objective.problem
-    order = np.lexsort((*objective.columns.T[::-1], problem.loss0, problem.y))
-    drawn, weight = drawn_rows(problem.weight[order], _ROWS)
-    rows = order[drawn]
-    few = evolve(problem, y=problem.y[rows], weight=weight * (len(rows) / weight.sum()), loss0=problem.loss0[rows])
-    columns = np.ascontiguousarray(objective.columns[rows])
-    return evolve(objective, columns=columns, problem=few, q=objective.q[rows])
+    key = hash_rows(objective.columns.T, len(problem.y)) if problem.key is None else problem.key
+    n_bits = (problem.n_classes - 1).bit_length()
+    loss = problem.loss0.astype(np.float32).view(np.uint32).astype(np.uint64) >> np.uint64(16)  # >= 0: in their order
+    stratum = problem.y.astype(np.uint64) << np.uint64(16) | loss
+    key = stratum << np.uint64(48 - n_bits) | key >> np.uint64(16 + n_bits)
+    draw = draw_rows(key, problem.weight, _ROWS, problem.workers)
+    columns, y, loss0, q = map(draw.of, (objective.columns, problem.y, problem.loss0, objective.q))
+    order = np.lexsort((draw.share, *columns.T[::-1], loss0, y))
+    weight = draw.share[order] * (len(order) / draw.share.sum())
+    few = evolve(problem, y=y[order], weight=weight, loss0=loss0[order], workers=ALONE, key=None)
+    return evolve(objective, columns=np.ascontiguousarray(columns[order]), problem=few, q=q[order])
 
 
 def fit_linear(
@@ -180,12 +190,12 @@ def fit_linear(
     """
     if groups.member.shape[1] != H.shape[1]:
         raise DataError(f"groups: expected {H.shape[1]} columns, got {groups.member.shape[1]}")
-    columns = Standardized.of(H, problem.weight)
+    columns = Standardized.of(H, problem.weight, problem.workers)
     norms = GroupNorms.of_groups(groups, columns.chosen, columns.spread)
     objective = LinearObjective(columns.columns(H), problem, norms, np.zeros(len(H)))
     nothing = np.zeros((1 + problem.n_scores, len(columns.chosen) + 1))
     weights = nothing if start is None else columns.weights(start.weights)
-    if start is None or not (start.q.any() and objective.gated):
+    if start is None or not (objective.gated and problem.workers.any(start.q > 0)):
         weights[0] = 0.0
         weights = minimize(evolve(objective, problem=evolve(problem, full_share=0.0)), weights, TURN)
         if objective.gated and starts and start is None:
@@ -205,8 +215,8 @@ def refit(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
         A solution for these rows.
     """
     kept, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
-    problem = evolve(problem, full_share=None if pair.q.any() else 0.0)
-    columns = Standardized.of(few, problem.weight)
+    problem = evolve(problem, full_share=None if problem.workers.any(pair.q > 0) else 0.0)
+    columns = Standardized.of(few, problem.weight, problem.workers)
     objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, REFIT)
     weights = columns.weights(pair.weights[:, kept])
     if not objective.gated:

@@ -130,7 +130,7 @@ def _trees(given: Any, data: TrainingData, *, paper: bool) -> tuple[AdaptTrees, 
     """Return the kinds of trees: the paper's, Greedy Miser's without a gate, or all kinds to try."""
     usual = (_PAPER,) if paper else (_MISER,) if given.full_share == 0 else _USUAL
     for leaf in {trees.min_samples_leaf for trees in usual}:
-        if data.train.total_weight < 2 * leaf <= len(data.train):
+        if data.train.total_weight < 2 * leaf <= data.train.total_rows:
             raise ParameterError(
                 f"sample_weight: two leaves of {leaf} rows need a total of {2 * leaf}, got "
                 f"{data.train.total_weight:g}; a weight of one is one row"

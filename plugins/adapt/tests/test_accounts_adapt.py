@@ -14,6 +14,7 @@ from costframe.gates.composite import GatedPair, ModelOutputs
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, GateCurve, OperatingPoint
 from costframe.testing import CountingSource
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
+from costframe.training.data import Rows
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.judge import Judge
 
@@ -129,7 +130,7 @@ def curve_of(front, full, costs, X, losses, weight):
     on = ModelOutputs(np.zeros(len(X)), losses[1], Account.of(full, costs, X))
     scores = front.gate_tree().decision_function(X)
     return GateCurve.of(
-        scores, losses[0], on, front.accounts(costs, X), weight, costs.select(full.feature_names)
+        scores, losses[0], on, front.accounts(costs, X), Rows(X, X[:, 0], weight), costs.select(full.feature_names)
     ), scores
 
 

@@ -130,7 +130,7 @@ class _Bench:
         train, held = (_scores(H, weights) for H in (self.columns.H, self.held_columns))
         accounts = pair.accounts(self.data.costs, self.held.X, self.n_threads)
         losses = cheap_losses(held.cheap, self.held.y)
-        curve = GateCurve.of(held.gate, losses, self.expensive.held, accounts, self.held.weight, self.data.prices)
+        curve = GateCurve.of(held.gate, losses, self.expensive.held, accounts, self.held, self.data.prices)
         if self.paper:
             one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP
             point = curve.at(0.0) if pair.has_gate else curve.without_gate(one_way)

@@ -8,6 +8,8 @@ import numpy as np
 from attrs import evolve
 from scipy.special import expit
 
+from costframe.core.accurate_sums import coarse, sum_over_rows
+from costframe.core.exact_sums import exact_sum
 from costframe.stagewise.calibration import calibrate_at_exits, place_thresholds
 from costframe.stagewise.descent import SupportObjective, descend
 from costframe.stagewise.fitting import fit_at_price, fit_ridge
@@ -89,10 +91,10 @@ def initialize(
     outputs, share, loss_weight = rows.outputs, rows.share, rows.loss_weight
     passes, bought = np.ones(len(share)), np.zeros(outputs.shape[1], np.bool_)
     weights, intercepts, thresholds = [], [], []
-    normal, prices = NormalEquations.of(outputs, rows.target, loss_weight), price_at(share)
+    normal, prices = NormalEquations.of(outputs, rows.target, loss_weight, rows.workers), price_at(share)
     for k in track(range(settings.n_stages), "Cronus", verbose=verbose):
         last = k == settings.n_stages - 1
-        reach, here = float(share @ passes), float((loss_weight * passes).sum())
+        reach, here = rows.workers.total(share @ passes), rows.workers.total(loss_weight * passes)
         price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the remaining rows
         fitted = fit_at_price(normal, prices.after(bought), price, settings.ridge)
         if last or fitted.any():
@@ -100,11 +102,13 @@ def initialize(
             intercepts.append(float(normal.intercept(fitted)[0]))
         if not last and fitted.any():
             scores = rows.scores(fitted, np.array(intercepts[-1:]))[:, 0]
-            thresholds.append(passing_threshold(scores, share * passes, 1 - settings.rejected, settings.steepness))
+            left, steepness = 1 - settings.rejected, settings.steepness
+            thresholds.append(passing_threshold(scores, share * passes, left, steepness, rows.workers))
             passes = passes * expit(settings.steepness * (scores - thresholds[-1]))
             bought |= weights[-1] != 0
-            come = np.where(passes > _NOBODY * float(loss_weight @ passes), passes, 0.0)
-            normal, prices = NormalEquations.of(outputs, rows.target, loss_weight * come), price_at(share * passes)
+            come = np.where(passes > _NOBODY * rows.workers.total(loss_weight @ passes), passes, 0.0)
+            normal = NormalEquations.of(outputs, rows.target, loss_weight * come, rows.workers)
+            prices = price_at(share * passes)
     return SoftTree.chain(np.array(weights), np.array(intercepts), np.array(thresholds))
 
 
@@ -139,15 +143,16 @@ def as_cascade(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, 
     ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
     weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
     scores = rows.outputs.times(weights.T)
-    w, target = rows.loss_weight, rows.target[:, 0]
-    mean = w @ scores
-    variance = w @ np.square(scores - mean)
+    w, target, add_up = rows.loss_weight, rows.target[:, 0], rows.workers.add_up
+    mean = add_up(w @ scores)
+    variance = add_up(w @ np.square(scores - mean))
     varies = np.sqrt(variance) > _VARIES * np.abs(mean)
-    slope = np.divide((w * target) @ (scores - mean), variance, out=np.zeros(len(ends)), where=varies)
+    slope = np.divide(add_up((w * target) @ (scores - mean)), variance, out=np.zeros(len(ends)), where=varies)
     keep = slope > 0
     keep[-1] = True
     slope, mean, weights = np.maximum(slope, 0.0)[keep], mean[keep], weights[keep]
-    return SoftTree.chain(slope[:, np.newaxis] * weights, w @ target - slope * mean, np.full(len(weights) - 1, -np.inf))
+    constants = rows.workers.total(w @ target) - slope * mean
+    return SoftTree.chain(slope[:, np.newaxis] * weights, constants, np.full(len(weights) - 1, -np.inf))
 
 
 def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settings: CascadeSettings) -> SoftTree:
@@ -155,7 +160,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     used = np.flatnonzero(tree.used.any(axis=0))
     if not len(used):
         return tree
-    start = tree.columns(used)
+    start = tree.columns(used).coarse()
 
     def objective(at: Evaluation) -> SupportObjective:
         rows = emphasize(at.rows, settings.positive_weight).columns(used)
@@ -165,7 +170,8 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     passes = Flow.of(
         start.topology, start.routing(start.scores(on_train.rows)), start.threshold, settings.steepness
     ).passes
-    penalty = settings.ridge * float(np.median(on_train.rows.variance)) * (on_train.rows.loss_weight @ passes)
+    reach = sum_over_rows(passes, on_train.rows.loss_weight, train.rows.workers)
+    penalty = settings.ridge * float(np.median(on_train.rows.variance)) * reach
     free = np.logical_or.accumulate(start.used, axis=0)
     found = descend(on_train, start, free, penalty, objective(held_out), _ROUNDS)
     return found.spread(used, tree.weights.shape[1])
@@ -175,7 +181,7 @@ def emphasize(rows: BankRows, positive_weight: float) -> BankRows:
     """Multiply the loss of each row by 1 at target -1, by w+ at 1, and by values between for others."""
     share = (rows.target[:, 0] + 1.0) / 2.0
     more = (positive_weight * share + (1.0 - share)) * rows.weight
-    return evolve(rows, loss_weight=more / more.sum())
+    return evolve(rows, loss_weight=more / exact_sum(more, rows.workers))
 
 
 def pick_settings(
@@ -205,4 +211,4 @@ def _spread(rows: BankRows, ridge: float) -> float:
     normal = NormalEquations.of(rows.outputs, rows.target, rows.loss_weight)
     weights = fit_ridge(normal, normal.varies, ridge * normal.unit)
     variance = float((weights * (normal.gram @ weights)).sum())
-    return float(np.sqrt(variance)) if 0 < variance <= 1 else 1.0
+    return float(coarse(np.sqrt(variance))) if 0 < variance <= 1 else 1.0

@@ -14,6 +14,7 @@ from costframe.stagewise.picking import MOST_LEARNERS, pick
 from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
+from costframe.training.samples import gather_sample
 from costframe_cronus import cronus
 from costframe_cronus.by_exact_cost import emphasize, initialize, pick_settings, train_by_exact_cost
 
@@ -114,16 +115,18 @@ def train_cronus(
             return evolve(task.on(rows, learners), loss=Logistic(), half=halves(rows, data))
         return evolve(fitting(rows, learners), half=halves(rows, data))
 
-    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample, chosen_by = fitting(data.train.subsample(_MOST_ROWS), few), choosing(held_out.subsample(_MOST_ROWS), few)
+    few, names = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS))), data.feature_names
+    fewer, few_held_out = (gather_sample(rows, names, _MOST_ROWS) for rows in (data.train, held_out))
+    pick_any = _pick_rho if task.as_printed else pick_settings
+    settings = data.train.workers.once(
+        lambda: pick_any(settings, free, fitting(fewer, few), choosing(few_held_out, few), verbose)
+    )
     train = fitting(data.train)
     if task.as_printed:
-        settings = _pick_rho(settings, free, sample, chosen_by, verbose)
         tree = cronus.initialize(train.rows, train.pricing.groups, settings)
         if optimize:
             tree = cronus.optimize(train.rows, train.loss, train.pricing.groups, tree, settings, steps)
         return task.finish_printed(cronus.finish(tree, train.rows), settings.steepness)
-    settings = pick_settings(settings, free, sample, chosen_by, verbose)
     chosen_by = choosing(held_out)
     if optimize:
         tree = train_by_exact_cost(train, chosen_by, own, settings, verbose)

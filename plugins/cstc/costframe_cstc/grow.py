@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.workers import Workers
     from costframe.stagewise.evaluation import Evaluation
     from costframe.stagewise.soft_tree import WeightedSum
     from costframe_cstc.answers import Fitter, NodeFit
@@ -105,26 +106,27 @@ def _fit_node(
             node.classifier = fit.answer(node.bought, inflation**power)
             if node.classifier.used.any():
                 break
-    rows = fitter.train.rows
+    rows, workers = fitter.train.rows, fitter.train.rows.workers
     scores = node.classifier.scores(rows.outputs)
     at = np.flatnonzero(node.inside)
-    node.direction = _leading(scores[at], rows.loss_weight[at])
+    node.direction = _leading(scores[at], rows.loss_weight[at], workers)
     score = (scores - node.classifier.constant) @ node.direction
-    node.threshold = halving_threshold(score[at], rows.loss_weight[at])
+    node.threshold = halving_threshold(score[at], rows.loss_weight[at], workers)
     above = node.inside & (score > node.threshold)
     below = node.inside & ~above
     counts = fitter.train.counts
-    enough = min(float(counts[below].sum()), float(counts[above].sum())) >= _FEWEST - _ROUNDING
+    enough = min(workers.total(counts[below]), workers.total(counts[above])) >= _FEWEST - _ROUNDING
     return (below, above) if enough and np.isfinite(node.threshold) else None
 
 
-def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers) -> NDArray[np.float64]:
     """Return the direction of largest variance of scores (n, M): float64 (M,), its largest component positive."""
     if scores.shape[1] == 1:
         return np.ones(1)
-    share = weight / weight.sum()
-    centered = scores - share @ scores
-    leading = np.linalg.eigh(centered.T @ (share[:, np.newaxis] * centered))[1][:, -1]
+    share = weight / workers.total(weight)
+    centered = scores - workers.add_up(share @ scores)
+    spread = workers.add_up(centered.T @ (share[:, np.newaxis] * centered))
+    leading = workers.once(lambda: np.linalg.eigh(spread)[1][:, -1])
     return np.asarray(leading * np.sign(leading[np.abs(leading).argmax()]))
 
 
@@ -151,16 +153,17 @@ def divide(fitter: Fitter, tree: SoftTree, depth: int, guard: Evaluation) -> Sof
 
 def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> Iterator[SoftTree]:
     """Yield trees in which one output splits a node's rows in halves, with answers below and above."""
-    train, bought = fitter.train, tree.bought(node)
+    train, bought, workers = fitter.train, tree.bought(node), fitter.train.rows.workers
+    counts = train.counts
     inside = train.flow(tree).passes[:, node] > 0
-    if train.counts[inside].sum() < 2 * _FEWEST:
+    if workers.total(counts[inside]) < 2 * _FEWEST:
         return
     fit = fitter.at(known, inside)
     for output in _worth_trying(fit, bought):
         scores = train.rows.outputs.columns(np.array([output])).times(np.ones(1))
-        threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at])
+        threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at], workers)
         halves = inside & ~(scores > threshold), inside & (scores > threshold)
-        if min(train.counts[half].sum() for half in halves) < _FEWEST:
+        if min(workers.total(counts[half]) for half in halves) < _FEWEST:
             continue
         route = np.zeros(tree.weights.shape[1])
         route[output] = 1.0

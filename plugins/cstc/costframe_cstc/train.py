@@ -12,6 +12,7 @@ from costframe.stagewise.picking import MOST_LEARNERS
 from costframe.stagewise.rows import Logistic, Softmax
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
+from costframe.training.samples import draw_sample, gather_sample
 from costframe_cstc.by_exact_cost import pick_settings, train_by_exact_cost
 from costframe_cstc.cstc import train_as_printed
 
@@ -86,7 +87,7 @@ def train_cstc(
 
     def on(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
         found = task.on(rows, learners)
-        reads = found.pricing.on_all_rows if len(rows) <= _MOST_READ else None
+        reads = found.pricing.on_all_rows if rows.total_rows <= _MOST_READ and len(rows) else None
         if data.n_classes and settings.loss == "logistic":
             return evolve(found, reads=reads, loss=Logistic() if data.n_classes == 2 else Softmax())
         return evolve(found, reads=reads)
@@ -94,10 +95,13 @@ def train_cstc(
     if task.as_printed:
         tree = train_as_printed(on(data.train), on(held_out), settings, steps)
         return task.finish_printed(tree, settings.steepness)
-    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    sample = on(data.train.subsample(_MOST_PICKING), few), on(held_out.subsample(_MOST_PICKING), few)
-    settings = pick_settings(settings, free, *sample, task.verbose)
-    train, some = on(data.train), on(data.train.subsample(_MOST_MOVING))
+    few, names = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS))), data.feature_names
+    sample = [gather_sample(rows, names, _MOST_PICKING) for rows in (data.train, held_out)]
+    settings = data.train.workers.once(
+        lambda: pick_settings(settings, free, *(on(rows, few) for rows in sample), task.verbose)
+    )
+    train, moving = on(data.train), draw_sample(data.train, names, _MOST_MOVING)
+    some = on(data.train.take(moving.rows)) if data.train.total_rows > _MOST_MOVING else train
     chosen_by = evolve(on(held_out), half=halves(held_out, data))
     tree = train_by_exact_cost(train, some, chosen_by, settings, tune="ridge" in free)
     tree = calibrate_tree(tree, chosen_by) if data.n_classes else tree

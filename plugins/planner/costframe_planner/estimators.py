@@ -40,6 +40,7 @@ class _Planner(CostAwareEstimator):
     """Common settings and training of all planners."""
 
     searches_sets: ClassVar = True
+    trains_together: ClassVar = True
     _takes_categories: ClassVar = True
     _rounds: ClassVar = 300
 
@@ -108,13 +109,15 @@ class _Planner(CostAwareEstimator):
         problem, tradeoff = self._problem(data), float(self.tradeoff)
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
-                return make_single(data, *train_plain(problem), problem.rows.weight)
+                return make_single(data, *train_plain(problem), problem.rows)
             trained = train_planner(problem, progress)
             return make_planned(data, trained, tradeoff, better_plan(problem, trained, tradeoff))
 
     def _problem(self, data: TrainingData) -> Problem:
         settings, base = self._settings(), None
         if self.base is not None:
+            if data.train.workers.count > 1:
+                raise ParameterError("base: trains on one machine only; leave it out for boosted trees")
             for name in _OF_TREES:
                 if getattr(self, name) is not None:
                     raise ParameterError(f"{name}: is of boosted trees, and has no effect with a base; leave it out")

@@ -67,14 +67,13 @@ def choose_trees(problem: Problem) -> TreeSettings:
     sizes_tried = [problem.trees(size, step, settings.trees.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:
         return evolve(sizes_tried[0], max_leaves=settings.max_leaves)
-    chosen = problem.sample(_ROWS_TO_TRY)
-    data, rows, fold = problem.coarse.take_rows(chosen), problem.rows.take(chosen), problem.fold[chosen]
-    judged = np.unique(fold)[: 2 if len(chosen) > 2_000 else None].tolist()
+    data, rows, fold, _ = problem.sample(_ROWS_TO_TRY)
+    judged = np.unique(fold)[: 2 if len(rows) > 2_000 else None].tolist()
 
     def loss(trees: TreeSettings) -> float:
         return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
 
-    losses = run_parallel(loss, sizes_tried, problem.n_threads)
+    losses = problem.rows.workers.share(loss, sizes_tried, problem.n_threads)
     return sizes_tried[int(np.argmin(losses))]
 
 
@@ -121,5 +120,7 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         return SetModel(read, trees, answer, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
-    made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)
+    made = run_parallel(
+        lambda place: train(sets[place]), largest_first, problem.rows.workers.threads(problem.n_threads)
+    )
     return [made[largest_first.index(place)] for place in range(len(sets))]

@@ -83,10 +83,19 @@ class _HeldOut:
     rows: Rows
     predictions: NDArray[np.float64]
 
+    @classmethod
+    def of(cls, rows: Rows, predictions: NDArray[np.float64]) -> _HeldOut:
+        """Gather the rows of all workers, but not their values."""
+        if rows.workers.count == 1:
+            return cls(rows, predictions)
+        return cls(evolve(rows, X=rows.X[:, :0]).gathered(), np.concatenate(rows.workers.gather(predictions)))
+
 
 @frozen(eq=False)
 class PlannedPath(MeasuredPath[PlanPoint]):
     """All models of a planner's fit; any of them becomes a predictor that accepts other prices.
+
+    If several workers have trained it, all must call its methods together.
 
     Attributes
     ----------
@@ -107,8 +116,8 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if not -1 <= point.stop < len(self.trained.models):
             raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
         if point.stop >= 0:
-            models, weight = self.trained.models, self.problem.rows.weight
-            return make_single(self.data, models[0], models[point.stop], weight)
+            models = self.trained.models
+            return make_single(self.data, models[0], models[point.stop], self.problem.rows)
         made = induce(self.problem, self.trained, point.tradeoff, whole=True) if point.induced else None
         return make_planned(self.data, self.trained, point.tradeoff, made)
 
@@ -133,11 +142,17 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         scores = _follow_point(self.problem, self.trained, point)[0]
         if self.scoring is None:
             lost = self.problem.loss.each(rows.y, scores)
-            moved = -rows.weight * (lost - np.average(lost, weights=rows.weight)) / rows.total_weight
+            own = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
+            moved = np.concatenate(rows.workers.gather(own))
         else:
-            moved = influence(self.scoring, rows.y, _predictions(self.problem, scores), rows.uneven_weight, rows.qid)
-        lacked = 1.0 / len(np.unique(self.problem.fold)) if point.n_rounds else 0.0  # a constant needs no training
-        return evolve(point, error=standard_error(moved), influence=moved, rows_lacked=lacked)
+            held = _HeldOut.of(rows, _predictions(self.problem, scores))
+            y, weight, qid = held.rows.y, held.rows.uneven_weight, held.rows.qid
+            moved = influence(self.scoring, y, held.predictions, weight, qid)
+            before = sum(rows.workers.gather(len(rows))[: rows.workers.rank])
+            own = moved[before : before + len(rows)]
+        folds = rows.workers.distinct(self.problem.fold)
+        lacked = 1.0 / len(folds) if point.n_rounds else 0.0  # a constant needs no training
+        return evolve(point, error=standard_error(moved), influence=own, rows_lacked=lacked)
 
 
 def measure_path(
@@ -150,7 +165,7 @@ def measure_path(
     """
     models, full = trained.models, problem.prices.full
     points = [_measure(problem, trained, _new_point(0.0, stop=k), score) for k in range(len(models))]
-    constant = float(np.average(models[0].losses, weights=problem.rows.weight))
+    constant = problem.rows.mean(models[0].losses)
     if full > 0 and constant > 0 and len(models) > 1:
         least, most = (_LEAST * constant / full, _MOST * constant / full) if limits is None else limits[::-1]
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
@@ -178,11 +193,10 @@ def _new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> Pla
 def _measure(problem: Problem, trained: Trained, point: PlanPoint, score: Score | None) -> PlanPoint:
     rows = problem.rows
     scores, visited = _follow_point(problem, trained, point)
-    loss = float(np.average(problem.loss.each(rows.y, scores), weights=rows.weight))
-    value = -loss if score is None else score(_HeldOut(rows, _predictions(problem, scores)))
+    loss = rows.mean(problem.loss.each(rows.y, scores))
+    value = -loss if score is None else score(_HeldOut.of(rows, _predictions(problem, scores)))
     paid, objective_cost = (
-        float(np.average(evolve(trained.routes, prices=prices).cost(visited), weights=rows.weight))
-        for prices in (problem.paid, problem.prices)
+        rows.mean(evolve(trained.routes, prices=prices).cost(visited)) for prices in (problem.paid, problem.prices)
     )
     n_rounds = len(trained.models) if point.stop < 0 else point.stop
     return evolve(point, loss=loss, cost=paid, objective_cost=objective_cost, score=value, n_rounds=n_rounds)

@@ -67,13 +67,13 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     """
     archive = search_sets(problem, progress)
     others = choose_alternatives(archive, problem.settings.n_sets // 2)
-    sets = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
+    chosen = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
+    sets = problem.rows.workers.gather(chosen)[0]  # equal on all, unless their processors round differently
     models = _keep_distinct(problem, train_models(problem, sets))
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
-    gains = run_parallel(
-        lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), problem.n_threads
-    )
+    n_threads = problem.rows.workers.threads(problem.n_threads)
+    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), n_threads)
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
 
 
@@ -85,18 +85,18 @@ def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
 
 def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
-    chosen = problem.sample(_QUICK_ROWS)
-    folds = np.unique(problem.fold[chosen]).tolist()
+    data, rows, fold, half = problem.sample(_QUICK_ROWS)
     archive = SetArchive(
-        problem.coarse.take_rows(chosen),
-        problem.rows.take(chosen),
+        data,
+        rows,
         problem.loss,
-        problem.fold[chosen],
-        problem.half[chosen],
-        tuple(folds[: _JUDGED if len(chosen) <= _FEW_ROWS else 1]),
+        fold,
+        half,
+        tuple(np.unique(fold)[: _JUDGED if len(rows) <= _FEW_ROWS else 1].tolist()),
         problem.prices,
         problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
+        problem.rows.workers,
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
@@ -134,8 +134,9 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
 def _known_at(problem: Problem, model: SetModel) -> BinnedData:
     """Return the data known at a set: the features that its model reads, and its scores."""
     features = problem.coarse.take_columns(np.array(model.features, np.int64))
-    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=problem.rows.weight)
-    scores = mapper.transform(model.scores)
+    weight, workers = problem.rows.weight, problem.rows.workers
+    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=weight, workers=workers)
+    scores = mapper.transform(model.scores, workers=workers)
     return features.append_columns(scores)
 
 
@@ -152,8 +153,7 @@ def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
 
     The first reads no features; of the other free models it keeps the one with the least loss.
     """
-    weight, price = problem.rows.weight, problem.prices.of_set
-    loss = [float(np.average(model.losses, weights=weight)) for model in models]
+    price, loss = problem.prices.of_set, [problem.rows.mean(model.losses) for model in models]
     order = sorted(range(len(models)), key=lambda k: (price(models[k].features), -loss[k], models[k].features))
     nothing = next(k for k in order if not models[k].features)
     free = [k for k in order if models[k].features and price(models[k].features) == 0]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.training.data import TrainingData
+    from costframe.training.data import Rows, TrainingData
     from costframe.trees.boosting.folds import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
@@ -30,15 +30,13 @@ __all__ = ["make_planned", "make_single"]
 NAME = "base"  # name of opaque learners in saved models, followed by a number
 
 
-def make_single(
-    data: TrainingData, nothing: SetModel, model: SetModel, weight: NDArray[np.float64]
-) -> PlannedPredictor:
-    """Return a predictor that answers all rows by the model of one set; `weight`, (n,), is that of training rows.
+def make_single(data: TrainingData, nothing: SetModel, model: SetModel, rows: Rows) -> PlannedPredictor:
+    """Return a predictor that answers all rows by the model of one set, trained on `rows`.
 
     A base model may refuse rows with missing features, so the constant `nothing` answers rows that are cut by a cap;
     all others go on from there, because of the mean decrease of the loss.
     """
-    gain = float(np.average(nothing.losses - model.losses, weights=weight))
+    gain = rows.mean(nothing.losses - model.losses)
     models = [model] if isinstance(model.learners, TreeTable) else [nothing, model]
     bank, answers = _answers(data, models)
     stops = [Stop(each.features, answer) for each, answer in zip(models, answers, strict=True)]

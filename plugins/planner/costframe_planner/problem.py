@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
@@ -11,6 +11,8 @@ from costframe.core.errors import CostModelError, DataError
 from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
+from costframe.training.sampling import Sample, sampling_keys
+from costframe.trees.binning.bin_mapper import BinnedData
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import SquaredLoss, loss_for
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import TrainingData
-    from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.settings import TreeSettings
     from costframe_planner.base import Base
 
@@ -52,6 +53,15 @@ class Settings:
     min_samples_leaf: int | None
 
 
+class SampledRows(NamedTuple):
+    """A sample of the rows, as one worker's: in fewer bins, without their values, with folds and halves."""
+
+    data: BinnedData
+    rows: Rows
+    fold: NDArray[np.int64]
+    half: NDArray[np.int64]
+
+
 @frozen(eq=False)
 class Problem:
     """All rows for training and out-of-fold estimates.
@@ -66,8 +76,8 @@ class Problem:
     loss : SquaredLoss, LogisticLoss or SoftmaxLoss
     fold, half : int64 (n,)
         Folds of the models, and halves for the regressions; equal rows, or rows of a query, stay together.
-    order : uint64 (n,)
-        Hash of each row's values, for samples.
+    keys : tuple of arrays (n,)
+        Of samples; see `Sample.of`.
     prices : SetPrices
         Prices with each row's share of once-prices.
     paid : SetPrices
@@ -83,7 +93,7 @@ class Problem:
     loss: SquaredLoss
     fold: NDArray[np.int64]
     half: NDArray[np.int64]
-    order: NDArray[np.uint64]
+    keys: tuple[NDArray[Any], ...]
     prices: SetPrices
     paid: SetPrices
     settings: Settings
@@ -92,7 +102,7 @@ class Problem:
     @property
     def n_rows(self) -> int:
         """Number of rows; a row with a whole weight w counts w times, for any scale of other weights."""
-        return int(self.rows.repeats.sum())
+        return self.rows.total_repeats
 
     @property
     def n_threads(self) -> int:
@@ -107,7 +117,7 @@ class Problem:
         if data.valid is not None:
             check_sizes(data.valid, "_val")
         rows = _join_rows(data)
-        n_rows = int(rows.repeats.sum())
+        n_rows = rows.total_repeats
         count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
 
         def binned(most: int) -> BinnedData:
@@ -121,18 +131,23 @@ class Problem:
             loss_for(data.n_classes),  # type: ignore[arg-type]
             fold,
             half,
-            numbers,
+            (*sampling_keys(rows, data, numbers), fold, half),
             SetPrices.of(data.prices, n_rows),
             SetPrices.of(data.prices, np.inf),
             settings,
             base,
         )
 
-    def sample(self, most: int) -> NDArray[np.int64]:
-        """Return at most `most` rows, chosen by their hashes, ascending: int64."""
-        if len(self.rows) <= most:
-            return np.arange(len(self.rows))
-        return np.sort(np.argsort(self.order, kind="stable")[:most])
+    def sample(self, most: int) -> SampledRows:
+        """Return at most `most` of all workers' rows, chosen by their hashes, on every worker."""
+        chosen, rows, coarse = Sample.of(self.keys, most, self.rows.workers), self.rows, self.coarse
+        bins = chosen.gather(coarse.bins)
+        return SampledRows(
+            BinnedData(bins, np.ascontiguousarray(bins.T), coarse.mapper),
+            Rows(np.empty((len(chosen), 0)), chosen.gather(rows.y), chosen.gather(rows.weight)),
+            chosen.gather(self.fold),
+            chosen.gather(self.half),
+        )
 
     def trees(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeSettings:
         """Return settings of boosted trees."""
@@ -168,10 +183,11 @@ def _join_rows(data: TrainingData) -> Rows:
             raise DataError(f"{name}: expected the query of each row, as for {other}, got None")
     queries = None
     if data.train.qid is not None and data.valid.qid is not None:
-        queries = np.concatenate([data.train.qid, data.valid.qid + data.train.qid.max() + 1])
+        queries = np.concatenate([data.train.qid, data.valid.qid + data.train.qid.max(initial=-1) + 1])
     return Rows(
         np.concatenate([rows.X for rows in both]),
         np.concatenate([rows.y for rows in both]),
         np.concatenate([rows.weight for rows in both]),
         queries,
+        data.train.workers,
     )

@@ -1,0 +1,79 @@
+"""Sums over rows to twice the digits of a double: rounded to doubles, they hardly ever depend on the order of rows.
+
+So the workers of one training, whatever their parts of the rows, have the same digits as one worker with all rows, and
+iterations that enlarge small differences stay together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe.core.workers import ALONE, Workers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["AccurateSums", "coarse", "product", "sum_over_rows", "sum_products"]
+
+_BITS = 20
+
+
+class AccurateSums:
+    """Sums over rows of products of C and M numbers, to which blocks of rows are added."""
+
+    def __init__(self, n_left: int, n_right: int) -> None:
+        self._high, self._low = np.zeros((n_right, n_left)), np.zeros((n_right, n_left))
+
+    def add(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> None:
+        """Add the products of numbers (n, C) and (n, M) of the same rows."""
+        from costframe.core.sum_kernels import add_products
+
+        add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), self._high, self._low)
+
+    def total(self, workers: Workers = ALONE) -> NDArray[np.float64]:
+        """Return the sums over all workers' rows: float64 (C, M)."""
+        high, low = self._high, self._low
+        if workers.count > 1:
+            words = np.zeros((workers.count, 2, *high.shape), np.int64)
+            words[workers.rank] = np.stack([high, low]).view(np.int64)
+            (high, low), *others = workers.sum(words).view(np.float64)
+            for more, rest in others:
+                after = high + more
+                share = after - high
+                low = low + ((high - (after - share)) + (more - share)) + rest
+                high = after
+        return np.ascontiguousarray((high + low).T)
+
+
+def sum_products(
+    left: NDArray[np.float64], right: NDArray[np.float64], workers: Workers = ALONE
+) -> NDArray[np.float64]:
+    """Return left' right over all workers' rows: float64 (C, M) for (n, C) and (n, M)."""
+    sums = AccurateSums(left.shape[1], right.shape[1])
+    sums.add(left, right)
+    return sums.total(workers)
+
+
+def sum_over_rows(
+    values: NDArray[np.float64], weight: NDArray[np.float64] | None = None, workers: Workers = ALONE
+) -> NDArray[np.float64]:
+    """Return the sums of columns, (n, C), over all workers' rows, times weights (n,) if given: float64 (C,)."""
+    factor = np.ones(len(values)) if weight is None else weight
+    return sum_products(values, factor[:, np.newaxis], workers)[:, 0]
+
+
+def product(left: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return left @ weights, (n, M) for (n, C) and (C, M); a row's numbers depend on no other row."""
+    from costframe.core.sum_kernels import score_rows
+
+    found = np.empty((len(left), weights.shape[1]))
+    score_rows(np.ascontiguousarray(left), np.ascontiguousarray(weights.T), found)
+    return found
+
+
+def coarse(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to a few digits: numbers that differ by the order of a sum become equal, hardly ever with an exception."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, _BITS)), exponent - _BITS))

@@ -1,0 +1,115 @@
+"""The half of the scikit-learn shell that predicts: what a fitted estimator answers, and what that costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from costframe.core.cost.expected import until_terms
+from costframe.core.cost.partition_costs import cost_by_partition
+from costframe.core.cost.report import CostReport
+from costframe.core.errors import ParameterError, shown
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.tables.partitions import by_partition
+from costframe.training.block_columns import is_dataset
+from costframe.training.row_reader import RowReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.prices.costs import CostModel
+    from costframe.training.gains import Gains
+
+__all__ = ["Predicting"]
+
+
+class Predicting(RowReader):
+    """The part of an estimator that asks its predictor, for rows in memory, of a dataset, or of a dask collection."""
+
+    predictor_: Predictor
+    costs_: CostModel
+    _gains: Gains | None = None
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Importances by gain on at most a thousand training rows, summing to one: float64 (d,).
+
+        See `costframe.importances`, which also gives those by money, and of other rows.
+        """
+        check_is_fitted(self, "predictor_")
+        if self._gains is None:
+            raise AttributeError("feature_importances_: the training rows are gone; see costframe.importances")
+        return self._gains.values.copy()
+
+    @property
+    def bank_(self) -> Any:
+        """The weak learners of the fitted predictor."""
+        check_is_fitted(self, "predictor_")
+        predictor: Any = self.predictor_
+        return predictor.bank
+
+    @cost_by_partition
+    def cost(
+        self,
+        X: Any,
+        *,
+        acquisition: str = "path",
+        sample_weight: ArrayLike | None = None,
+        rounds: bool = False,
+        latency: bool = False,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        costs: object = None,
+        **terms: Any,
+    ) -> CostReport:
+        """Return the exact cost of predicting rows; see `Predictor.cost`.
+
+        No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
+        early as `cut`. With `until`, rows end as soon as they are certain; see `StageTree.inquire`. `costs` replace
+        the estimator's prices; a plan also accepts another `tradeoff`.
+        """
+        if is_dataset(X) and sample_weight is not None:
+            raise ParameterError("sample_weight: expected None for a dataset, whose rows all count once")
+        how: dict[str, Any] = {
+            "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
+            "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
+        }  # fmt: skip
+        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
+        prices = self.costs_ if costs is None else costs
+        reports = [self.predictor_.cost(some, prices, **how) for some in rows]
+        return reports[0] if len(reports) == 1 else CostReport.merge(reports)
+
+    @by_partition
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[Any]:
+        """Return predictions, or scores of a ranking: float64 (rows,)."""
+        return self._ask("predict", X, max_cost, unavailable, terms)
+
+    def _ask(
+        self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
+    ) -> NDArray[np.float64]:
+        """Call a method of the predictor for checked rows, of a dataset block by block."""
+        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
+        ask, terms = getattr(self.predictor_, method), self._terms(terms)
+        found = [ask(some, max_cost=max_cost, unavailable=unavailable, **terms) for some in rows]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
+        """Return the terms of a prediction; refuse those of a plan if the predictor is not one."""
+        until_terms(self.predictor_, terms.get("until"))
+        for name, value in terms.items():
+            if name not in {"costs", "tradeoff", "until"}:
+                known = "max_cost, unavailable, costs or tradeoff, or until"
+                raise ParameterError(f"{name}: expected {known}, got {shown(name)}")
+            if name != "until" and value is not None and not isinstance(self.predictor_, PlannedPredictor):
+                raise ParameterError(
+                    f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
+                    f"only a plan takes others when it predicts; got {shown(value)}"
+                )
+        return {name: value for name, value in terms.items() if value is not None}

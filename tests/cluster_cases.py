@@ -1,0 +1,61 @@
+"""An algorithm that fails on one worker in the middle of a tree, and a cluster of two processes."""
+
+import os
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from costframe.core.errors import DataError
+from costframe_cegb.estimators import CEGBClassifier
+
+LATE = 150  # combinations of a training before the fault
+
+
+@define(slots=False, eq=False, repr=False)
+class FaultyClassifier(CEGBClassifier):
+    """CEGB, whose second worker fails once, in a way of `FAULTS`; then the file `mark` is there."""
+
+    fault: Any = field(default=None, kw_only=True)
+    mark: Any = field(default=None, kw_only=True)
+
+    def _train(self, data):
+        workers = data.train.workers
+        if self.fault is not None and workers.rank == 1 and not Path(self.mark).exists():
+            combine, left = workers._combine, [LATE]
+
+            def combine_or_fail(values, operation):
+                left[0] -= 1
+                if not left[0]:
+                    Path(self.mark).touch()
+                    FAULTS[self.fault]()
+                return combine(values, operation)
+
+            workers._combine = combine_or_fail
+        return super()._train(data)
+
+
+def refuse():
+    raise DataError("X: a fault of this worker alone")
+
+
+FAULTS = {
+    "raise": refuse,
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+}
+
+
+@contextmanager
+def cluster_of_two():
+    """Give a client of a cluster of two processes."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    locks = "distributed.scheduler.locks."  # of clients that went away: not for half a minute
+    settings = {f"{locks}lease-timeout": "8s", f"{locks}lease-validation-interval": "1s"}
+    more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+    with dask.config.set(settings), LocalCluster(**more) as cluster, Client(cluster) as client:
+        yield client

@@ -1,0 +1,98 @@
+"""Folds, halves, held-out rows and samples: for all rows alike, in any order and however they are dealt to workers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costframe.core.prices.costs import CostModel
+from costframe.core.workers import ALONE
+from costframe.sets import dealing
+from costframe.testing.parts import run_together
+from costframe.training.data import Rows, TrainingData, halves, held_out, row_numbers
+from costframe.training.sampling import Sample, sample_by_hash
+
+COSTS = CostModel.uniform(["a", "b"])
+
+
+def data_of(X, y, weight=None, qid=None, n_classes=0, workers=ALONE):
+    rows = Rows(X, y, np.ones(len(y)) if weight is None else weight, qid, workers)
+    return TrainingData(rows, None, COSTS, COSTS.select(("a", "b")), n_classes)
+
+
+def folds_of(data, count):
+    numbers, fold, half = dealing.deal_folds(data.train, data, count)
+    rows = data.train
+    return list(zip(numbers.tolist(), rows.y.tolist(), rows.weight.tolist(), fold.tolist(), half.tolist(), strict=True))
+
+
+@given(st.integers(1, 200), st.integers(0, 3), st.integers(1, 4), st.booleans(), st.integers(0, 10**6))
+def test_folds_do_not_depend_on_order_or_dealing(n, n_classes, count, queries, seed):
+    random, n_classes = np.random.default_rng(seed), 0 if n_classes == 1 else n_classes
+    X, y = random.integers(0, 3, (n, 2)).astype(float), random.integers(0, max(n_classes, 1), n)
+    weight = random.choice([1.0, 2.0, 0.3], n)
+    group = random.integers(0, 12, n)  # of rows that one worker has
+    qid = group if queries and n_classes == 0 else None
+    expected = sorted(folds_of(data_of(X, y, weight, qid, n_classes), 4))
+    order, place = random.permutation(n), random.integers(0, count, 12)[group]
+
+    def some(rows, workers=ALONE):
+        queries = None if qid is None else np.unique(qid[rows], return_inverse=True)[1]
+        return folds_of(data_of(X[rows], y[rows], weight[rows], queries, n_classes, workers), 4)
+
+    assert sorted(some(order)) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dealing, "_ROWS_PER_RANGE", 13)
+        parts = run_together(count, lambda workers: some(np.flatnonzero(place == workers.rank), workers))
+    assert sorted(row for part in parts for row in part) == expected
+
+
+def test_a_few_equal_rows_share_a_fold_and_many_are_spread():
+    X = np.concatenate([np.zeros((3, 2)), np.ones((30, 2)), np.arange(80.0).reshape(40, 2) + 5])
+    data = data_of(X, np.zeros(len(X)))
+    numbers, fold, half = dealing.deal_folds(data.train, data, 3)
+    assert np.ptp(fold[:3]) == np.ptp(half[:3]) == 0
+    assert np.bincount(fold[3:33]).tolist() == [10, 10, 10]
+    _, place = np.unique(numbers, return_inverse=True)
+    copies = np.bincount(place)
+    begin = np.cumsum(np.where(copies > 8, copies, 1)) - np.where(copies > 8, copies, 1)
+    assert np.array_equal(fold[33:], begin[place[33:]] % 3)
+    assert np.array_equal(half[33:], begin[place[33:]] // 3 % 2)
+
+
+@given(st.lists(st.integers(0, 20), max_size=60), st.integers(1, 30), st.integers(1, 4), st.integers(0, 10**6))
+def test_samples_are_the_first_rows_by_their_keys(values, most, count, seed):
+    random = np.random.default_rng(seed)
+    first, second = np.array(values, np.uint64) // np.uint64(3), random.random(len(values)).round(1)
+    place = random.integers(0, count, len(values))
+
+    def draw(workers):
+        keys = [key[place == workers.rank] for key in (first, second)]
+        sample = Sample.of(keys, most, workers)
+        return [sample.gather(key).tolist() for key in keys]
+
+    expected = sorted(zip(first.tolist(), second.tolist(), strict=True))[:most]
+    for found in run_together(count, draw):
+        assert list(zip(*found, strict=True)) == expected
+
+
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize("n", [60, 900])
+def test_held_out_rows_and_halves_do_not_depend_on_the_dealing(n, queries):
+    random = np.random.default_rng(n)
+    X, y = random.normal(size=(n, 2)), random.integers(0, 1 if queries else 3, n)
+    qid = np.arange(n) // 3 if queries else None
+    place = np.repeat(random.integers(1, 3, n // 3), 3)
+
+    def find(workers, rows):
+        queries = None if qid is None else np.unique(qid[rows], return_inverse=True)[1]
+        data = data_of(X[rows], y[rows], None, queries, 0 if qid is not None else 3, workers)
+        chosen = sample_by_hash(data.train, data, 50)
+        return held_out(data), halves(data.train, data), row_numbers(chosen, data), chosen.X
+
+    whole = find(ALONE, np.arange(n))
+    assert (whole[0] is None) == (n == 60)
+    for rank, part in enumerate(run_together(3, lambda workers: find(workers, np.flatnonzero(place == workers.rank)))):
+        for one, other in zip(whole[:2], part[:2], strict=True):
+            assert other is None if one is None else np.array_equal(one[place == rank], other)
+        assert all(np.array_equal(one, other) for one, other in zip(whole[2:], part[2:], strict=True))
