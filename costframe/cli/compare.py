@@ -15,7 +15,6 @@ from costframe.cli.arguments import (
     check_fit,
     cluster_option,
     folds_option,
-    open_data,
     reading_options,
     score_option,
     seconds,
@@ -24,6 +23,7 @@ from costframe.cli.arguments import (
     text,
     time_budget_option,
 )
+from costframe.cli.given_data import open_data
 from costframe.cli.group import (
     end_interrupted,
     name_written_files,

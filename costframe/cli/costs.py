@@ -10,13 +10,10 @@ from costframe.cli.arguments import (
     check_file,
     costs_option,
     ignore_option,
-    is_file,
-    is_larger_than_memory,
-    load_named,
-    refuse_for_named,
     target_path,
     text,
 )
+from costframe.cli.given_data import is_file, is_larger_than_memory, load_named, refuse_for_named
 from costframe.cli.overwriting import check_overwrite, force_option, on_terminal
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
 

@@ -12,14 +12,13 @@ from costframe.cli.arguments import (
     check_fit,
     cluster_option,
     folds_option,
-    is_larger_than_memory,
-    open_data,
     reading_options,
     score_option,
     target_path,
     text,
     time_budget_option,
 )
+from costframe.cli.given_data import is_larger_than_memory, open_data
 from costframe.cli.group import name_written_files
 from costframe.cli.overwriting import check_overwrite, force_option
 from costframe.core.errors import ParameterError, printable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from costframe.cli.arguments import is_file, load_named
+from costframe.cli.given_data import is_file, load_named
 from costframe.cli.group import print_error
 from costframe.core.errors import CostModelError, DataError, ParameterError
 

@@ -126,8 +126,8 @@ class TableFile:
             yield from self._read().select(names).to_batches(rows)
             return
         if self.files is not None:
-            for group in self.files.groups:
-                yield from group.batches(names, rows)
+            for part in self.files.groups:
+                yield from part.batches(names, rows)
             return
         with parquet.ParquetFile(self.path) as file:
             for group in range(file.num_row_groups):  # one by one: of several, pyarrow keeps all in memory

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from costframe.datasets import Dataset
+    from costframe.datasets.block_tables import BlockDataset
 
 T = TypeVar("T")
 
@@ -77,7 +78,7 @@ def choose_score(parameter: str, score: str | None, task: str, n_classes: int) -
     return SHORT_NAMES.get(name, name)
 
 
-def check_score(data: Dataset, score: str | None) -> str:
+def check_score(data: Dataset | BlockDataset, score: str | None) -> str:
     """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
     name = choose_score("score", score, data.task, len(data.classes))
     needs_both = name in {"average_precision", "f1"} and len(data.classes) == 2

@@ -112,7 +112,9 @@ def _read_columns(files: ParquetFiles, columns: Mapping[str, str]) -> dict[str, 
                 for argument, name in columns.items():
                     column = batch.column(names.index(name))
                     parts[argument].append(read[argument](column, name))
-    found = {argument: np.concatenate(each) if each else np.empty(0) for argument, each in parts.items()}
+    found: dict[str, NDArray[Any]] = {
+        argument: np.concatenate(each) if each else np.empty(0) for argument, each in parts.items()
+    }
     if SPLIT in found:
         check_split(found[SPLIT])
     return found

@@ -119,7 +119,8 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         A table of blocks stays one with `reset`, for training, and is else read into memory.
         """
         if isinstance(X, BlockTable):
-            return self._checked_table(X, name, reset=reset)
+            table: NDArray[np.float64] = self._checked_table(X, name, reset=reset)
+            return table
         refuse_dask(X, name)
         X = self._columns.encoded(X, name)
         fewest = int(self._workers.count == 1)  # one of several may have no rows

@@ -1,0 +1,83 @@
+"""DATA, the argument of commands: a data set by its name, a table file, or several Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.prices.entry_checks import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from costframe.datasets import Dataset
+
+__all__ = ["is_file", "is_larger_than_memory", "load_named", "open_data", "refuse_for_named"]
+
+DEFAULT_DATA = "breast-cancer"
+
+
+def is_file(data: str) -> bool:
+    """Return whether DATA is a file rather than the name of a data set."""
+    from costframe.datasets.endings import ending_of
+
+    return Path(data).exists() or ending_of(data) is not None or len(Path(data).parts) > 1
+
+
+def is_larger_than_memory(data: str) -> bool:
+    """Return whether DATA is in Parquet files that are to be read in blocks."""
+    from costframe.datasets.endings import ending_of
+
+    if not Path(data).is_dir() and ending_of(data) not in (None, ".parquet"):
+        return False
+    if not is_file(data):
+        return False
+    from costframe.datasets.block_tables import needs_blocks
+
+    return needs_blocks(data)
+
+
+def load_named(name: str, seed: int | None = None) -> Dataset:
+    """Return a named data set; say of another name that there is no such file either."""
+    from costframe.datasets import load, names
+    from costframe.datasets.endings import ENDINGS
+
+    if name not in names():
+        raise DataError(
+            f"{name}: no such file, and no data set has this name{suggestion(name, names())}; "
+            f"files end in {ENDINGS}; data sets are {', '.join(names())}"
+        )
+    return load(name, seed)
+
+
+def open_data(
+    data: str | None,
+    costs: str | None,
+    target: str | None,
+    task: str | None,
+    ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
+    seed: int | None,
+) -> Dataset:
+    """Return the data set for DATA and its options."""
+    from costframe.datasets import read_table
+
+    name = data if data is not None else DEFAULT_DATA
+    if is_file(name):
+        if target is None:
+            raise ParameterError(f"{name}: say with --target which column to predict")
+        dataset = read_table(name, target, costs, task=task, ignore=ignore, categorical=categorical, seed=seed or 0)
+        if seed is not None and not any("by seed" in note for note in dataset.notes):
+            raise ParameterError(f"--seed: has no effect, the column split of {name} has train, valid and test")
+        return dataset
+    dataset = load_named(name, seed)
+    refuse_for_named(name, {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical})
+    return dataset if costs is None else dataset.with_costs(costs)
+
+
+def refuse_for_named(name: str, given: Mapping[str, object]) -> None:
+    """Refuse options that are for files, because DATA is the name of a data set."""
+    for option, value in given.items():
+        if value:
+            raise ParameterError(f"{option} is for files; the data set {name} says itself what to predict")
