@@ -92,12 +92,6 @@ class Rows:
         queries = None if self.qid is None else np.concatenate([q + begin for q, begin in zip(qid, first, strict=True)])
         return Rows(np.concatenate(X), np.concatenate(y), np.concatenate(weight), queries)
 
-    def subsample(self, most: int) -> Rows:
-        """Keep at most `most` rows, evenly spaced."""
-        if len(self) <= most:
-            return self
-        return self.take(np.unique(np.linspace(0, len(self) - 1, most).astype(np.int64)))
-
     @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one, on all workers."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import TrainingData
 
-__all__ = ["Sample", "sample_by_hash", "sampling_keys"]
+__all__ = ["Sample", "draw_by_hash", "sample_by_hash", "sampling_keys"]
 
 
 @frozen(eq=False)
@@ -78,4 +78,13 @@ def sampling_keys(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64]) -
 
 def sample_by_hash(rows: Rows, data: TrainingData, most: int) -> Rows:
     """Return at most `most` of all workers' rows, on every worker, chosen by their hashes, in the order of these."""
-    return Sample.of(sampling_keys(rows, data, row_numbers(rows, data)), most, rows.workers).rows(rows)
+    return _sample(rows, data, most).rows(rows)
+
+
+def draw_by_hash(rows: Rows, data: TrainingData, most: int) -> Rows:
+    """Return this worker's rows among at most `most` of all, chosen by their hashes."""
+    return rows.take(_sample(rows, data, most).own)
+
+
+def _sample(rows: Rows, data: TrainingData, most: int) -> Sample:
+    return Sample.of(sampling_keys(rows, data, row_numbers(rows, data)), most, rows.workers)

@@ -14,7 +14,7 @@ from costframe.stagewise.picking import MOST_LEARNERS, pick
 from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
-from costframe.training.samples import gather_sample
+from costframe.training.sampling import sample_by_hash
 from costframe_cronus import cronus
 from costframe_cronus.by_exact_cost import emphasize, initialize, pick_settings, train_by_exact_cost
 
@@ -115,8 +115,8 @@ def train_cronus(
             return evolve(task.on(rows, learners), loss=Logistic(), half=halves(rows, data))
         return evolve(fitting(rows, learners), half=halves(rows, data))
 
-    few, names = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS))), data.feature_names
-    fewer, few_held_out = (gather_sample(rows, names, _MOST_ROWS) for rows in (data.train, held_out))
+    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
+    fewer, few_held_out = (sample_by_hash(rows, data, _MOST_ROWS) for rows in (data.train, held_out))
     pick_any = _pick_rho if task.as_printed else pick_settings
     settings = data.train.workers.once(
         lambda: pick_any(settings, free, fitting(fewer, few), choosing(few_held_out, few), verbose)

@@ -215,4 +215,4 @@ def test_many_classes_have_a_bank_of_about_a_thousand_trees():
     rows = Rows(np.zeros((3000, 1)), np.zeros(3000), np.ones(3000))
     rounds = {n_classes: usual_rounds(rows, n_classes) for n_classes in (0, 2, 3, 10, 20, 120, 1000)}
     assert rounds == {0: 200, 2: 200, 3: 100, 10: 100, 20: 50, 120: 8, 1000: 5}
-    assert usual_rounds(rows.subsample(100), 2) == 100
+    assert usual_rounds(rows.take(np.arange(100)), 2) == 100

@@ -12,7 +12,7 @@ from costframe.stagewise.picking import MOST_LEARNERS
 from costframe.stagewise.rows import Logistic, Softmax
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
-from costframe.training.samples import draw_sample, gather_sample
+from costframe.training.sampling import draw_by_hash, sample_by_hash
 from costframe_cstc.by_exact_cost import pick_settings, train_by_exact_cost
 from costframe_cstc.cstc import train_as_printed
 
@@ -95,13 +95,13 @@ def train_cstc(
     if task.as_printed:
         tree = train_as_printed(on(data.train), on(held_out), settings, steps)
         return task.finish_printed(tree, settings.steepness)
-    few, names = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS))), data.feature_names
-    fewer, few_held_out = (gather_sample(rows, names, _MOST_PICKING) for rows in (data.train, held_out))
+    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
+    fewer, few_held_out = (sample_by_hash(rows, data, _MOST_PICKING) for rows in (data.train, held_out))
     settings = data.train.workers.once(
         lambda: pick_settings(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
     )
-    train, moving = on(data.train), draw_sample(data.train, names, _MOST_MOVING)
-    some = on(data.train.take(moving.rows)) if data.train.total_rows > _MOST_MOVING else train
+    train = on(data.train)
+    some = on(draw_by_hash(data.train, data, _MOST_MOVING)) if data.train.total_rows > _MOST_MOVING else train
     chosen_by = evolve(on(held_out), half=halves(held_out, data))
     tree = train_by_exact_cost(train, some, chosen_by, settings, tune="ridge" in free)
     tree = calibrate_tree(tree, chosen_by) if data.n_classes else tree
