@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.core.exact_sums import exact_sum
+from costframe.core.exact_sums import exact_mean, exact_sum
 from costframe.core.workers import ALONE, Workers
 from costframe.gates.composite import SURE, Candidate, cheap_losses, stack
 from costframe.gates.expensive import hold_out
@@ -183,5 +183,6 @@ def solve_shares(
         if middle in (low, high):
             break
         low, high = (middle, high) if mean_at(middle) > full_share else (low, middle)
-    q, mean = q_at(high), mean_at(high)
+    q = q_at(high)
+    mean = exact_mean(q, weight, workers)
     return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet a limit below SURE
