@@ -92,13 +92,6 @@ def test_an_error_of_one_worker_is_that_of_the_fit(client, whole, tmp_path):
     assert_free(client, whole)
 
 
-def test_others_train_in_place_of_a_killed_worker(client, whole, tmp_path):
-    before = set(client.nthreads())
-    assert_whole(faulty("kill", tmp_path).fit(ROWS, LABELS), whole)
-    client.wait_for_workers(2, timeout=60)
-    assert set(client.nthreads()) != before
-
-
 def test_a_stopped_worker_is_an_error_in_time(client, whole, tmp_path):
     processes = client.run(os.getpid)
     try:
@@ -144,5 +137,12 @@ def test_workers_end_when_the_client_goes_away(client, whole):
         wait_until_training(client)
     thread.join(SOON)
     assert not thread.is_alive()
-    assert found
+    assert isinstance(found[0], WorkersError)
     assert_free(client, whole)
+
+
+def test_others_train_in_place_of_a_killed_worker(client, whole, tmp_path):
+    before = set(client.nthreads())
+    assert_whole(faulty("kill", tmp_path).fit(ROWS, LABELS), whole)
+    client.wait_for_workers(2, timeout=60)
+    assert set(client.nthreads()) != before

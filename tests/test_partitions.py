@@ -108,7 +108,7 @@ def test_costs_of_arrays_with_weights_cut_otherwise():
         ),
         (lambda model, frame: model.cost(frame[frame["a"] > 100.0]), "expected some rows"),
         (lambda model, frame: model.predict(frame[["a"]]), "lack|missing"),
-        (lambda model, frame: model.predict(frame.assign(a="x")), "column 'a' holds text"),
+        (lambda model, frame: model.predict(frame.assign(a="x")).compute(), "column 'a' holds text"),
         (lambda model, frame: model.predict(frame["a"].to_dask_array()), r"expected a dask array \(rows, columns\)"),
         (lambda model, frame: model.predictor_.predict(frame), "expected rows in memory"),
         (cf.importances, "expected rows in memory"),

@@ -15,6 +15,7 @@ import pickle
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -40,7 +41,8 @@ T = TypeVar("T")
 _FEW = 1 << 16  # numbers that all workers add up one after another
 
 _SIGNATURE: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-_combiners: dict[int, Callable[[Operation, NDArray[Any]], None]] = {}  # by address, for kernels without compilation
+# By address, for kernels without compilation; a training that has ended leaves nothing.
+_combiners: WeakValueDictionary[int, Callable[[Operation, NDArray[Any]], None]] = WeakValueDictionary()
 
 
 class Workers(ABC):
@@ -209,7 +211,7 @@ class Workers(ABC):
             combine(operation, np.ctypeslib.as_array((ctypes.c_int64 * count).from_address(first)))  # type: ignore[arg-type]
             return 0
 
-        self._called = _SIGNATURE(called)  # lives as long as the address
+        self._called, self._combining = _SIGNATURE(called), combine  # live as long as the address
         address = int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
         _combiners[address] = combine
         return address

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.errors import CostframeError, DataError, ParameterError, WorkersError, shown
 from costframe.core.tables.frames import is_dask
 from costframe.training.cluster.partitions import Partitions, keep_queries_together, load_partitions
 from costframe.training.cluster.running import LostWorkerError, run_workers
@@ -53,9 +53,13 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         estimator._validation(*valid.values())  # noqa: SLF001 - refuses all but None
     fit = _Fit(estimator, _checked(client), _timeout(), train, None if valid["X_val"] is None else valid)
     try:
-        fitted = fit.run()
-    except LostWorkerError:
-        fitted = fit.run()
+        fitted = fit.run_again_if_lost()
+    except CostframeError:
+        raise
+    except Exception as error:
+        if fit.client.status == "running":
+            raise
+        raise WorkersError(f"client: was closed, or lost its scheduler, in the fit: {error}") from error
     own = estimator.get_params(deep=False)
     vars(estimator).update({name: value for name, value in fitted.items() if name not in own})
 
@@ -67,6 +71,13 @@ class _Fit:
     seconds: float
     train: Mapping[str, Any]
     valid: Mapping[str, Any] | None
+
+    def run_again_if_lost(self) -> dict[str, Any]:
+        """Return the attributes of the fitted estimator; if a worker is lost, the others try once more."""
+        try:
+            return self.run()
+        except LostWorkerError:
+            return self.run()
 
     def run(self) -> dict[str, Any]:
         """Load the partitions, train, and return the attributes of the fitted estimator."""

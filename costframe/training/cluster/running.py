@@ -57,13 +57,10 @@ def run_workers(
         addresses, moved = list(held), [] if valid is None else valid.parts
         empty = train.empty, None if valid is None else valid.empty
         pinned = {"allow_other_workers": False, "pure": False, "retries": 0}
-        tracker, meeting = None, dict[str, Any]()
-        tasks: dict[str, Any] = {}
+        tasks, meeting = dict[str, Any](), dict[str, Any]()
         try:
             if len(addresses) > 1:
-                first = {"workers": addresses[:1], **pinned}
-                tracker = client.submit(_start_tracker, len(addresses), seconds, **first)
-                tasks[addresses[0]] = client.submit(_address_of, tracker, **first)
+                tasks[addresses[0]] = client.submit(_meet, len(addresses), seconds, workers=addresses[:1], **pinned)
                 meeting = _results(client, tasks, seconds)[addresses[0]]
             for rank, (address, parts) in enumerate(held.items()):
                 tasks[address] = client.submit(
@@ -74,7 +71,6 @@ def run_workers(
             return fitted
         finally:
             client.cancel(list(tasks.values()), force=True)
-            del tracker
 
 
 def _by_worker(client: Any, parts: Sequence[Any]) -> dict[str, list[Any]]:
@@ -108,7 +104,10 @@ def _results(client: Any, tasks: Mapping[str, Any], seconds: float = math.inf) -
         raise error
     if waiting:
         raise WorkersError(f"workers: not all began to train within {seconds:g} s; are they busy?")
-    return dict(zip(tasks, client.gather(list(tasks.values())), strict=True))
+    try:
+        return dict(zip(tasks, client.gather(list(tasks.values())), strict=True))
+    except CancelledError as cancelled:
+        raise WorkersError(f"workers: the training was cancelled: {cancelled}") from cancelled
 
 
 def _first_error(tasks: Mapping[str, Any]) -> BaseException | None:
@@ -124,15 +123,16 @@ def _first_error(tasks: Mapping[str, Any]) -> BaseException | None:
     return min(errors, key=lambda error: isinstance(error, WorkersError), default=None)
 
 
-def _start_tracker(count: int, seconds: float) -> Tracker:
+_trackers: list[Tracker] = []  # that of the last training whose first worker is this one
+
+
+def _meet(count: int, seconds: float) -> dict[str, Any]:
+    """Start the tracker of a training on its first worker; return its address."""
     from distributed import get_worker
     from distributed.comm import get_address_host
 
-    return Tracker(count, get_address_host(get_worker().address), seconds)
-
-
-def _address_of(tracker: Tracker) -> dict[str, Any]:
-    return tracker.address
+    _trackers[:] = [Tracker(count, get_address_host(get_worker().address), seconds)]
+    return _trackers[0].address
 
 
 def _train(
