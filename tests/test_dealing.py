@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.row_hashes import sample_rows
 from costframe.core.workers import ALONE
 from costframe.sets import dealing
 from costframe.testing.parts import run_together
@@ -74,6 +75,17 @@ def test_samples_are_the_first_rows_by_their_keys(values, most, count, seed):
     expected = sorted(zip(first.tolist(), second.tolist(), strict=True))[:most]
     for found in run_together(count, draw):
         assert list(zip(*found, strict=True)) == expected
+
+
+def test_a_row_that_is_there_often_does_not_fill_a_sample():
+    values = np.repeat(np.arange(5.0), 1000)
+    for seed in range(3):  # with other hashes
+        data = data_of(np.column_stack([values + seed, values]), np.zeros(5000))
+        chosen = sample_by_hash(data.train, data, 500)
+        assert np.bincount((chosen.X[:, 0] - seed).astype(int), minlength=5).min() > 50
+    rows, mass = sample_rows(values[:, np.newaxis], None, 4)
+    assert sorted(rows[:, 0]) == sorted(set(rows[:, 0]))
+    assert mass.tolist() == [1000.0] * 4
 
 
 @pytest.mark.parametrize("queries", [False, True])

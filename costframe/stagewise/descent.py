@@ -107,7 +107,6 @@ def cycle(objective: RelaxedObjective, tree: SoftTree, cycles: int, steps: list[
 
     Nodes without rows keep their values; only nodes that route have thresholds.
     """
-    tree = tree.coarse()
     value = objective.value(tree)
     for _ in range(cycles):
         before = value

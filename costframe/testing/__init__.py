@@ -5,7 +5,7 @@ One line in a test is enough::
     check_algorithm("my-algorithm")
 
 `parametrize_algorithm` makes one pytest case of each law instead. `strategies` draws cost models, banks, stage trees
-and rows for property tests, and needs hypothesis.
+and rows for property tests, and needs hypothesis. `run_together` trains on rows dealt to several workers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from costframe.testing.case import Law
 from costframe.testing.check import Check, ConformanceError, check_algorithm, laws, parametrize_algorithm
 from costframe.testing.counting import CountingSource
+from costframe.testing.parts import run_together
 
 if TYPE_CHECKING:
     from costframe.testing import strategies
@@ -28,6 +29,7 @@ __all__ = [
     "check_algorithm",
     "laws",
     "parametrize_algorithm",
+    "run_together",
     "strategies",
 ]
 

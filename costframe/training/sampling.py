@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.tables.row_hashes import hash_table, number_copies
 from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows, row_numbers
 
@@ -70,10 +71,18 @@ class Sample:
         return Rows(self.gather(rows.X), self.gather(rows.y), self.gather(rows.weight), queries)
 
 
-def sampling_keys(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64]) -> tuple[NDArray[Any], ...]:
-    """Return keys for samples that keep queries together: `numbers` of rows or queries, hashes of rows, and weights."""
-    own = () if rows.qid is None else (row_numbers(evolve(rows, qid=None), data),)
-    return (numbers, *own, rows.weight)
+def sampling_keys(
+    rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], *more: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
+    """Return keys for `Sample.of`: `numbers` of rows or queries, weights, and whatever else rows with equal keys share.
+
+    Rows of a query stay together. Copies of a row do not, else one row that is there often could fill a sample.
+    """
+    if rows.qid is not None:
+        return numbers, row_numbers(evolve(rows, qid=None), data), rows.weight, *more
+    equal = hash_table(np.column_stack([rows.weight, *more]), numbers)
+    copies = number_copies(equal, rows.workers)
+    return np.where(copies == 0, numbers, hash_table(copies[:, np.newaxis], equal)), rows.weight, *more
 
 
 def sample_by_hash(rows: Rows, data: TrainingData, most: int) -> Rows:

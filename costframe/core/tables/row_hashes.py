@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.exact_sums import to_grid
 from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE, Workers
 
@@ -79,22 +80,37 @@ def number_copies(hashes: NDArray[np.uint64], workers: Workers = ALONE) -> NDArr
 def sample_rows(
     X: Any, weight: NDArray[np.float64] | None, most: int, workers: Workers = ALONE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the `most` rows of all workers with the smallest hashes, and their weights: float64 (m, d), (m,)."""
+    """Return the `most` distinct rows of all workers with the smallest hashes, and the weights of all their copies.
+
+    Parameters
+    ----------
+    X : (n, d), or a table of blocks
+    weight : float64 (n,), optional
+        Ones by default.
+    most : int
+    workers : Workers
+
+    Returns
+    -------
+    float64 (m, d), float64 (m,)
+    """
+    grid = None if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
     found, at = (np.empty(0, np.uint64), np.empty(0), np.empty((0, X.shape[1]))), 0
     for block in X.blocks() if hasattr(X, "blocks") else [X]:
-        mass = np.ones(len(block)) if weight is None else np.asarray(weight[at : at + len(block)], np.float64)
+        mass = np.ones(len(block)) if grid is None else grid[at : at + len(block)]
         found, at = _smallest([found, (hash_table(block), mass, block)], most), at + len(block)
     _, mass, rows = _smallest(workers.gather(found), most)
     return rows, mass
 
 
 def _smallest(parts: list[_Sample], most: int) -> _Sample:
-    """Return the rows with the smallest hashes, equal ones by weight, of samples of hashes, weights and rows."""
-    hashes = np.concatenate([part[0] for part in parts])
-    limit = np.partition(hashes, most - 1)[most - 1] if len(hashes) > most else hashes.max(initial=0)
+    """Return the rows with the smallest hashes, without copies, of samples of hashes, weights and rows."""
+    known = np.unique(np.concatenate([part[0] for part in parts]))[:most]
+    limit = known[-1] if len(known) else 0
     near = [part[0] <= limit for part in parts]  # the others need not be copied
     hashes, mass, rows = (
         np.concatenate([part[at][chosen] for part, chosen in zip(parts, near, strict=True)]) for at in range(3)
     )
-    order = np.lexsort((mass, hashes))[:most]
-    return hashes[order], mass[order], np.ascontiguousarray(rows[order], np.float64)
+    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    masses = np.bincount(place, mass, len(known))
+    return known, masses, np.ascontiguousarray(rows[first], np.float64)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from costframe.stagewise.systems import blas_for
 from costframe.trees.boosting.grower import bin_rows
 from costframe_adapt.boosting import PairBoosting
 from costframe_adapt.cheap import CheapModel, boost_cheap
@@ -57,7 +58,8 @@ def fit_stage(
     """
     warm, ended, settings = warm or WarmStart(), WarmStart(), judge.settings
     if trees is None:
-        found, linear, objective = fit_linear_stage(judge, warm.linear)
+        with blas_for(*judge.rows.X.shape):  # threads of small products wait longer than they work
+            found, linear, objective = fit_linear_stage(judge, warm.linear)
         ended = WarmStart(linear=linear)
     elif settings.paper:
         found, objective = PairBoosting(judge, trees).as_printed()

@@ -149,9 +149,9 @@ def _sample(objective: LinearObjective) -> LinearObjective:
     problem = objective.problem
     key = hash_rows(objective.columns.T, len(problem.y)) if problem.key is None else problem.key
     n_bits = (problem.n_classes - 1).bit_length()
-    loss = problem.loss0.astype(np.float32).view(np.uint32).astype(np.uint64) >> np.uint64(16)  # >= 0: in their order
-    stratum = problem.y.astype(np.uint64) << np.uint64(16) | loss
-    key = stratum << np.uint64(48 - n_bits) | key >> np.uint64(16 + n_bits)
+    loss = problem.loss0.view(np.uint64) >> np.uint64(46)  # the bits of doubles >= 0 are in order
+    stratum = problem.y.astype(np.uint64) << np.uint64(17) | loss
+    key = stratum << np.uint64(47 - n_bits) | key >> np.uint64(17 + n_bits)
     draw = draw_rows(key, problem.weight, _ROWS, problem.workers)
     columns, loss0, q = map(draw.of, (objective.columns, problem.loss0, objective.q))
     y = draw.of(problem.y)

@@ -125,7 +125,7 @@ def train_cronus(
     if task.as_printed:
         tree = cronus.initialize(train.rows, train.pricing.groups, settings)
         if optimize:
-            tree = cronus.optimize(train.rows, train.loss, train.pricing.groups, tree, settings, steps)
+            tree = cronus.optimize(train.rows, train.loss, train.pricing.groups, tree.coarse(), settings, steps)
         return task.finish_printed(cronus.finish(tree, train.rows), settings.steepness)
     chosen_by = choosing(held_out)
     if optimize:

@@ -39,7 +39,7 @@ def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSett
     tree = initialize(train.rows, groups, topology, settings)
     if settings.optimize:
         eq_5 = RelaxedObjective.of_tree(train.rows, train.loss, groups, topology, settings.l1, settings.steepness)
-        tree = cycle(eq_5, tree, _CYCLES, steps)
+        tree = cycle(eq_5, tree.coarse(), _CYCLES, steps)
     tree = prune(held_out, drop_zeros(tree, train.rows))
     return fine_tune(train.rows, tree, settings.steepness)
 

@@ -131,7 +131,7 @@ class Problem:
             loss_for(data.n_classes),  # type: ignore[arg-type]
             fold,
             half,
-            (*sampling_keys(rows, data, numbers), fold, half),
+            sampling_keys(rows, data, numbers, fold, half),
             SetPrices.of(data.prices, n_rows),
             SetPrices.of(data.prices, np.inf),
             settings,
