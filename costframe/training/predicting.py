@@ -75,6 +75,7 @@ class Predicting(RowReader):
         """
         if is_dataset(X) and sample_weight is not None:
             raise ParameterError("sample_weight: expected None for a dataset, whose rows all count once")
+        check_is_fitted(self, "predictor_")
         how: dict[str, Any] = {
             "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
             "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
