@@ -112,5 +112,5 @@ def _smallest(parts: list[_Sample], most: int) -> _Sample:
         np.concatenate([part[at][chosen] for part, chosen in zip(parts, near, strict=True)]) for at in range(3)
     )
     _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-    masses = np.bincount(place, mass, len(known))
+    masses = np.asarray(np.bincount(place, mass, len(known)), np.float64)
     return known, masses, np.ascontiguousarray(rows[first], np.float64)
