@@ -42,7 +42,8 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
 
         def hash_part(first: int, block: Any = block, of_block: NDArray[np.uint64] = of_block) -> None:
             rows = np.ascontiguousarray(block[first : first + _ROWS_PER_PART], np.float64)
-            hash_rows(rows, rows.view(np.uint64), of_block[first : first + _ROWS_PER_PART])
+            with np.errstate(over="ignore"):  # modulo 2^64, also where it is not compiled
+                hash_rows(rows, rows.view(np.uint64), of_block[first : first + _ROWS_PER_PART])
 
         run_parallel(hash_part, range(0, len(block), _ROWS_PER_PART), n_threads)
         at += len(block)
