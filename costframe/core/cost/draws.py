@@ -70,7 +70,7 @@ def draw_rows(key: NDArray[np.uint64], weight: NDArray[np.float64], most: int, w
     most : int
     workers : Workers
     """
-    if int(workers.sum(np.array([len(weight)]))[0]) <= most:
+    if workers.count_all(len(weight)) <= most:
         everyone = np.concatenate(workers.gather(weight))
         return RowDraw(np.arange(len(weight)), np.arange(len(everyone)), everyone / everyone.sum(), workers)
     by_key = np.argsort(key, kind="stable")
