@@ -25,6 +25,7 @@ from costframe.sources.fetching import (
 from costframe.sources.kinds.calls import CallSource
 from costframe.sources.live_row import RowTerms
 from costframe.sources.lookup import Lookup
+from costframe.sources.partitions import many_by_partition, stream_by_partition
 from costframe.sources.policy import Policy
 from costframe.sources.predictions import Predictions, predict_table
 from costframe.sources.sources import Sources, run
@@ -151,6 +152,7 @@ async def predict_one_async(
     return inquiry.answer
 
 
+@many_by_partition
 def predict_many(
     predictor: Predictor | FittedEstimator,
     source: Any,
@@ -174,8 +176,10 @@ def predict_many(
     source : array-like (rows, d), data frame, sequence of mappings, or callable
         A data frame is matched by name, an array by position; or ``fetch({key: names}) -> {key: {name: value}}``, which
         must return exactly these keys and names. `Sources` go to `predict_stream`, whose rows can fail one by one.
+        Partitions of a dask array or data frame are predicted by tasks, whose arrays come together here.
     keys : iterable of hashable
-        Distinct keys of the rows for a callable source; None for a table.
+        Distinct keys of the rows for a callable source; None for a table. Those of a dask collection are distinct
+        within each partition, and each partition's task calls the function.
     costs, acquisition, known, max_cost, unavailable, until
         As in `predict_one`, the same for all rows.
     deadline : float, optional
@@ -233,6 +237,7 @@ def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:
         inquiry.supply(values)
 
 
+@stream_by_partition
 def predict_stream(
     predictor: Predictor | FittedEstimator,
     sources: Sources,
@@ -257,8 +262,11 @@ def predict_stream(
     ----------
     predictor : Predictor, or an estimator fitted to one
     sources : Sources
+        With keys of dask a function that makes them, as ``partial(Sources.load, "sources.toml")``: each partition's
+        task opens its own.
     keys : iterable of hashable, or of mappings of str to hashable
-        Keys of the rows; read block by block. A key may come again.
+        Keys of the rows; read block by block. A key may come again. The rows of a dask array, column or data frame (of
+        mappings) end partition by partition, while further tasks run; a lost worker's partition begins, and pays, again.
     costs, acquisition, known, max_cost, unavailable, until
         As in `predict_one`, the same for all rows.
     in_flight : int
@@ -266,7 +274,8 @@ def predict_stream(
     deadline : float, optional
         Seconds that a row has from the beginning of its block.
     observe : callable, optional
-        Called with each row that has ended: its key, the `LiveRow` and its end; see `InquiryLog`.
+        Called with each row that has ended: its key, the `LiveRow` and its end; see `InquiryLog`. Not with keys of
+        dask, whose rows end in other processes.
 
     Yields
     ------

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, SourceError, shown
+from costframe.core.tables.frames import is_dask
 from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class Drive:
 
 def blocks(keys: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:
     """Cut keys into blocks, each with the number of keys before it."""
+    if is_dask(keys):
+        raise ParameterError("keys: those of dask go to predict_stream, whose rows end in other processes")
     if isinstance(keys, str | bytes | Mapping) or hasattr(keys, "columns") or not isinstance(keys, Iterable):
         raise ParameterError(f"keys: expected a list of keys, one a row, got {shown(keys)}")
     left, begun = iter(keys), 0

@@ -69,6 +69,19 @@ class Predictions(Sequence[Prediction]):
             ends.__getitem__,
         )
 
+    @classmethod
+    def merge(cls, parts: Sequence[Predictions], read: Callable[[int], Predictions] | None = None) -> Predictions:
+        """Join the predictions of consecutive rows; `read` returns a part again that came as arrays alone."""
+        first = np.cumsum([0, *map(len, parts)])
+
+        def predict(i: int) -> Prediction:
+            number = int(np.searchsorted(first, i, side="right")) - 1
+            return (parts[number] if read is None else read(number))[i - int(first[number])]
+
+        some = [part for part in parts if len(part)] or parts[:1]
+        arrays = [np.concatenate([getattr(part, name) for part in some]) for name in ("value", "cost", "acquired", "cut")]
+        return cls(*arrays, range(int(first[-1])), predict)
+
     def __repr__(self) -> str:
         """Name the number of rows and their mean cost; the arrays would fill pages."""
         cost = (f"mean cost {self.cost.mean():g}", f"{np.count_nonzero(self.cut)} cut") if len(self) else ()

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from queue import SimpleQueue
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from costframe.core.errors import WorkersError
-from costframe.core.workers import ALONE, MAX, Operation, Workers
+from costframe.core.workers import MAX, Operation, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Tracker", "join_workers"]
+__all__ = ["Tracker", "train_together"]
 
-_PATIENCE = 0.2  # seconds between looks whether the training is still wanted
+A = TypeVar("A")
+T = TypeVar("T")
+
+_LOOK = 0.2  # seconds between looks whether the training is still wanted
 
 
 @final
@@ -50,14 +52,23 @@ class Tracker:
             self._tracker.free()
 
 
-@contextmanager
-def join_workers(
-    rank: int, count: int, address: Mapping[str, Any], seconds: float, is_wanted: Callable[[], bool]
-) -> Iterator[Workers]:
-    """Meet the other workers of a training; leave them at the end, and if this one fails, so that they end too.
+def train_together(
+    train: Callable[[Workers], T],
+    rank: int,
+    count: int,
+    address: Mapping[str, Any],
+    seconds: float,
+    is_wanted: Callable[[], bool],
+) -> T:
+    """Train among other workers, and return the result of `train`.
+
+    The training has a thread of its own, to which xgboost's communicator belongs. If this worker fails, or the training
+    is not wanted any more, it leaves the others, so that they end too.
 
     Parameters
     ----------
+    train : callable
+        Gets the workers.
     rank, count : int
         Number of this worker, from 0, and of all.
     address : mapping
@@ -70,82 +81,88 @@ def join_workers(
     Raises
     ------
     WorkersError
-        If a worker does not come in time.
+        If another worker does not come or answer in time, or ends; or if the training is not wanted.
     """
-    if count == 1:
-        yield ALONE
-        return
-    workers = _CollectiveWorkers(rank, count, seconds, is_wanted)
-    try:
-        workers.join(address)
-        yield workers
-    finally:
-        workers.leave()
+    workers, training = _CollectiveWorkers(rank, count, seconds), Future[T]()
+
+    def run() -> None:
+        try:
+            workers.join(address)
+            training.set_result(train(workers))
+        except BaseException as error:  # noqa: BLE001 - the caller raises it
+            training.set_exception(error)
+        finally:
+            workers.leave()
+
+    # It may wait for others, or compute, when this call already ends, so nobody waits for it.
+    Thread(target=run, name="costframe-training", daemon=True).start()
+    while not wait([training], timeout=_LOOK).done:
+        if not is_wanted():
+            raise workers.end(WorkersError("workers: the training was cancelled"))
+        if workers.waits() > seconds:
+            raise workers.end(_silent(seconds))
+    return training.result()
 
 
 @final
 class _CollectiveWorkers(Workers):
-    """Workers with one thread for xgboost, whose communicator belongs to the thread that opens it."""
+    """Workers with xgboost's communicator of the thread that joins."""
 
-    def __init__(self, rank: int, count: int, seconds: float, is_wanted: Callable[[], bool]) -> None:
+    def __init__(self, rank: int, count: int, seconds: float) -> None:
         self.rank, self.count = rank, count
-        self._seconds, self._is_wanted = seconds, is_wanted
-        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        # It may wait for others when this worker already ends, so nobody waits for it.
-        Thread(target=_work_off, args=(self._calls,), name="costframe-workers", daemon=True).start()
+        self._seconds, self._begin = seconds, math.inf
 
     def join(self, address: Mapping[str, Any]) -> None:
         """Meet the others."""
+        if self.count == 1:
+            return
         from xgboost import collective, set_config
 
         # Workers are ranked by the text of their task.
         more = {"dmlc_task_id": f"{self.rank:09d}", "dmlc_timeout": _whole(self._seconds), "dmlc_retry": 3}
-        self._call(lambda: set_config(verbosity=0))  # of this thread alone
-        self._call(lambda: collective.init(**{**address, **more}))
+        set_config(verbosity=0)  # of this thread alone
+        self._wait(lambda: collective.init(**{**address, **more}))
 
     def leave(self) -> None:
-        """Close the connections when what is under way has ended; do not wait for it."""
+        """Close the connections."""
+        if self.count == 1:
+            return
         from xgboost import collective
 
-        self._calls.put((Future(), collective.finalize))
-        self._calls.put(None)
+        with suppress(Exception):  # the others may have left before
+            collective.finalize()
+
+    def end(self, error: WorkersError) -> WorkersError:
+        """Let the training end with an error, at its next look at the other workers; return the error."""
+        self._error = error
+        return error
+
+    def waits(self) -> float:
+        """Return for how many seconds this worker has waited for others."""
+        return time.monotonic() - self._begin
 
     def _combine(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
         from xgboost import collective
 
         how = collective.Op.MAX if operation == MAX else collective.Op.SUM
-        found: NDArray[np.int64] = self._call(lambda: collective.allreduce(values, how))
+        found: NDArray[np.int64] = self._wait(lambda: collective.allreduce(values, how))
         return found
 
-    def _call(self, function: Callable[[], Any]) -> Any:
-        """Call a function on the thread of the communicator; give up when time is up or nobody wants the model."""
-        future: Future[Any] = Future()
-        self._calls.put((future, function))
-        begin, left = time.monotonic(), self._seconds
-        while self._is_wanted():
-            try:
-                return future.result(min(_PATIENCE, left))
-            except TimeoutError:
-                left = begin + self._seconds - time.monotonic()
-            except Exception as error:
-                raise self._error_of(time.monotonic() - begin) from error
-            if left <= 0:
-                raise self._error_of(self._seconds)
-        raise WorkersError("workers: the training was cancelled")
-
-    def _error_of(self, waited: float) -> WorkersError:
-        if waited < 0.9 * self._seconds:
-            return WorkersError("workers: another worker of this training has ended, or was lost")
-        return WorkersError(f"workers: another worker of this training did not answer within {self._seconds:g} s")
-
-
-def _work_off(calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
-    while (call := calls.get()) is not None:
-        future, function = call
+    def _wait(self, function: Callable[[], A]) -> A:
+        """Call a function that waits for other workers."""
+        self._begin = time.monotonic()
         try:
-            future.set_result(function())
-        except BaseException as error:  # noqa: BLE001 - the caller raises it
-            future.set_exception(error)
+            return function()
+        except Exception as error:
+            if self.waits() < 0.9 * self._seconds:
+                raise WorkersError("workers: another worker of this training has ended, or was lost") from error
+            raise _silent(self._seconds) from error
+        finally:
+            self._begin = math.inf
+
+
+def _silent(seconds: float) -> WorkersError:
+    return WorkersError(f"workers: another worker of this training did not answer within {seconds:g} s")
 
 
 def _whole(seconds: float) -> int:

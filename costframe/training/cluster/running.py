@@ -13,11 +13,13 @@ from uuid import uuid4
 
 from costframe.core.errors import WorkersError
 from costframe.core.storage.saving import checksum
-from costframe.training.cluster.collective import Tracker, join_workers
+from costframe.training.cluster.collective import Tracker, train_together
 from costframe.training.cluster.partitions import Part, Partitions, join_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from costframe.core.workers import Workers
 
 __all__ = ["LostWorkerError", "run_workers"]
 
@@ -152,10 +154,13 @@ def _train(
     model = copy(estimator)  # that of a cluster in one process is the client's own
     if getattr(model, "n_jobs", 1) is None:
         model.n_jobs = get_worker().state.nthreads  # others may work on this machine
-    with join_workers(rank, count, meeting, seconds, _watch_task()) as workers:
+
+    def fit(workers: Workers) -> None:
         model.fit_part(workers, **{"y": None, **given})
         if len(set(workers.gather(checksum(model.predictor_)))) > 1:
             raise WorkersError("workers: have different models, which is an error of costframe or of the algorithm")
+
+    train_together(fit, rank, count, meeting, seconds, _watch_task())
     return vars(model) if rank == 0 else None
 
 

@@ -1,7 +1,7 @@
 """Boosting without each fold in turn: out-of-fold scores, and out-of-fold regressions of many numbers.
 
 All folds of a loss stop at the same round, that of the least loss over all rows: the few rows of one fold choose
-nothing alone.
+nothing alone. Workers deal the folds if each can hold all rows as bins; else they grow each tree together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
-from costframe.core.threads import run_parallel
+from costframe.core.workers import ALONE
 from costframe.trees.binning.scaling import power_of_two
 from costframe.trees.boosting.losses import SquaredLoss
 from costframe.trees.growing.prices import NoPrices
@@ -47,6 +47,7 @@ _LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less g
 _LARGEST = 4.0  # log odds of a leaf, before the step: for a rare class, a Newton step goes far beyond the optimum
 _MOST_PER_ROW = 255  # largest count of a row
 _CHUNK = 16  # rounds between looks at the losses
+_MOST_BYTES = 1 << 27  # of bins and columns that workers gather: sums over workers, one after another, take longer
 
 
 @frozen(eq=False)
@@ -122,6 +123,7 @@ def boost_folds(
     from costframe.trees.boosting.fold_kernels import add_rounds
     from costframe.trees.boosting.loss_kernels import sum_losses
 
+    data, rows, fold, _, crew, own = _dealt(data, rows, fold)
     intercept, d = loss.baseline(rows.y, rows.weight, rows.workers), data.bins.shape[1]
     start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
 
@@ -145,23 +147,31 @@ def boost_folds(
         rows.workers.check()
         return lost, kept, (nodes, values, sizes)
 
-    members = [begin(sides) for sides in _sides(fold, rows.workers, judged)]
-    left_out = [sides[1] for _, sides, *_ in members]
+    sides = _sides(fold, rows.workers, judged)
+    kept: dict[int, NDArray[np.float64]] = {}
+    left_out, numbers = [outside for _, outside in sides], range(len(sides))
+    members = {number: begin(sides[number]) for number in numbers[crew.rank :: crew.count]}
+
+    def go_on(number: int, count: int) -> NDArray[np.float64]:
+        """Add rounds to the ensemble without a fold; return its losses, and keep the scores."""
+        lost, kept[number], _ = add(members[number], count)
+        return lost
+
     total = sum(exact_sum(rows.weight[outside], rows.workers) for outside in left_out)
     lose = partial(sum_losses, loss.kind, y, rows.weight, start)
     ending = rows.total_repeats.bit_length(), rows.workers.address
     none = sum(lose(outside, *ending) for outside in left_out) / total
-    best, n_best, best_scores = none, 0, start.copy()
+    best, n_best, scores = none, 0, start.copy()
     most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, none, 0, 0
     while d and done < most and (patience is None or since < patience):
         count = most if patience is None else min(_CHUNK, most - done)
-        found = run_parallel(partial(add, count=count), members, rows.workers.threads(n_threads))
-        lost = np.sum([each[0] for each in found], axis=0) / total
+        found = crew.share(partial(go_on, count=count), numbers, rows.workers.threads(n_threads))
+        lost = np.sum(found, axis=0) / total
         place = len(lost) - 1 if patience is None else int(np.argmin(lost))
         if patience is None or lost[place] < best:
             best, n_best = float(lost[place]), done + place + 1
-            for outside, (_, kept, _) in zip(left_out, found, strict=True):
-                best_scores[outside] = kept[place]
+            for number, each in kept.items():
+                scores[left_out[number]] = each[place]
         for value in lost.tolist():
             since += 1
             if value < mark - _LEAST_GAIN * none:
@@ -169,10 +179,13 @@ def boost_folds(
         done += count
     trees = None
     if whole and n_best:  # the number of rounds is known only now
-        trees = add(begin(_everyone(rows)), n_best)[2]
-    gain = np.asarray(sum(gain for *_, gain in members))
+        trees = crew.once(lambda: add(begin(_everyone(rows)), n_best)[2])
+    ends = crew.share(lambda number: (scores[left_out[number]], members[number][-1]), numbers)
+    for outside, (end, _) in zip(left_out, ends, strict=True):
+        scores[outside] = end
+    gain = np.asarray(sum(gain for _, gain in ends))
     made = data.mapper, intercept, settings.learning_rate, loss.link
-    return BoostedFolds(best_scores, best, n_best, gain, trees, made)
+    return BoostedFolds(scores[own], best, n_best, gain, trees, made)
 
 
 @frozen(eq=False)
@@ -207,21 +220,44 @@ def regress_many(
     The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
     hold the mean residuals of all targets.
     """
+    data, rows, fold, (targets,), crew, own = _dealt(data, rows, fold, targets)
     intercept = np.array([rows.mean(target) for target in targets.T])
     centered = targets - intercept
     largest = rows.workers.largest(np.abs(centered).max(initial=0.0))
     unit = power_of_two(frexp(largest)[1])  # losses and their squares may have any size
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
     if not data.splittable.any():
-        return ManyFolds(predictions, intercept, trees)
-    for inside, outside in _sides(fold, rows.workers):
-        residual = _regress(data, rows, centered / unit, (inside, outside), settings)[0]
-        predictions[outside] = (targets - unit * residual)[outside]
+        return ManyFolds(predictions[own], intercept, trees)
+    sides = _sides(fold, rows.workers)
+
+    def predict(sides: Sides) -> NDArray[np.float64]:
+        residual = _regress(data, rows, centered / unit, sides, settings)[0]
+        return (targets - unit * residual)[sides[1]]
+
+    for (_, outside), predicted in zip(sides, crew.share(predict, sides), strict=True):
+        predictions[outside] = predicted
     if whole:
-        nodes, values, sizes = _regress(data, rows, centered / unit, _everyone(rows), settings)[1]
+        nodes, values, sizes = crew.once(lambda: _regress(data, rows, centered / unit, _everyone(rows), settings)[1])
         trees = _as_trees(data.mapper, nodes, settings.learning_rate * values, sizes)
         trees = evolve(trees, values=trees.values * unit)
-    return ManyFolds(predictions, intercept, trees)
+    return ManyFolds(predictions[own], intercept, trees)
+
+
+def _dealt(
+    data: BinnedData, rows: Rows, fold: NDArray[np.int64], *columns: NDArray[np.float64]
+) -> tuple[BinnedData, Rows, NDArray[np.int64], list[NDArray[np.float64]], Workers, slice]:
+    """Return rows, folds and columns; the workers that deal the folds, and which of these rows are this worker's.
+
+    All rows, if they fit, without their features; else the same ones, and each worker grows all trees.
+    """
+    workers, of_row = rows.workers, data.bins.shape[1] + 8 * (3 + sum(column.shape[1] for column in columns))
+    if workers.count == 1 or rows.total_rows * of_row > _MOST_BYTES:
+        return data, rows, fold, list(columns), ALONE, slice(None)
+    parts = zip(*workers.gather((fold, *columns)), strict=True)
+    folds, *gathered = (np.concatenate(part) for part in parts)
+    first = sum(workers.gather(len(rows))[: workers.rank])
+    everyone = evolve(rows, X=rows.X[:, :0], qid=None).gathered()
+    return data.gathered(), everyone, folds, gathered, workers, slice(first, first + len(rows))
 
 
 def _regress(

@@ -1,0 +1,166 @@
+"""Drivers over dask's collections: each partition's rows are predicted by one task."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import lru_cache, wraps
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.errors import ParameterError, WorkersError, shown
+from costframe.core.predictors.fitted import as_predictor
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
+from costframe.sources.predictions import Predictions
+from costframe.sources.sources import Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from costframe.sources.driving import Ended
+
+__all__ = ["many_by_partition", "stream_by_partition"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_AHEAD = 2  # tasks for each thread of a cluster: while results are read, further ones are made
+
+
+def many_by_partition(driver: F) -> F:
+    """Make a driver of many rows take dask's array or data frame of rows, or dask's keys of a function's rows."""
+
+    @wraps(driver)
+    def predict_many(predictor: Any, source: Any, keys: Any = None, costs: object = None, **terms: Any) -> Predictions:
+        if not (is_dask(source) or is_dask(keys)):
+            found: Predictions = driver(predictor, source, keys, costs, **terms)
+            return found
+        import dask
+
+        predictor, terms = as_predictor(predictor), _read_once(terms)
+        if is_dask(source):
+            rows = whole_rows(source, predictor.feature_names)
+            driver(predictor, one_row(rows), keys, costs, **terms)  # refuses what is wrong in any partition
+            parts = blocks(rows)[0]
+            given = [(part, None) for part in parts]
+        elif callable(source):
+            driver(predictor, source, (), costs, **terms)
+            given = [(source, part) for part in blocks(keys)[0]]
+        else:
+            raise ParameterError(f"keys: those of dask need a function of keys as the source, got {shown(source)}")
+        predict, model = dask.delayed(_predict_part, pure=False), delayed_model(predictor)
+        tasks = [predict(predict_many, model, *each, costs, terms, number) for number, each in enumerate(given)]
+        found = [part for _, part in sorted(_results(tasks), key=itemgetter(0))]
+        if not is_dask(source):
+            return Predictions.merge(found)
+
+        @lru_cache(maxsize=1)  # rows are read in order
+        def read_again(number: int) -> Predictions:
+            part: Predictions = driver(predictor, parts[number].compute(), None, costs, **terms)
+            return part
+
+        return Predictions.merge(found, read_again)
+
+    return predict_many  # type: ignore[return-value]
+
+
+def stream_by_partition(driver: F) -> F:
+    """Make a driver over sources take dask's keys, and a function that makes the sources of a task."""
+
+    @wraps(driver)
+    def predict_stream(
+        predictor: Any, sources: Any, keys: Any, costs: object = None, *, observe: Any = None, **terms: Any
+    ) -> Iterator[Ended]:
+        if not is_dask(keys):
+            yield from driver(predictor, sources, keys, costs, observe=observe, **terms)
+            return
+        import dask
+
+        if isinstance(sources, Sources) or not callable(sources):
+            raise ParameterError(
+                "sources: with keys of dask, expected a function that makes Sources where it is called, such as "
+                f"partial(Sources.load, 'sources.toml'); got {shown(sources)}"
+            )
+        if observe is not None:
+            raise ParameterError("observe: expected None with keys of dask, whose rows end in other processes")
+        drive, model = dask.delayed(_drive_part, pure=False), delayed_model(as_predictor(predictor))
+        terms = _read_once(terms)
+        tasks = [drive(predict_stream, model, sources, part, costs, terms) for part in blocks(keys)[0]]
+        with closing(_results(tasks)) as parts:
+            for _, ended in parts:
+                yield from ended
+
+    return predict_stream  # type: ignore[return-value]
+
+
+def _read_once(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return terms whose iterables can be read by every task."""
+    return {
+        name: value if isinstance(value, str) or hasattr(value, "__len__") or not hasattr(value, "__iter__") else [*value]
+        for name, value in terms.items()
+    }
+
+
+def _predict_part(
+    driver: Any, model: Any, source: Any, keys: Any, costs: object, terms: Mapping[str, Any], number: int
+) -> Predictions:
+    """Predict a partition's rows; those of a table come as arrays alone, without the rows."""
+    try:
+        if keys is not None:
+            found: Predictions = driver(model, source, _listed(keys), costs, **terms)
+            return found
+        return evolve(driver(model, source, None, costs, **terms), predict=None)
+    except Exception as error:
+        error.add_note(f"costframe: in partition {number}")
+        raise
+
+
+def _drive_part(
+    driver: Any, model: Any, make: Callable[[], Sources], keys: Any, costs: object, terms: Mapping[str, Any]
+) -> list[Ended]:
+    with make() as sources:
+        return list(driver(model, sources, _listed(keys), costs, **terms))
+
+
+def _listed(keys: Any) -> list[Any]:
+    """Return the keys of a partition, of a data frame as mappings by the names of its columns."""
+    listed: list[Any] = keys.to_dict("records") if hasattr(keys, "columns") else np.asarray(keys).tolist()
+    return listed
+
+
+def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
+    """Yield the numbers and results of delayed tasks as they end, on the cluster of the current client if there is one.
+
+    Each is computed once: what it pays would be paid again.
+    """
+    import dask
+
+    try:
+        from distributed import KilledWorker, as_completed, get_client
+
+        client = get_client()
+    except (ImportError, ValueError):
+        for number, task in enumerate(tasks):
+            yield number, dask.compute(task)[0]
+        return
+    left, running = iter(enumerate(tasks)), as_completed()
+    numbers: dict[str, int] = {}
+
+    def submit(count: int) -> None:
+        for number, task in islice(left, count):
+            future = client.compute(task)
+            numbers[future.key] = number
+            running.add(future)
+
+    submit(_AHEAD * max(1, sum(client.nthreads().values())))
+    try:
+        for future in running:
+            submit(1)
+            yield numbers[future.key], future.result()
+    except KilledWorker as error:
+        raise WorkersError(f"workers: those that predicted a partition were lost, one after another: {error}") from error
+    finally:
+        client.cancel(list(running.futures))
