@@ -16,7 +16,13 @@ from costframe.core.workers import MAX, SUM, SUM_OF_DOUBLES, combiner_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["address_of", "largest_over_workers", "sum_doubles_over_workers", "sum_over_workers"]
+__all__ = [
+    "address_of",
+    "largest_over_workers",
+    "sum_both_over_workers",
+    "sum_doubles_over_workers",
+    "sum_over_workers",
+]
 
 
 def address_of(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -65,6 +71,23 @@ def sum_doubles_over_workers(address: int, values: NDArray[np.float64]) -> None:
     """Add up doubles on a grid, float64 (n,), of all workers in place; nothing at address 0."""
     if address != 0 and values.size > 0:
         _combine(address, SUM_OF_DOUBLES, values)
+
+
+@kernel
+def sum_both_over_workers(address: int, values: NDArray[np.int64], multiples: NDArray[np.float64], unit: float) -> None:
+    """Add up whole numbers, int64 (n,), and multiples of a unit, float64 (m,), of all workers in place, at once."""
+    n_values, n_multiples = values.shape[0], multiples.shape[0]
+    if n_multiples == 0:
+        sum_over_workers(address, values)
+        return
+    both = np.empty(n_values + n_multiples, np.int64)
+    both[:n_values] = values
+    for k in range(n_multiples):
+        both[n_values + k] = np.int64(multiples[k] / unit)
+    sum_over_workers(address, both)
+    values[:] = both[:n_values]
+    for k in range(n_multiples):
+        multiples[k] = both[n_values + k] * unit
 
 
 @kernel

@@ -266,7 +266,7 @@ def predict_stream(
         task opens its own.
     keys : iterable of hashable, or of mappings of str to hashable
         Keys of the rows; read block by block. A key may come again. The rows of a dask array, column or data frame (of
-        mappings) end partition by partition, while further tasks run; a lost worker's partition begins, and pays, again.
+        mappings) end partition by partition, while further tasks run. A lost worker's partition begins, and pays, anew.
     costs, acquisition, known, max_cost, unavailable, until
         As in `predict_one`, the same for all rows.
     in_flight : int

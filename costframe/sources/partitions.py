@@ -36,8 +36,8 @@ def many_by_partition(driver: F) -> F:
     @wraps(driver)
     def predict_many(predictor: Any, source: Any, keys: Any = None, costs: object = None, **terms: Any) -> Predictions:
         if not (is_dask(source) or is_dask(keys)):
-            found: Predictions = driver(predictor, source, keys, costs, **terms)
-            return found
+            predictions: Predictions = driver(predictor, source, keys, costs, **terms)
+            return predictions
         import dask
 
         predictor, terms = as_predictor(predictor), _read_once(terms)
@@ -99,7 +99,9 @@ def stream_by_partition(driver: F) -> F:
 def _read_once(terms: Mapping[str, Any]) -> dict[str, Any]:
     """Return terms whose iterables can be read by every task."""
     return {
-        name: value if isinstance(value, str) or hasattr(value, "__len__") or not hasattr(value, "__iter__") else [*value]
+        name: value
+        if isinstance(value, str) or hasattr(value, "__len__") or not hasattr(value, "__iter__")
+        else [*value]
         for name, value in terms.items()
     }
 
@@ -109,10 +111,8 @@ def _predict_part(
 ) -> Predictions:
     """Predict a partition's rows; those of a table come as arrays alone, without the rows."""
     try:
-        if keys is not None:
-            found: Predictions = driver(model, source, _listed(keys), costs, **terms)
-            return found
-        return evolve(driver(model, source, None, costs, **terms), predict=None)
+        found: Predictions = driver(model, source, None if keys is None else _listed(keys), costs, **terms)
+        return found if keys is not None else evolve(found, predict=None)  # type: ignore[arg-type] - `read_again` has them
     except Exception as error:
         error.add_note(f"costframe: in partition {number}")
         raise
@@ -161,6 +161,8 @@ def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
             submit(1)
             yield numbers[future.key], future.result()
     except KilledWorker as error:
-        raise WorkersError(f"workers: those that predicted a partition were lost, one after another: {error}") from error
+        raise WorkersError(
+            f"workers: those that predicted a partition were lost, one after another: {error}"
+        ) from error
     finally:
         client.cancel(list(running.futures))

@@ -79,8 +79,10 @@ class Predictions(Sequence[Prediction]):
             return (parts[number] if read is None else read(number))[i - int(first[number])]
 
         some = [part for part in parts if len(part)] or parts[:1]
-        arrays = [np.concatenate([getattr(part, name) for part in some]) for name in ("value", "cost", "acquired", "cut")]
-        return cls(*arrays, range(int(first[-1])), predict)
+        value, cost, acquired, cut = (
+            np.concatenate([getattr(part, name) for part in some]) for name in ("value", "cost", "acquired", "cut")
+        )
+        return cls(value, cost, acquired, cut, range(int(first[-1])), predict)
 
     def __repr__(self) -> str:
         """Name the number of rows and their mean cost; the arrays would fill pages."""

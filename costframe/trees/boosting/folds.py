@@ -172,10 +172,7 @@ def boost_folds(
             best, n_best = float(lost[place]), done + place + 1
             for number, each in kept.items():
                 scores[left_out[number]] = each[place]
-        for value in lost.tolist():
-            since += 1
-            if value < mark - _LEAST_GAIN * none:
-                mark, since = value, 0
+        mark, since = _wait_on(lost.tolist(), mark, since, _LEAST_GAIN * none)
         done += count
     trees = None
     if whole and n_best:  # the number of rounds is known only now
@@ -186,6 +183,15 @@ def boost_folds(
     gain = np.asarray(sum(gain for _, gain in ends))
     made = data.mapper, intercept, settings.learning_rate, loss.link
     return BoostedFolds(scores[own], best, n_best, gain, trees, made)
+
+
+def _wait_on(losses: list[float], mark: float, since: int, least: float) -> tuple[float, int]:
+    """Return the last loss that was lower by at least `least` than the one before, and the rounds since then."""
+    for value in losses:
+        since += 1
+        if value < mark - least:
+            mark, since = value, 0
+    return mark, since
 
 
 @frozen(eq=False)

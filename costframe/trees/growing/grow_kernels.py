@@ -73,7 +73,7 @@ def _plant(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState) -> bo
     if p.kind != FREE:
         begin_prices(p)
         if place[at.OPEN] == 1:
-            open_account(p, room, rows, 0)
+            open_account(p, room, rows)
     return bool(place[at.OPEN] == 1)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from costframe.core.combine_kernels import sum_doubles_over_workers
 from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing.prices import BY_MODEL, FREE, LARGEST
-from costframe.trees.growing.room import DEPTH, WEIGHT
+from costframe.trees.growing.room import WEIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 __all__ = [
     "begin_prices",
     "charge",
+    "count_account",
     "mark_rows",
     "open_account",
     "pay",
     "price_marks",
     "range_prices",
-    "split_account",
+    "settle_account",
     "sum_marks",
     "weigh_rows",
 ]
@@ -95,20 +96,6 @@ def weigh_rows(rows: NDArray[np.int32], weight: NDArray[np.float64]) -> float:
 
 
 @kernel
-def _combine(address: int, paid: NDArray[np.float64], first: float, second: float) -> tuple[float, float]:
-    """Add up weights that have paid, (items,) in place, and two further weights, of all workers; return the latter."""
-    if address == 0:
-        return first, second
-    n_items = paid.shape[0]
-    each = np.empty(n_items + 2)
-    each[:n_items] = paid
-    each[n_items], each[n_items + 1] = first, second
-    sum_doubles_over_workers(address, each)
-    paid[:] = each[:n_items]
-    return float(each[n_items]), float(each[n_items + 1])
-
-
-@kernel
 def _price_leaf(
     paid: NDArray[np.float64],
     weight: float,
@@ -147,51 +134,69 @@ def begin_prices(p: PriceState) -> None:
         p.once[f] = total
 
 
+@kernel
+def _price_by_model(p: PriceState, room: Room, slot: int, weight: float, root: float) -> None:
+    """Compute the payments of a leaf for a split on each feature, whose once-prices come on top."""
+    room.numbers[slot, WEIGHT] = weight
+    for f in range(p.split.shape[0]):
+        room.money[slot, f] = p.split[f] * weight + root
+
+
 @kernel_apart
-def open_account(p: PriceState, room: Room, rows: NDArray[np.int32], slot: int) -> None:
-    """Compute the payments of a leaf for a split on each feature."""
-    weight, root = weigh_rows(rows, p.row_weight), p.root if room.place[slot, DEPTH] == 0 else 0.0
+def open_account(p: PriceState, room: Room, rows: NDArray[np.int32]) -> None:
+    """Compute the payments of the root, at slot 0, for a split on each feature."""
+    weight = np.full(1, weigh_rows(rows, p.row_weight))
+    sum_doubles_over_workers(p.address, weight)
     if p.kind == BY_MODEL:
-        weight = _combine(p.address, room.paid[slot, :0], weight, 0.0)[0]
-        room.numbers[slot, WEIGHT] = weight
-        for f in range(p.split.shape[0]):
-            room.money[slot, f] = p.split[f] * weight + root
+        _price_by_model(p, room, 0, weight[0], p.root)
         return
     if p.all_known and rows.shape[0] == p.marks.shape[0] and p.address == 0:
         for item in range(p.paid_by_all.shape[0]):
-            room.paid[slot, item] = p.paid_by_all[item]
+            room.paid[0, item] = p.paid_by_all[item]
     else:
-        sum_marks(p.marks, rows, p.row_weight, room.paid[slot])
-        weight = _combine(p.address, room.paid[slot], weight, 0.0)[0]
-    room.numbers[slot, WEIGHT] = weight
+        sum_marks(p.marks, rows, p.row_weight, room.paid[0])
+        sum_doubles_over_workers(p.address, room.paid[0])
+    room.numbers[0, WEIGHT] = weight[0]
     _price_leaf(
-        room.paid[slot], weight, p.split, p.seen, p.begin, p.items, p.reuse, room.tested[slot], root, room.money[slot]
+        room.paid[0], weight[0], p.split, p.seen, p.begin, p.items, p.reuse, room.tested[0], p.root, room.money[0]
     )
 
 
 @kernel_apart
-def split_account(
-    p: PriceState, room: Room, small: int, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]
-) -> None:
-    """Compute the payments of two children; the larger one has its parent's slot and the rows `rest`.
+def count_account(
+    p: PriceState, room: Room, large: int, rows: NDArray[np.int32], rest: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return the weights of the rows of two children, and of those of the first that have paid for each item.
 
-    It counts the marks of the smaller one, and subtracts them for the larger one.
+    The second child has its parent's slot. If no row of them owes for any item, or none ever pays, two weights suffice.
     """
-    if p.kind == BY_MODEL:
-        open_account(p, room, rows, small)
-        open_account(p, room, rest, large)
-        return
-    paid, owed, whole = room.paid, False, room.numbers[large, WEIGHT]
-    for item in range(p.n_items):
-        owed |= paid[large, item] != whole
+    owed = False
+    if p.kind != BY_MODEL:
+        for item in range(p.n_items):
+            owed |= room.paid[large, item] != room.numbers[large, WEIGHT]
+    counted = np.empty(2 + room.paid.shape[1] if owed else 2)
+    counted[0], counted[1] = weigh_rows(rows, p.row_weight), weigh_rows(rest, p.row_weight)
     if owed:
-        sum_marks(p.marks, rows, p.row_weight, paid[small])
-    counted = paid[small] if owed else paid[small, :0]
-    fewer, more = _combine(p.address, counted, weigh_rows(rows, p.row_weight), weigh_rows(rest, p.row_weight))
+        sum_marks(p.marks, rows, p.row_weight, counted[2:])
+    return counted
+
+
+@kernel_apart
+def settle_account(p: PriceState, room: Room, small: int, large: int, counted: NDArray[np.float64]) -> None:
+    """Compute the payments of two children from what `count_account` has counted, of all workers.
+
+    The larger child has its parent's slot; what the smaller one has paid is subtracted for it.
+    """
+    paid, whole, fewer, more = room.paid, room.numbers[large, WEIGHT], counted[0], counted[1]
+    if p.kind == BY_MODEL:
+        _price_by_model(p, room, small, fewer, 0.0)
+        _price_by_model(p, room, large, more, 0.0)
+        return
     room.numbers[small, WEIGHT], room.numbers[large, WEIGHT] = fewer, more
-    if not owed:  # in neither child; so this is exact in spite of rounded weights
+    if counted.shape[0] == 2:  # nobody owes in either child; so this is exact in spite of rounded weights
         paid[small], paid[large] = fewer, more
     else:
+        paid[small] = counted[2:]
         for item in range(p.n_items):  # items of all rows have exactly the rows' weight
             all_paid = paid[large, item] == whole
             paid[large, item] = more if all_paid else paid[large, item] - paid[small, item]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
-from costframe.core.exact_sums import to_grid
+from costframe.core.exact_sums import grid_unit, to_grid
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class PriceState(NamedTuple):
         Of `LazyPrices`: sums of payments; marks of rows; prices of items for splits and beyond.
     address : int
         Of the function that combines with other workers, as in `Task`.
+    unit : float
+        All weights of rows are multiples of it; see `to_grid`.
     """
 
     kind: int
@@ -78,6 +80,7 @@ class PriceState(NamedTuple):
     n_items: int = 0
     all_known: bool = False
     address: int = 0
+    unit: float = 1.0
 
 
 class SplitPrices(Protocol):
@@ -177,7 +180,10 @@ class OncePrices:
         self.needed = needed or (np.zeros(d + 1, np.int64), np.empty(0, np.int64))
         self.split_price = np.array(np.broadcast_to(split_price, d), np.float64)
         self.root_price, self.reuse_price = float(root_price), float(reuse_price)
-        self.row_weight = np.zeros(0) if row_weight is None else np.array(row_weight, np.float64)
+        given = np.zeros(0) if row_weight is None else np.array(row_weight, np.float64)
+        self.row_weight, self._unit = given, 1.0
+        if row_weight is not None:
+            self.row_weight, self._unit = to_grid(given, workers), grid_unit(given, workers) or 1.0
         self.feature_paid, self.resource_paid = (np.zeros(n, np.bool_) for n in (d, len(self.resource_price)))
 
     def fork(self) -> OncePrices:
@@ -210,6 +216,7 @@ class OncePrices:
             resource_paid=self.resource_paid,
             used=np.zeros(d, np.bool_),
             address=self.workers.address,
+            unit=self._unit,
         )
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
@@ -238,7 +245,7 @@ def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share
         split_price=in_loss(1 / share, prices.split),
         root_price=float(in_loss(n / share, prices.learner)),
         reuse_price=float(in_loss(n / share, prices.reuse)),
-        row_weight=None if rows.uneven_weight is None else to_grid(rows.uneven_weight, rows.workers),
+        row_weight=rows.uneven_weight,
         tradeoff=tradeoff,
         workers=rows.workers,
     )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.combine_kernels import sum_over_workers
+from costframe.core.combine_kernels import sum_both_over_workers, sum_doubles_over_workers, sum_over_workers
 from costframe.core.jit import kernel, kernel_apart
 from costframe.trees.growing import room as at
 from costframe.trees.growing.histogram_kernels import add_to, fill_histogram, subtract
-from costframe.trees.growing.price_kernels import mark_rows, range_prices, split_account
+from costframe.trees.growing.price_kernels import count_account, mark_rows, range_prices, settle_account
 from costframe.trees.growing.row_kernels import divide_rows, join_rows
 from costframe.trees.growing.share_kernels import (
     COUNTS,
@@ -112,6 +112,26 @@ def _edge(n_columns: int, n_blocks: int, block: int) -> int:
     return n_columns if block == n_blocks else 8 * ((n_columns + 7) // 8 * block // n_blocks)
 
 
+@kernel
+def _count_waiting(room: Room, rows: NDArray[np.int32], p: PriceState) -> NDArray[np.float64]:
+    """Count what the rows of two waiting leaves have paid; see `count_account`."""
+    small, large = room.state[at.SMALL], room.state[at.LARGE]
+    begin, beside = room.place[small, at.BEGIN], room.place[large, at.BEGIN]
+    own, rest_ = rows[begin : begin + room.place[small, at.COUNT]], rows[beside : beside + room.place[large, at.COUNT]]
+    return count_account(p, room, large, own, rest_)
+
+
+@kernel
+def _combine_waiting(room: Room, p: PriceState, address: int, n_parts: int, counted: NDArray[np.float64]) -> None:
+    """Add up the histogram of the smaller leaf, and its account, of all workers by one combination."""
+    small = room.state[at.SMALL]
+    if n_parts > 1:
+        _add_parts(room, room.histogram[small], 0, room.histogram.shape[1])
+    sum_both_over_workers(address, room.histogram[small].ravel(), counted, p.unit)
+    if counted.shape[0] > 0:
+        settle_account(p, room, small, room.state[at.LARGE], counted)
+
+
 @kernel_apart
 def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, part: int) -> None:
     """Do one part of the job on the board."""
@@ -120,10 +140,9 @@ def _do_part(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState, par
     slot = board[_SLOT] if job == _DIVIDE else room.state[at.SMALL]
     begin, count = room.place[slot, at.BEGIN], room.place[slot, at.COUNT]
     if searching and part < board[_ACCOUNTS]:
-        other = room.state[at.LARGE]
-        beside = room.place[other, at.BEGIN]
-        rest_ = rows[beside : beside + room.place[other, at.COUNT]]
-        split_account(p, room, slot, other, rows[begin : begin + count], rest_)
+        counted = _count_waiting(room, rows, p)
+        sum_doubles_over_workers(p.address, counted)
+        settle_account(p, room, slot, room.state[at.LARGE], counted)
     elif searching:
         block, n_blocks = part - board[_ACCOUNTS], board[_BLOCKS]
         first, last = _edge(n_columns, n_blocks, block), _edge(n_columns, n_blocks, block + 1)
@@ -176,8 +195,12 @@ def search_leaves(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
     shared = (count + 256 * _CELLS_PER_BIN * scanned) * n_columns > task.cells_worth_threads
     board[_ACCOUNTS], board[_FILLED], board[JOB], board[_BLOCKS] = int(accounts), 0, _SEARCH, 1
     together, all_kept = task.address != 0, room.histogram.shape[1] * room.histogram.shape[3] >= n_columns
+    counted = np.empty(0)
     if accounts and (n_columns >= _MANY_COLUMNS or together):  # the search looks at prices; combination has an order
-        _do_part(task, room, rows, p, 0)
+        if together and all_kept:
+            counted = _count_waiting(room, rows, p)
+        else:
+            _do_part(task, room, rows, p, 0)
         accounts = False
         board[_ACCOUNTS] = 0
     n_threads, n_parts = board[at.THREADS], 1
@@ -188,9 +211,7 @@ def search_leaves(task: Task, room: Room, rows: NDArray[np.int32], p: PriceState
         if not _share(task, room, rows, p, _FILL, n_parts):
             return False
     if together and all_kept:
-        if n_parts > 1:
-            _add_parts(room, room.histogram[small], 0, room.histogram.shape[1])
-        sum_over_workers(task.address, room.histogram[small].ravel())
+        _combine_waiting(room, p, task.address, n_parts, counted)
         board[_FILLED] = _WHOLE
     board[JOB], board[_BLOCKS] = _SEARCH, 1
     if not shared or (together and not all_kept):
