@@ -2,10 +2,12 @@
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import DataError
@@ -16,13 +18,20 @@ LATE = 150  # combinations of a training before the fault
 
 @define(slots=False, eq=False, repr=False)
 class FaultyClassifier(CEGBClassifier):
-    """CEGB, whose second worker fails once, in a way of `FAULTS`; then the file `mark` is there."""
+    """CEGB, whose second worker fails once, in a way of `FAULTS`; then the file `mark` is there.
+
+    Without a mark the last worker fails at once, and each time.
+    """
 
     fault: Any = field(default=None, kw_only=True)
     mark: Any = field(default=None, kw_only=True)
 
     def _train(self, data):
         workers = data.train.workers
+        if self.fault is not None and self.mark is None:
+            if workers.rank == workers.count - 1:
+                FAULTS[self.fault]()
+            return super()._train(data)
         if self.fault is not None and workers.rank == 1 and not Path(self.mark).exists():
             combine, left = workers._combine, [LATE]
 
@@ -41,7 +50,15 @@ def refuse():
     raise DataError("X: a fault of this worker alone")
 
 
+def fill_memory():
+    held = []
+    while True:  # until the cluster kills the process
+        held.append(np.ones(1 << 22))
+        time.sleep(0.02)
+
+
 FAULTS = {
+    "fill": fill_memory,
     "raise": refuse,
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
@@ -49,13 +66,13 @@ FAULTS = {
 
 
 @contextmanager
-def cluster_of_two():
+def cluster_of_two(memory_limit=None):
     """Give a client of a cluster of two processes."""
     import dask
     from distributed import Client, LocalCluster
 
     locks = "distributed.scheduler.locks."  # of clients that went away: not for half a minute
     settings = {f"{locks}lease-timeout": "8s", f"{locks}lease-validation-interval": "1s"}
-    more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+    more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": memory_limit}
     with dask.config.set(settings), LocalCluster(**more) as cluster, Client(cluster) as client:
         yield client

@@ -5,9 +5,9 @@ import pytest
 
 from costframe.core.prices.needs import Needs
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay
+from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay, settle_account
 from costframe.trees.growing.prices import OncePrices
-from costframe.trees.growing.room import new_room
+from costframe.trees.growing.room import WEIGHT, new_room
 
 pytestmark = pytest.mark.kernels
 
@@ -24,9 +24,10 @@ class Tree:
 
     def prices(self, depth=1):
         """What a leaf of all rows pays for a split on each feature."""
-        self.room.place[0, 1] = depth
         with np.errstate(over="ignore"):  # where kernels are not compiled
-            open_account(self.state, self.room, ROWS, 0)
+            open_account(self.state, self.room, ROWS)
+            if depth:
+                settle_account(self.state, self.room, 1, 0, np.array([0.0, self.room.numbers[0, WEIGHT]]))
             charge(self.room.money[0], self.state.once, self.state.once_paid, self.state.tradeoff, self.room.price)
         return self.room.price.tolist()
 

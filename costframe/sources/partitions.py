@@ -121,7 +121,10 @@ def _predict_part(
 def _drive_part(
     driver: Any, model: Any, make: Callable[[], Sources], keys: Any, costs: object, terms: Mapping[str, Any]
 ) -> list[Ended]:
-    with make() as sources:
+    sources: Any = make()
+    if not isinstance(sources, Sources):
+        raise ParameterError(f"sources: expected a function that makes Sources, but it made {shown(sources)}")
+    with sources:
         return list(driver(model, sources, _listed(keys), costs, **terms))
 
 
@@ -161,8 +164,6 @@ def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
             submit(1)
             yield numbers[future.key], future.result()
     except KilledWorker as error:
-        raise WorkersError(
-            f"workers: those that predicted a partition were lost, one after another: {error}"
-        ) from error
+        raise WorkersError("workers: one after another was lost when it predicted the same partition") from error
     finally:
         client.cancel(list(running.futures))
