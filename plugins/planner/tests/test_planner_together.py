@@ -72,6 +72,13 @@ def deal(data, count, seed):
     return of_group if qid is None else of_group[qid]
 
 
+@pytest.fixture(params=[True, False], ids=["folds are dealt", "rows are dealt"])
+def _dealt(request, monkeypatch):
+    if not request.param:
+        monkeypatch.setattr("costframe.trees.boosting.folds._MOST_BYTES", 0)
+
+
+@pytest.mark.usefixtures("_dealt")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_and_the_dealing_of_rows_have_no_effect(kind, weighted):
@@ -98,6 +105,7 @@ def test_any_dealing_trains_the_same_plan(count, seed, kind):
         assert_same(whole, part, data[0])
 
 
+@pytest.mark.usefixtures("_dealt")
 @pytest.mark.parametrize("kind", ["classifier", "ranker"])
 def test_samples_of_rows_do_not_depend_on_the_dealing(kind, monkeypatch):
     import costframe_planner.models
