@@ -124,6 +124,39 @@ def test_few_valid_rows_stop_the_training(folder, run, monkeypatch):
     assert re.search(r"\n20 of 81 rows of valid stop the training", result.stdout), result.output
 
 
+@pytest.mark.usefixtures("small_memory")
+@pytest.mark.parametrize("ranking", [False, True])
+def test_a_comparison_draws_rows_that_fit(tmp_path, run, ranking):
+    frame = (
+        draw().drop(columns=["sex", "grade"]).assign(ill=np.arange(N) % 2, age=np.arange(N) % 2 + 0.01 * np.arange(N))
+    )
+    if ranking:
+        frame["qid"] = np.arange(N) // 5
+    (tmp_path / "big").mkdir()
+    frame.to_parquet(tmp_path / "big" / "0.parquet", row_group_size=90)
+    asked = ("--target", "ill", "--algorithms", "miser", "--points", 2, "--output", tmp_path / "out")
+    result = run("compare", tmp_path / "big", *asked)
+    assert result.exit_code == 0, result.output
+    drawn, of = re.search(r"the table does not fit in memory: (\d+) of its (\d+) rows", result.stdout).groups()
+    assert (int(drawn), int(of)) == (205 if ranking else 208, N)  # a quarter of the memory
+    assert cf.load(tmp_path / "out" / "recommended.model").feature_names == ("age", "chol", "kind")
+
+
+def test_drawn_rows_are_those_of_the_table(folder, monkeypatch):
+    whole = read_table(folder[1], "ill")
+    monkeypatch.setattr(memory, "memory_size", lambda: 20_000)
+    drawn = read_block_table(folder[0], "ill").sampled(seed=3)
+    rows = {tuple(row): (label, part) for row, label, part in zip(whole.X, whole.y, whole.split, strict=True)}
+    assert len(drawn.X) == 125
+    assert drawn.categorical == whole.categorical
+    assert all(
+        rows[tuple(row)] == (label, part) for row, label, part in zip(drawn.X, drawn.y, drawn.split, strict=True)
+    )
+    again, other = (read_block_table(folder[0], "ill").sampled(seed) for seed in (3, 4))
+    assert np.array_equal(again.X, drawn.X)
+    assert not np.array_equal(other.X, drawn.X)
+
+
 BAD = {
     "no files": (lambda path: [each.unlink() for each in path.glob("*.parquet")], "got one without files that end in"),
     "another column": (

@@ -13,7 +13,7 @@ from costframe.core.errors import DataError, ParameterError, format_count, print
 from costframe.core.plugins.registry import TASKS, estimator, registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
-from costframe.datasets.block_tables import BlockDataset, read_block_table
+from costframe.datasets.block_tables import BlockDataset, draw_rows, read_block_table
 from costframe.frontier.checks import check_score, name_failures
 from costframe.frontier.clusters import open_client
 from costframe.report.console import cost as shown_cost
@@ -56,7 +56,9 @@ def fit_in_blocks(
     """
     if tradeoff is None:
         why = "does not fit in memory" if cluster is None else "is not in memory with --cluster"
-        raise ParameterError(f"{data}: {why}, which a search within a budget needs; give --tradeoff")
+        raise ParameterError(
+            f"{data}: {why}, which a search within a budget needs; give --tradeoff, which `costframe compare` finds"
+        )
     if reading["target"] is None:
         raise ParameterError(f"{data}: say with --target which column to predict")
     console = make_console()
@@ -100,14 +102,10 @@ def _fit(model: Any, train: Sequence[Any], valid: Sequence[Any], **more: Any) ->
 
 
 def _valid_rows(dataset: BlockDataset) -> tuple[NDArray[np.bool_], list[str]]:
-    """Choose the valid rows that are read into memory, bool (n,): of many only evenly spaced ones, or queries."""
+    """Choose the valid rows that are read into memory, bool (n,): of many some drawn at random, or whole queries."""
     rows = dataset.part("valid")
-    items = np.arange(len(rows.y)) if rows.qid is None else np.unique(rows.qid, return_inverse=True)[1]
-    count, share = int(items.max()) + 1, min(1.0, _MOST_CELLS / (len(rows.y) * len(rows.X.columns)))
-    kept = np.zeros(count, np.bool_)
-    kept[np.linspace(0, count - 1, max(1, int(share * count))).astype(np.int64)] = True
-    chosen = kept[items]
-    return chosen, [] if chosen.all() else [f"{chosen.sum():,} of {len(items):,} rows of valid stop the training"]
+    chosen = draw_rows(len(rows.y), rows.qid, min(1.0, _MOST_CELLS / (len(rows.y) * len(rows.X.columns))), 0)
+    return chosen, [] if chosen.all() else [f"{chosen.sum():,} of {len(chosen):,} rows of valid stop the training"]
 
 
 def _report(console: Output, dataset: BlockDataset, model: Any, algorithm: str, tradeoff: float, score: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.prices.entry_checks import suggestion
@@ -62,12 +62,16 @@ def open_data(
 ) -> Dataset:
     """Return the data set for DATA and its options."""
     from costframe.datasets import read_table
+    from costframe.datasets.block_tables import read_block_table
 
     name = data if data is not None else DEFAULT_DATA
     if is_file(name):
         if target is None:
             raise ParameterError(f"{name}: say with --target which column to predict")
-        dataset = read_table(name, target, costs, task=task, ignore=ignore, categorical=categorical, seed=seed or 0)
+        how: dict[str, Any] = {"task": task, "ignore": ignore, "categorical": categorical, "seed": seed or 0}
+        if is_larger_than_memory(name):
+            return read_block_table(name, target, costs, **how).sampled(seed or 0)
+        dataset = read_table(name, target, costs, **how)
         if seed is not None and not any("by seed" in note for note in dataset.notes):
             raise ParameterError(f"--seed: has no effect, the column split of {name} has train, valid and test")
         return dataset

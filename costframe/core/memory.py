@@ -14,7 +14,7 @@ from costframe.core.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["empty_bytes", "fits_in_memory", "memory_size"]
+__all__ = ["empty_bytes", "fits_in_memory", "memory_size", "share_in_memory"]
 
 _LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"  # of a container
 _UNKNOWN = 8 << 30  # where the system does not say
@@ -37,6 +37,11 @@ def memory_size() -> int:
 def fits_in_memory(size: int, share: float) -> bool:
     """Return whether this number of bytes is at most a share of the memory."""
     return size <= share * memory_size()
+
+
+def share_in_memory(size: int, share: float) -> float:
+    """Return which part of this number of bytes is at most a share of the memory, from 0 to 1."""
+    return min(1.0, share * memory_size() / size) if size else 1.0
 
 
 def empty_bytes(*shapes: tuple[int, int]) -> list[NDArray[np.uint8]]:

@@ -10,11 +10,12 @@ from attrs import frozen
 
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, quote_names
-from costframe.core.memory import fits_in_memory
+from costframe.core.memory import fits_in_memory, share_in_memory
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.columns import as_categories
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
+from costframe.datasets.dataset import Dataset
 from costframe.datasets.splits import check_parts, split_rows
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.tables import QID, Reading, outline
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["BlockDataset", "BlockRows", "needs_blocks", "read_block_table"]
+__all__ = ["BlockDataset", "BlockRows", "draw_rows", "needs_blocks", "read_block_table"]
 
 _SHARE = 0.25  # of the memory for a table of doubles: reading and training keep a few copies
 
@@ -67,6 +68,33 @@ class BlockDataset:
         """Return the rows of "train", "valid" or "test"."""
         chosen = self.split == name
         return BlockRows(self.X.take(chosen), self.y[chosen], None if self.qid is None else self.qid[chosen])
+
+    def sampled(self, seed: int) -> Dataset:
+        """Read as many rows as fit in memory, drawn at random; of a ranking whole queries."""
+        share = share_in_memory(8 * len(self.y) * len(self.X.columns), _SHARE)
+        chosen = draw_rows(len(self.y), self.qid, share, seed)
+        note = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
+        return Dataset(
+            self.name,
+            self.X.take(chosen)[:],
+            self.y[chosen],
+            self.costs.names,
+            self.costs,
+            self.task,
+            self.split[chosen],
+            None if self.qid is None else self.qid[chosen],
+            self.classes,
+            self.categorical,
+            (*self.notes, note),
+        )
+
+
+def draw_rows(n_rows: int, qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
+    """Return which rows are among a share of all, or of all queries, at least one, drawn at random: bool (n_rows,)."""
+    items = np.arange(n_rows) if qid is None else np.unique(qid, return_inverse=True)[1]
+    kept = np.zeros(int(items.max(initial=0)) + 1, np.bool_)
+    kept[np.random.default_rng(seed).permutation(len(kept))[: max(1, int(share * len(kept)))]] = True
+    return kept[items]
 
 
 def needs_blocks(path: str | os.PathLike[str]) -> bool:

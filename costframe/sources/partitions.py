@@ -112,7 +112,7 @@ def _predict_part(
     """Predict a partition's rows; those of a table come as arrays alone, without the rows."""
     try:
         found: Predictions = driver(model, source, None if keys is None else _listed(keys), costs, **terms)
-        return found if keys is not None else evolve(found, predict=None)  # type: ignore[arg-type] - `read_again` has them
+        return found if keys is not None else evolve(found, predict=None)  # type: ignore[arg-type]  # `read_again` has them
     except Exception as error:
         error.add_note(f"costframe: in partition {number}")
         raise
