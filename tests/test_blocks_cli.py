@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -62,6 +64,24 @@ def test_a_folder_and_a_pattern_are_the_table(folder, run):
     assert (
         "wrote" in run("fit", path, "--target", "ill", "--algorithm", "miser", "--tradeoff", 0, "--output", "m").stdout
     )
+
+
+@pytest.mark.parametrize("asked", ["parts", "parts/*.parquet", "par?s", "parts/part-2.parquet"])
+def test_an_address_is_the_folder(folder, asked):
+    """As of an object store, here of the file system."""
+    files, expected = ParquetFiles.open(Path(f"file://{folder[0].parent}/{asked}")), pd.read_parquet(folder[1])
+    found = files.dataset.to_table().to_pandas()
+    pd.testing.assert_frame_equal(found, expected[-len(found) :].reset_index(drop=True), check_categorical=False)
+    assert len(found) == (250 if "2" in asked else N)
+    data = read_table(f"file://{folder[0].parent}/{asked}", "ill")
+    assert len(pickle.loads(pickle.dumps(files)).groups) == len(files.groups)  # noqa: S301 - for workers, its own
+    assert data.X.shape == (len(found), 5)
+
+
+@pytest.mark.parametrize("asked", ["none", "parts/x*", "parts/_SUCCESS*"])
+def test_an_address_without_files_is_named(folder, asked):
+    with pytest.raises(DataError, match=re.escape(f"file://{folder[0].parent}/{asked}: no file that matches")):
+        read_table(f"file://{folder[0].parent}/{asked}", "ill")
 
 
 def test_predict_and_cost_of_a_folder(folder, run, tmp_path):

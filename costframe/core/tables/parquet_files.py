@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from fnmatch import fnmatchcase
 from functools import cached_property
 from glob import glob, has_magic
 from itertools import takewhile
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
 from pyarrow import dataset as datasets
-from pyarrow import parquet
+from pyarrow import fs, parquet
 
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.columns import is_categorical, is_numeric
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ParquetFiles", "RowGroup", "is_several"]
 
 ENDING = ".parquet"
+_ADDRESS = re.compile(r"(s3|gs|gcs|hdfs|viewfs|abfss?|file):/")  # a `Path` keeps one slash
 
 
 class RowGroup(NamedTuple):
@@ -81,13 +84,20 @@ class ParquetFiles:
         """Open a file, or those in a folder or that match a pattern; see `find_files`.
 
         They have the same columns in any order, with numbers of any types. Names of folders below, such as
-        ``year=2024``, are columns too.
+        ``year=2024``, are columns too. A path ``s3://bucket/folder``, or of another file system of pyarrow, is an
+        address.
         """
-        paths, schemas = (path,) if path.is_file() else find_files(path), []
-        folder = path if path.exists() else Path(*takewhile(lambda part: not has_magic(part), path.parts))
+        folder: PurePath
+        paths: Sequence[PurePath]
+        if is_address(path):
+            system, folder, paths = find_remote_files(path)
+        else:
+            system, paths = None, (path,) if path.is_file() else find_files(path)
+            folder = path if path.exists() else Path(*_plain(path.parts))
+        schemas: list[Any] = []
         for each in paths:
-            with name_reading_errors(each):
-                schemas.append(parquet.read_schema(each))
+            with name_reading_errors(str(each)):
+                schemas.append(parquet.read_schema(str(each), filesystem=system))
             if set(schemas[-1].names) != set(schemas[0].names):
                 raise DataError(
                     f"{each}: expected the columns of {paths[0].name}, {quote_names(schemas[0].names)}, "
@@ -95,7 +105,7 @@ class ParquetFiles:
                 )
         with name_reading_errors(path):
             types = pa.unify_schemas([each.remove_metadata() for each in schemas], promote_options="permissive")
-            how = {"format": "parquet", "partitioning": "hive", "partition_base_dir": str(folder)}
+            how = {"format": "parquet", "partitioning": "hive", "partition_base_dir": str(folder), "filesystem": system}
             found = datasets.dataset([str(each) for each in paths], **how).schema
             more = [found.field(name) for name in found.names if name not in set(types.names)]
             return cls(datasets.dataset([str(each) for each in paths], pa.schema([*types, *more]), **how))
@@ -128,7 +138,49 @@ class ParquetFiles:
 
 def is_several(path: Path) -> bool:
     """Return whether a path is of a folder of Parquet files, or a pattern."""
-    return path.is_dir() or (has_magic(str(path)) and not path.exists())
+    return path.is_dir() or ((is_address(path) or has_magic(str(path))) and not path.exists())
+
+
+def is_address(path: Path) -> bool:
+    """Return whether a path was written as the address of a file system, such as ``s3://bucket/folder``."""
+    return _ADDRESS.match(path.as_posix()) is not None and not path.exists()
+
+
+def _plain(parts: Sequence[str]) -> list[str]:
+    """Return the parts of a path before those that are patterns."""
+    return list(takewhile(lambda part: not has_magic(part), parts))
+
+
+def find_remote_files(path: Path) -> tuple[Any, PurePosixPath, tuple[PurePosixPath, ...]]:
+    """Return a pyarrow file system, a folder of it, and the Parquet files that `find_files` would find there.
+
+    A ``*`` of a pattern stands for a part of one name.
+
+    Raises
+    ------
+    DataError
+        If the file system cannot be reached, or there are no such files.
+    """
+    scheme, *parts = path.parts
+    root, plain = scheme + ("///" if scheme == "file:" else "//"), _plain(parts)
+    address = root + "/".join(parts)
+    try:
+        system, folder = fs.FileSystem.from_uri(root + "/".join(plain))
+        if system.get_file_info(folder).is_file:
+            return system, PurePosixPath(folder).parent, (PurePosixPath(folder),)
+        chosen = fs.FileSelector(folder, allow_not_found=True, recursive=True)
+        files = [PurePosixPath(found.path) for found in system.get_file_info(chosen) if found.is_file]
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{address}: cannot be read: {' '.join(str(error).split()):.200}") from error
+    pattern, kept = parts[len(plain) :], []
+    for file in sorted(files):
+        inside = file.relative_to(folder).parts
+        hidden = any(part.startswith((".", "_")) for part in inside[len(pattern) :])
+        if len(inside) >= len(pattern) and all(map(fnmatchcase, inside, pattern)) and not hidden:
+            kept += [file] if file.suffix.lower() == ENDING else []
+    if not kept:
+        raise DataError(f"{address}: no file that matches and ends in {ENDING}")
+    return system, PurePosixPath(folder), tuple(kept)
 
 
 def find_files(path: Path) -> tuple[Path, ...]:
