@@ -1,14 +1,14 @@
 """Boosting without each fold in turn: out-of-fold scores, and out-of-fold regressions of many numbers.
 
 All folds of a loss stop at the same round, that of the least loss over all rows: the few rows of one fold choose
-nothing alone. Workers deal the folds if each can hold all rows as bins; else they grow each tree together.
+nothing alone.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from math import frexp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -16,6 +16,7 @@ from attrs import evolve, field, frozen
 from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
+from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE
 from costframe.trees.binning.scaling import power_of_two
 from costframe.trees.boosting.losses import SquaredLoss
@@ -23,7 +24,7 @@ from costframe.trees.growing.prices import NoPrices
 from costframe.trees.growing.room import new_room, task_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Growing = tuple[Task, Room, PriceState]
     Member = tuple[Growing, Sides, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
     Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
+    Deal = Callable[[Callable[[Sides], Any], list[Sides]], list[Any]]
 
 __all__ = ["BoostedFolds", "ManyFolds", "boost_folds", "regress_many"]
 
@@ -47,7 +49,6 @@ _LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less g
 _LARGEST = 4.0  # log odds of a leaf, before the step: for a rare class, a Newton step goes far beyond the optimum
 _MOST_PER_ROW = 255  # largest count of a row
 _CHUNK = 16  # rounds between looks at the losses
-_MOST_BYTES = 1 << 27  # of bins and columns that workers gather: sums over workers, one after another, take longer
 
 
 @frozen(eq=False)
@@ -123,7 +124,6 @@ def boost_folds(
     from costframe.trees.boosting.fold_kernels import add_rounds
     from costframe.trees.boosting.loss_kernels import sum_losses
 
-    data, rows, fold, _, crew, own = _dealt(data, rows, fold)
     intercept, d = loss.baseline(rows.y, rows.weight, rows.workers), data.bins.shape[1]
     start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
 
@@ -147,51 +147,34 @@ def boost_folds(
         rows.workers.check()
         return lost, kept, (nodes, values, sizes)
 
-    sides = _sides(fold, rows.workers, judged)
-    kept: dict[int, NDArray[np.float64]] = {}
-    left_out, numbers = [outside for _, outside in sides], range(len(sides))
-    members = {number: begin(sides[number]) for number in numbers[crew.rank :: crew.count]}
-
-    def go_on(number: int, count: int) -> NDArray[np.float64]:
-        """Add rounds to the ensemble without a fold; return its losses, and keep the scores."""
-        lost, kept[number], _ = add(members[number], count)
-        return lost
-
+    members = [begin(sides) for sides in _sides(fold, rows.workers, judged)]
+    left_out = [sides[1] for _, sides, *_ in members]
     total = sum(exact_sum(rows.weight[outside], rows.workers) for outside in left_out)
     lose = partial(sum_losses, loss.kind, y, rows.weight, start)
     ending = rows.total_repeats.bit_length(), rows.workers.address
     none = sum(lose(outside, *ending) for outside in left_out) / total
-    best, n_best, scores = none, 0, start.copy()
+    best, n_best, best_scores = none, 0, start.copy()
     most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, none, 0, 0
     while d and done < most and (patience is None or since < patience):
         count = most if patience is None else min(_CHUNK, most - done)
-        found = crew.share(partial(go_on, count=count), numbers, rows.workers.threads(n_threads))
-        lost = np.sum(found, axis=0) / total
+        found = run_parallel(partial(add, count=count), members, rows.workers.threads(n_threads))
+        lost = np.sum([each[0] for each in found], axis=0) / total
         place = len(lost) - 1 if patience is None else int(np.argmin(lost))
         if patience is None or lost[place] < best:
             best, n_best = float(lost[place]), done + place + 1
-            for number, each in kept.items():
-                scores[left_out[number]] = each[place]
-        mark, since = _wait_on(lost.tolist(), mark, since, _LEAST_GAIN * none)
+            for outside, (_, kept, _) in zip(left_out, found, strict=True):
+                best_scores[outside] = kept[place]
+        for value in lost.tolist():
+            since += 1
+            if value < mark - _LEAST_GAIN * none:
+                mark, since = value, 0
         done += count
     trees = None
     if whole and n_best:  # the number of rounds is known only now
-        trees = crew.once(lambda: add(begin(_everyone(rows)), n_best)[2])
-    ends = crew.share(lambda number: (scores[left_out[number]], members[number][-1]), numbers)
-    for outside, (end, _) in zip(left_out, ends, strict=True):
-        scores[outside] = end
-    gain = np.asarray(sum(gain for _, gain in ends))
+        trees = add(begin(_everyone(rows)), n_best)[2]
+    gain = np.asarray(sum(gain for *_, gain in members))
     made = data.mapper, intercept, settings.learning_rate, loss.link
-    return BoostedFolds(scores[own], best, n_best, gain, trees, made)
-
-
-def _wait_on(losses: list[float], mark: float, since: int, least: float) -> tuple[float, int]:
-    """Return the last loss that was lower by at least `least` than the one before, and the rounds since then."""
-    for value in losses:
-        since += 1
-        if value < mark - least:
-            mark, since = value, 0
-    return mark, since
+    return BoostedFolds(best_scores, best, n_best, gain, trees, made)
 
 
 @frozen(eq=False)
@@ -220,50 +203,34 @@ def regress_many(
     settings: TreeSettings,
     *,
     whole: bool = True,
+    deal: Deal = ALONE.share,
 ) -> ManyFolds:
     """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
 
     The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
-    hold the mean residuals of all targets.
+    hold the mean residuals of all targets. `deal` applies a function to each fold; by default one after another.
     """
-    data, rows, fold, (targets,), crew, own = _dealt(data, rows, fold, targets)
     intercept = np.array([rows.mean(target) for target in targets.T])
     centered = targets - intercept
     largest = rows.workers.largest(np.abs(centered).max(initial=0.0))
     unit = power_of_two(frexp(largest)[1])  # losses and their squares may have any size
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
     if not data.splittable.any():
-        return ManyFolds(predictions[own], intercept, trees)
-    sides = _sides(fold, rows.workers)
+        return ManyFolds(predictions, intercept, trees)
+    folds = _sides(fold, rows.workers)
 
-    def predict(sides: Sides) -> NDArray[np.float64]:
-        residual = _regress(data, rows, centered / unit, sides, settings)[0]
-        return (targets - unit * residual)[sides[1]]
+    def fit(sides: Sides) -> tuple[NDArray[np.float64], Trees]:
+        residual, trees = _regress(data, rows, centered / unit, sides, settings)
+        return (targets - unit * residual)[sides[1]], trees
 
-    for (_, outside), predicted in zip(sides, crew.share(predict, sides), strict=True):
+    fitted = deal(fit, [*folds, _everyone(rows)] if whole else folds)
+    for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):
         predictions[outside] = predicted
     if whole:
-        nodes, values, sizes = crew.once(lambda: _regress(data, rows, centered / unit, _everyone(rows), settings)[1])
+        nodes, values, sizes = fitted[-1][1]
         trees = _as_trees(data.mapper, nodes, settings.learning_rate * values, sizes)
         trees = evolve(trees, values=trees.values * unit)
-    return ManyFolds(predictions[own], intercept, trees)
-
-
-def _dealt(
-    data: BinnedData, rows: Rows, fold: NDArray[np.int64], *columns: NDArray[np.float64]
-) -> tuple[BinnedData, Rows, NDArray[np.int64], list[NDArray[np.float64]], Workers, slice]:
-    """Return rows, folds and columns; the workers that deal the folds, and which of these rows are this worker's.
-
-    All rows, if they fit, without their features; else the same ones, and each worker grows all trees.
-    """
-    workers, of_row = rows.workers, data.bins.shape[1] + 8 * (3 + sum(column.shape[1] for column in columns))
-    if workers.count == 1 or rows.total_rows * of_row > _MOST_BYTES:
-        return data, rows, fold, list(columns), ALONE, slice(None)
-    parts = zip(*workers.gather((fold, *columns)), strict=True)
-    folds, *gathered = (np.concatenate(part) for part in parts)
-    first = sum(workers.gather(len(rows))[: workers.rank])
-    everyone = evolve(rows, X=rows.X[:, :0], qid=None).gathered()
-    return data.gathered(), everyone, folds, gathered, workers, slice(first, first + len(rows))
+    return ManyFolds(predictions, intercept, trees)
 
 
 def _regress(

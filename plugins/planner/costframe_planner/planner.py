@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.threads import run_parallel
+from costframe.core.workers import ALONE
 from costframe.sets.archive import SetArchive
 from costframe.sets.choice import choose_alternatives, choose_spread
 from costframe.trees.binning.bin_mapper import BinMapper
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.folds import ManyFolds
+    from costframe.trees.boosting.folds import Deal, ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 
@@ -68,12 +68,11 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     archive = search_sets(problem, progress)
     others = choose_alternatives(archive, problem.settings.n_sets // 2)
     chosen = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
-    sets = problem.rows.workers.gather(chosen)[0]  # equal on all, unless their processors round differently
+    sets = problem.workers.gather(chosen)[0]  # equal on all, unless their processors round differently
     models = _keep_distinct(problem, train_models(problem, sets))
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
-    n_threads = problem.rows.workers.threads(problem.n_threads)
-    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1), n_threads)
+    gains = problem.deal(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1))
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
 
 
@@ -96,7 +95,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         problem.prices,
         problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
-        problem.rows.workers,
+        problem.workers,
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
@@ -122,7 +121,7 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
     for k in range(len(models) - 2, -1, -1):
         here = models[k].losses
         targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
-        found.append(regress(problem, trained.seen[k], targets, whole=whole))
+        found.append(regress(problem, trained.seen[k], targets, whole=whole, deal=problem.deal))
         price = routes.worth(1 << k, tradeoff)[k + 1 :]
         asked = found[-1].predictions + price
         best, rows = asked.argmin(axis=1), np.arange(len(here))
@@ -140,12 +139,14 @@ def _known_at(problem: Problem, model: SetModel) -> BinnedData:
     return features.append_columns(scores)
 
 
-def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True) -> ManyFolds:
+def regress(
+    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True, deal: Deal = ALONE.share
+) -> ManyFolds:
     """Regress targets, float64 (n, T), on the data known at a set, cross-fitted on halves of the rows."""
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
-    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole)
+    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole, deal=deal)
 
 
 def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:

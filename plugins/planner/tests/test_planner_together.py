@@ -72,10 +72,10 @@ def deal(data, count, seed):
     return of_group if qid is None else of_group[qid]
 
 
-@pytest.fixture(params=[True, False], ids=["folds are dealt", "rows are dealt"])
+@pytest.fixture(params=[True, False], ids=["models are dealt", "rows are dealt"])
 def _dealt(request, monkeypatch):
     if not request.param:
-        monkeypatch.setattr("costframe.trees.boosting.folds._MOST_BYTES", 0)
+        monkeypatch.setattr("costframe_planner.problem._MOST_BYTES", 0)
 
 
 @pytest.mark.usefixtures("_dealt")
@@ -132,8 +132,11 @@ def test_other_plans_too(more):
         assert_same(whole, part, data[0])
 
 
+@pytest.mark.parametrize("by_rows", [False, True])
 @pytest.mark.parametrize("scoring", [None, "roc_auc"])
-def test_paths_measure_the_rows_of_all_workers(scoring):
+def test_paths_measure_the_rows_of_all_workers(scoring, by_rows, monkeypatch):
+    if by_rows:
+        monkeypatch.setattr("costframe_planner.problem._MOST_BYTES", 0)
     X, y, weight, _ = table("classifier")
 
     def path(workers, here):
@@ -152,7 +155,7 @@ def test_paths_measure_the_rows_of_all_workers(scoring):
             assert point.score == pytest.approx(other.score, rel=1e-12)
     best = [each[1] for each in (whole, *parts)]
     assert best[0].error == pytest.approx(best[1].error, rel=1e-9)
-    moved = np.sort(np.concatenate([each.influence for each in best[1:]]))
+    moved = np.sort(np.concatenate([each.influence for each in best[1:]]) if by_rows else best[1].influence)
     assert np.allclose(moved, np.sort(best[0].influence), rtol=1e-9, atol=1e-15)
 
 
