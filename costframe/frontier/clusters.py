@@ -63,7 +63,7 @@ def fit_over_cluster(
     from distributed import wait
 
     client = open_client(cluster)
-    given = client.scatter(evolve(sweep, directory=None), broadcast=True)
+    given = client.scatter(evolve(sweep, directory=None), broadcast=True, hash=False)  # not that of an equal sweep
     fits = {client.submit(_fit, given, task, _files(sweep, task), pure=False): task for task in tasks}
     try:
         waiting = set(fits)

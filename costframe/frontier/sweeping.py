@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import CostframeError
@@ -15,7 +16,7 @@ from costframe.frontier.tasks import LATE, Total, UnfinishedError, fit_task, mak
 from costframe.frontier.trial import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from costframe.frontier.finished import Fitted
     from costframe.frontier.tasks import Sweep
@@ -68,9 +69,9 @@ def collect_fits(
         kept = found if sweep.directory is None else join_fits(FinishedFits(sweep.directory).all(), found)
         return [fitted for name in names for fitted in kept.get(name, ())]
 
-    outcomes = fit_each(sweep, names, progress, n_processes, lambda: show(so_far), cluster)
-    for name, fitted in keep_successes(outcomes, failed, errors):
-        found[name] = [*found.get(name, ()), *fitted]
+    with closing(fit_each(sweep, names, progress, n_processes, lambda: show(so_far), cluster)) as outcomes:
+        for name, fitted in keep_successes(outcomes, failed, errors):
+            found[name] = [*found.get(name, ()), *fitted]
     kept = so_far()
     errors = {name: errors[name] for name in names if name in errors}  # processes end in any order
     if errors and not kept:
@@ -90,7 +91,7 @@ def fit_each(
     n_processes: int = 0,
     kept: Callable[[], None] = lambda: None,
     cluster: Any = None,
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Fit algorithms; yield the name of each with its models, or with the error that ended it, in any order.
 
     With 0 processes it fits here, with a client of dask or an address on that cluster. It calls `kept` when further
