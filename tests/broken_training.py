@@ -137,6 +137,11 @@ class DependsOnThreads(StumpsRegressor):
         return super()._train(data)
 
 
+@breaks(workers_train_the_model_of_all_rows="a worker has another model")
+class TrainsOnItsOwnRows(StumpsRegressor):
+    trains_together = True
+
+
 @breaks(input_is_untouched="X was changed")
 class FillsInPlace(StumpsRegressor):
     def fit(self, X, *data, **more):

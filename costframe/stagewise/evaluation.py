@@ -113,7 +113,7 @@ class Pricing:
 
     @cached_property
     def _n_all(self) -> int:
-        return int(self.workers.sum(np.array([len(self.X)]))[0])
+        return self.workers.count_all(len(self.X))
 
 
 @frozen

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.errors import ParameterError
 from costframe.testing.case import expect, fit, law, law_of_fits, priced, same_bits
 from costframe.testing.data import COSTS, make_table
+from costframe.testing.parts import run_together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.workers import Workers
     from costframe.testing.case import Case
     from costframe.testing.data import Table
 
@@ -184,6 +187,30 @@ def threads_change_nothing(case: Case) -> None:
     if "n_jobs" in case.parameters:
         one, two = (case.scores(case.fit(n_jobs=n_jobs)) for n_jobs in (1, 2))
         expect(same_bits(one, two), "n_jobs=1 and n_jobs=2 give different models")
+
+
+@law_of_fits
+def workers_train_the_model_of_all_rows(case: Case) -> None:
+    """Two workers that train together, each on a part of the rows, both have the model of one with all rows."""
+    if not getattr(case.estimator_class, "trains_together", False):
+        return
+    table = case.table
+    of_row = (np.arange(len(table.X)) if table.qid is None else table.qid) % 3 == 0  # a third, or of the queries
+
+    def train(workers: Workers) -> Any:
+        own = table.take(of_row == bool(workers.rank))
+        queries = {} if own.qid is None else {"qid": own.qid}
+        return case.make().fit_part(workers, own.X, own.y, **queries)
+
+    try:
+        trained = run_together(2, train)
+    except ParameterError as error:
+        expect("one machine" in str(error), f"training on parts is refused: {error}")
+        return  # some settings may be for one machine
+    for estimator in trained:
+        _expect_close(case, estimator, case.fitted(), "a worker has another model than one with all rows")
+        bought = (each.cost(table.fresh).acquired for each in (estimator, case.fitted()))
+        expect(np.array_equal(*bought), "a worker's model acquires other features than that of one with all rows")
 
 
 @law

@@ -72,7 +72,7 @@ class Problem:
     @cached_property
     def n_rows(self) -> int:
         """Number of rows of all workers."""
-        return int(self.workers.sum(np.array([len(self.weight)]))[0])
+        return self.workers.count_all(len(self.weight))
 
     def mean(self, values: NDArray[np.float64]) -> float:
         """Return the weighted mean of values, (n,), of all workers."""
