@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from cluster_cases import cluster_of_two
 from live_cases import COSTS, NAMES, table, tree
 
 import costframe as cf
@@ -49,6 +50,19 @@ def test_rows_of_sources_are_predicted_in_the_order_of_their_keys(run, folder):
     text = (folder / "log.jsonl").read_text()
     (folder / "log.jsonl").write_text(text.replace('"cost": 1.0', '"cost": 2.0', 1))
     assert run("audit", "log.jsonl", "my.model").exit_code == 1
+
+
+def test_blocks_of_rows_are_tasks_of_a_cluster(run, folder):
+    pytest.importorskip("distributed", reason="needs distributed")
+    live(run, "--output", "here.csv")
+    with cluster_of_two() as client:
+        asked = ("--in-flight", "7", "--cluster", client.scheduler.address)
+        done = live(run, "--output", "out.csv", *asked)
+    assert done.exit_code == 0, done.output
+    assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
+    gone = live(run, "--output", "out.csv", "--force", *asked)
+    assert (gone.exit_code, "no scheduler of dask at" in gone.output) == (2, True)
+    assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
 
 
 def test_the_status_tells_rows_without_values_and_rows_without_answers(run, folder):
@@ -180,6 +194,22 @@ def test_rows_without_answers_have_the_columns_of_those_with(run, folder):
         (["--output", "o.csv"], "expected DATA, or --source and --keys"),
         (["rows.csv", "--deadline", "2s", "--output", "o.csv"], "go with --source"),
         (["--source", "sources.toml", "--keys", "keys.csv", "--output", "-"], "needs a file"),
+        (["rows.csv", "--cluster", "tcp://a:1", "--output", "o.csv"], "go with --source"),
+        (
+            [
+                "--source",
+                "sources.toml",
+                "--keys",
+                "keys.csv",
+                "--output",
+                "o.csv",
+                "--log",
+                "l",
+                "--cluster",
+                "tcp://a:1",
+            ],
+            "--log goes without --cluster",
+        ),
         (["--source", "sources.toml", "--keys", "rows.csv", "--output", "o.csv"], "expected one column of keys"),
         (["--source", "none.toml", "--keys", "keys.csv", "--output", "o.csv"], "cannot be read"),
         (["--source", "sources.toml", "--keys", "keys.csv", "--output", "o.csv", "--deadline", "soon"], "200ms"),

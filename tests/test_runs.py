@@ -53,7 +53,10 @@ def test_a_whole_run_is_resumed_without_a_fit(data, tmp_path, monkeypatch, setti
     frontier = Frontier.sweep(data, **settings, directory=tmp_path)
     monkeypatch.setattr(Trial, "_train", lambda *_: pytest.fail("it was finished"))
     monkeypatch.setattr("costframe.frontier.paths._fit_path", lambda *_: pytest.fail("it was finished"))
+    unfinished = tmp_path / "models" / ".0123456789abcdef.tmp"  # of a process that was killed while it wrote
+    unfinished.touch()
     again = Frontier.sweep(data, **settings, directory=tmp_path, resume=True)
+    assert not unfinished.exists()
     assert again.points == frontier.points
 
 

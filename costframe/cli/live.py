@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections import Counter, deque
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ class LiveRun:
     limits : dict
         Terms of `predict_stream`.
     log : Path or None
+    cluster : str or None
+        Address of a dask cluster, whose workers read the source file at the same path.
     """
 
     fitted: FittedEstimator
@@ -56,6 +59,7 @@ class LiveRun:
     model: str
     limits: dict[str, Any]
     log: Path | None = None
+    cluster: str | None = None
 
     @property
     def kept(self) -> Path:
@@ -110,7 +114,8 @@ class LiveRun:
         return columns
 
     def _predict(self, sources: Sources, keys: _Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        from costframe.sources import InquiryLog, predict_stream
+        from costframe.frontier.clusters import open_client
+        from costframe.sources import InquiryLog, Sources, predict_stream
 
         waiting: dict[Any, deque[int]] = {}
         for i in left:
@@ -120,12 +125,22 @@ class LiveRun:
             progress = open_until_the_end.enter_context(
                 click.progressbar(length=len(left), label="rows", file=sys.stderr)
             )
-            rows = predict_stream(
-                self.fitted, sources, (keys.rows[i] for i in left), self.prices, observe=observe, **self.limits
-            )
+            asked: tuple[Any, Any] = sources, (keys.rows[i] for i in left)
+            if self.cluster is not None:
+                open_until_the_end.enter_context(open_client(self.cluster))
+                asked = partial(Sources.load, self.sources.resolve(), self.prices), self._partitions(keys, left)
+            rows = predict_stream(self.fitted, *asked, self.prices, observe=observe, **self.limits)
             for key, end in open_until_the_end.enter_context(contextlib.closing(rows)):
                 yield waiting[keys.name_of(key)].popleft(), self._record(end)
                 progress.update(1)
+
+    def _partitions(self, keys: _Keys, left: list[int]) -> Any:
+        """Return keys as a dask array of blocks of rows that advance together."""
+        import dask.array as da
+
+        listed = np.empty(len(left), object)
+        listed[:] = [keys.rows[i] for i in left]
+        return da.from_array(listed, chunks=self.limits["in_flight"])
 
     def _record(self, end: Prediction | Exception) -> dict[str, Any]:
         from costframe.core.predictors.inquiry import Prediction

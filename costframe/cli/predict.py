@@ -77,6 +77,7 @@ Examples:
 )  # fmt: skip
 @click.option("--log", metavar="FILE", type=target_path, help="With --source: log of inquiries, for `costframe audit`.")
 @click.option("--resume", is_flag=True, help="With --source: go on with an interrupted run.")
+@click.option("--cluster", metavar="ADDRESS", type=text, help="With --source: ask from the workers of a dask cluster.")
 def predict(
     model: str,
     data: str | None,
@@ -91,6 +92,7 @@ def predict(
     in_flight: int,
     log: Path | None,
     resume: bool,
+    cluster: str | None,
     **limits: Any,
 ) -> None:
     """Predict the rows of DATA, in their order: prediction, probability of each class, and cost of each row.
@@ -112,13 +114,15 @@ def predict(
             raise click.UsageError("--source goes with --keys, and without DATA, --part and --keep")
         if output == STANDARD_OUTPUT:
             raise click.UsageError("--source needs a file as --output")
+        if log is not None and cluster is not None:
+            raise click.UsageError("--log goes without --cluster, whose rows end in other processes")
         terms = limits | {"deadline": deadline, "in_flight": in_flight}
-        run = LiveRun(fitted, prices, source, keys, output, model, terms, log)
+        run = LiveRun(fitted, prices, source, keys, output, model, terms, log, cluster)
         sys.exit(run.run(resume=resume, force=force))
     if data is None:
         raise click.UsageError("expected DATA, or --source and --keys")
-    if deadline is not None or log is not None or resume:
-        raise click.UsageError("--deadline, --log and --resume go with --source")
+    if deadline is not None or log is not None or resume or cluster is not None:
+        raise click.UsageError("--deadline, --log, --resume and --cluster go with --source")
     predictions = _Predictions(fitted, prices, limits)
     blocks = open_blocks(data, fitted.predictor_, part, model, keep)
     with _open_output(output) as sink:

@@ -121,6 +121,12 @@ def write_folder(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     return list(paths)
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed process has begun to write into a folder, into which nobody else writes."""
+    for file in folder.glob(f".{'[0-9a-f]' * 16}.tmp"):
+        file.unlink(missing_ok=True)
+
+
 def _beside(target: Path) -> Path:
     return target.with_name(f".{secrets.token_hex(8)}.tmp")  # a rename is atomic within a file system
 

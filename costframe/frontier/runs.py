@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import ParameterError
-from costframe.core.files import write_folder
+from costframe.core.files import remove_unfinished, write_folder
 from costframe.frontier.finished import FITS, MODELS
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def open_run(sweep: Sweep, *, resume: bool) -> None:
         other = [noun for name, noun in NOUNS.items() if _read(directory).get(name) != wanted[name]]
         if other:
             raise ParameterError(f"directory: the run in {directory} has {' and '.join(other)}")
+        for folder in (directory, directory / FITS, directory / MODELS):
+            remove_unfinished(folder)
     write_folder(directory, {RUN: json.dumps(wanted, indent=1).encode()})
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.folds import Deal, ManyFolds
+    from costframe.trees.boosting.folds import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 
@@ -121,7 +121,7 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
     for k in range(len(models) - 2, -1, -1):
         here = models[k].losses
         targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
-        found.append(regress(problem, trained.seen[k], targets, whole=whole, deal=problem.deal))
+        found.append(regress(problem, trained.seen[k], targets, whole=whole, dealt=True))
         price = routes.worth(1 << k, tradeoff)[k + 1 :]
         asked = found[-1].predictions + price
         best, rows = asked.argmin(axis=1), np.arange(len(here))
@@ -140,13 +140,18 @@ def _known_at(problem: Problem, model: SetModel) -> BinnedData:
 
 
 def regress(
-    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True, deal: Deal = ALONE.share
+    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True, dealt: bool = False
 ) -> ManyFolds:
-    """Regress targets, float64 (n, T), on the data known at a set, cross-fitted on halves of the rows."""
+    """Regress targets, float64 (n, T), on the data known at a set, cross-fitted on halves of the rows.
+
+    Fits of halves may be `dealt`, unless the whole regression is.
+    """
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
-    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole, deal=deal)
+    return regress_many(
+        seen, problem.rows, targets, problem.half, settings, whole=whole, deal=problem.deal if dealt else ALONE.share
+    )
 
 
 def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
