@@ -162,6 +162,18 @@ def test_what_does_not_train_together_says_so():
         run_together(2, lambda workers: cf.CEGBClassifier(COSTS, warm_start=True).fit_part(workers, X, y))
 
 
+def test_the_largest_weight_of_all_workers_counts():
+    X, y, weight, _ = table("Classifier")
+    weight = np.where(np.arange(N) % 2, 1e-300, weight)
+
+    def fit(workers, here):
+        return MODELS["miser"]("Classifier").fit_part(workers, X[here], y[here], sample_weight=weight[here])
+
+    whole = fit(ALONE, slice(None))
+    for part in run_together(2, lambda workers: fit(workers, slice(workers.rank, None, 2))):
+        assert_same(whole, part, X)
+
+
 def test_the_error_of_one_worker_ends_all():
     X, y, *_ = table("Regressor")
     wrong = np.where(np.arange(N) == 601, np.nan, y)

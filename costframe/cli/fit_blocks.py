@@ -104,7 +104,9 @@ def _fit(model: Any, train: Sequence[Any], valid: Sequence[Any], **more: Any) ->
 def _valid_rows(dataset: BlockDataset) -> tuple[NDArray[np.bool_], list[str]]:
     """Choose the valid rows that are read into memory, bool (n,): of many some drawn at random, or whole queries."""
     rows = dataset.part("valid")
-    chosen = draw_rows(len(rows.y), rows.qid, min(1.0, _MOST_CELLS / (len(rows.y) * len(rows.X.columns))), 0)
+    chosen = draw_rows(
+        np.zeros(len(rows.y), np.int64), rows.qid, min(1.0, _MOST_CELLS / (len(rows.y) * len(rows.X.columns))), 0
+    )
     return chosen, [] if chosen.all() else [f"{chosen.sum():,} of {len(chosen):,} rows of valid stop the training"]
 
 

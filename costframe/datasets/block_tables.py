@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockDataset", "BlockRows", "draw_rows", "needs_blocks", "read_block_table"]
 
+_FEW = 10  # rows or queries of a group that are drawn at least
 _SHARE = 0.25  # of the memory for a table of doubles: reading and training keep a few copies
 
 
@@ -70,9 +71,12 @@ class BlockDataset:
         return BlockRows(self.X.take(chosen), self.y[chosen], None if self.qid is None else self.qid[chosen])
 
     def sampled(self, seed: int) -> Dataset:
-        """Read as many rows as fit in memory, drawn at random; of a ranking whole queries."""
+        """Read as many rows as fit in memory, drawn at random by part and class; of a ranking whole queries."""
         share = share_in_memory(8 * len(self.y) * len(self.X.columns), _SHARE)
-        chosen = draw_rows(len(self.y), self.qid, share, seed)
+        groups = np.unique(self.split, return_inverse=True)[1]
+        if self.classes:
+            groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
+        chosen = draw_rows(groups, self.qid, share, seed)
         note = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
         return Dataset(
             self.name,
@@ -89,11 +93,30 @@ class BlockDataset:
         )
 
 
-def draw_rows(n_rows: int, qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
-    """Return which rows are among a share of all, or of all queries, at least one, drawn at random: bool (n_rows,)."""
-    items = np.arange(n_rows) if qid is None else np.unique(qid, return_inverse=True)[1]
-    kept = np.zeros(int(items.max(initial=0)) + 1, np.bool_)
-    kept[np.random.default_rng(seed).permutation(len(kept))[: max(1, int(share * len(kept)))]] = True
+def draw_rows(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
+    """Return which rows, or whole queries, are among a share of each group, a few at least, drawn at random.
+
+    Parameters
+    ----------
+    groups : int64 (n,)
+        Group of each row, such as a part or a class; the same for all rows of a query.
+    qid : int64 (n,) or None
+    share : float
+    seed : int
+
+    Returns
+    -------
+    bool (n,)
+    """
+    every = np.arange(len(groups))
+    first, items = (every, every) if qid is None else np.unique(qid, return_index=True, return_inverse=True)[1:]
+    order = np.random.default_rng(seed).permutation(len(first))
+    order = order[np.argsort(groups[first][order], kind="stable")]
+    sizes = np.bincount(groups[first])
+    begin = np.cumsum(sizes) - sizes
+    most = np.maximum((share * sizes).astype(np.int64), _FEW)
+    kept = np.zeros(len(first), np.bool_)
+    kept[order] = np.arange(len(order)) - begin[groups[first][order]] < most[groups[first][order]]
     return kept[items]
 
 

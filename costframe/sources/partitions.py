@@ -134,6 +134,17 @@ def _listed(keys: Any) -> list[Any]:
     return listed
 
 
+def _current_client() -> Any:
+    """Return the current client of a cluster; None if there is none, or it is closed."""
+    try:
+        from distributed import get_client
+
+        client = get_client()
+    except (ImportError, ValueError):
+        return None
+    return client if client.status == "running" else None
+
+
 def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
     """Yield the numbers and results of delayed tasks as they end, on the cluster of the current client if there is one.
 
@@ -141,14 +152,13 @@ def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
     """
     import dask
 
-    try:
-        from distributed import KilledWorker, as_completed, get_client
-
-        client = get_client()
-    except (ImportError, ValueError):
+    client = _current_client()
+    if client is None:
         for number, task in enumerate(tasks):
             yield number, dask.compute(task)[0]
         return
+    from distributed import KilledWorker, as_completed
+
     left, running = iter(enumerate(tasks)), as_completed()
     numbers: dict[str, int] = {}
 

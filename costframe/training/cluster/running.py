@@ -125,7 +125,7 @@ def _first_error(tasks: Mapping[str, Any]) -> BaseException | None:
     return min(errors, key=lambda error: isinstance(error, WorkersError), default=None)
 
 
-_trackers: list[Tracker] = []  # that of the last training whose first worker is this one
+_trackers: dict[str, Tracker] = {}  # by worker of this process: that of the last training whose first worker it is
 
 
 def _meet(count: int, seconds: float) -> dict[str, Any]:
@@ -133,8 +133,9 @@ def _meet(count: int, seconds: float) -> dict[str, Any]:
     from distributed import get_worker
     from distributed.comm import get_address_host
 
-    _trackers[:] = [Tracker(count, get_address_host(get_worker().address), seconds)]
-    return _trackers[0].address
+    worker: str = get_worker().address
+    _trackers[worker] = Tracker(count, get_address_host(worker), seconds)
+    return _trackers[worker].address
 
 
 def _train(

@@ -50,10 +50,10 @@ def check_sizes(rows: Rows, suffix: str = "") -> None:
     Raises
     ------
     DataError
-        If the largest label or weight is neither zero nor between 1e-75 and 1e75.
+        If the largest label or weight of all workers is neither zero nor between 1e-75 and 1e75.
     """
     for name, values in (("y", rows.y), ("sample_weight", rows.weight)):
-        largest = float(np.abs(values).max(initial=0))
+        largest = rows.workers.largest(float(np.abs(values).max(initial=0)))
         if largest and not _LEAST <= largest <= _MOST:
             raise DataError(
                 f"{name}{suffix}: expected numbers of a size between {_LEAST:g} and {_MOST:g}, "
