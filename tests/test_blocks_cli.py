@@ -78,10 +78,32 @@ def test_an_address_is_the_folder(folder, asked):
     assert data.X.shape == (len(found), 5)
 
 
-@pytest.mark.parametrize("asked", ["none", "parts/x*", "parts/_SUCCESS*"])
+@pytest.mark.parametrize("asked", ["none", "parts/x*", "par?s/x/*"])
 def test_an_address_without_files_is_named(folder, asked):
     with pytest.raises(DataError, match=re.escape(f"file://{folder[0].parent}/{asked}: no file that matches")):
         read_table(f"file://{folder[0].parent}/{asked}", "ill")
+
+
+def test_patterns_of_addresses_choose_what_those_of_paths_do(folder):
+    path = folder[0]
+    for hidden in (".cache", "_old"):
+        (path / hidden).mkdir()
+        draw().to_parquet(path / hidden / "x.parquet", index=False)
+    draw().to_parquet(path / ".hidden.parquet", index=False)
+    for asked in ("parts", "parts/*.parquet", "par*", "parts/*/*.parquet", "*/*.parquet"):
+        here, there = (ParquetFiles.open(Path(f"{root}{path.parent}/{asked}")) for root in ("", "file://"))
+        assert [each.path for each in there.groups] == [each.path for each in here.groups]
+    (path / "notes.txt").touch()
+    with pytest.raises(DataError, match=r"parts/n\*: expected files that end in \.parquet, got "):
+        ParquetFiles.open(Path(f"file://{path}/n*"))
+    with pytest.raises(DataError, match=r"\*\* is for local folders"):
+        ParquetFiles.open(Path(f"file://{path}/**/*.parquet"))
+
+
+def test_a_folder_with_the_name_of_a_scheme_is_a_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder[0].parent)
+    folder[0].rename("s3:")
+    assert len(read_table("s3:", "ill").X) == N
 
 
 def test_predict_and_cost_of_a_folder(folder, run, tmp_path):

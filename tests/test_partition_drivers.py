@@ -129,6 +129,45 @@ def test_a_partition_that_kills_every_worker_is_an_error():
         cf.predict_many(MODEL, die, da.arange(4, chunks=4))
 
 
+def test_a_cluster_without_workers_is_an_error_in_time():
+    with cluster_of_two() as client, dask.config.set({"costframe.timeout": 1}):
+        client.retire_workers(list(client.nthreads()))
+        with pytest.raises(WorkersError, match="the cluster has had none for 1 s"):
+            cf.predict_many(MODEL, partial(fetch, "nowhere"), KEYS)
+
+
+@pytest.mark.parametrize("scheduler", ["sync", "cluster"])
+def test_what_partitions_share_is_computed_once(request, tmp_path, scheduler):
+    if scheduler == "cluster":
+        request.getfixturevalue("cluster")
+    rows = da.from_delayed(dask.delayed(load)(tmp_path), X.shape, float).rechunk((40, 4))
+    assert np.array_equal(cf.predict_many(MODEL.predictor_, rows).cost, WHOLE.cost)
+    assert len(list(tmp_path.glob("*.loaded"))) == 1
+
+
+def load(folder):
+    (folder / f"{time.monotonic_ns()}.loaded").touch()
+    return X
+
+
+def test_a_model_that_refuses_nan_predicts_rows_without():
+    from sklearn.neighbors import KNeighborsClassifier
+
+    full = FRAME.fillna(0.0)
+    model = cf.adopt(KNeighborsClassifier().fit(full, TARGETS["two"]), features=NAMES)
+    lazy = cf.predict_many(model, dd.from_pandas(full, npartitions=3))
+    assert np.array_equal(lazy.value, cf.predict_many(model, full).value)
+
+
+def test_a_client_closed_in_between_is_an_error(tmp_path):
+    with cluster_of_two() as client:
+        rows = cf.predict_stream(MODEL, partial(make_sources, tmp_path), da.arange(300, chunks=50))
+        next(rows)
+        client.close()
+        with pytest.raises(WorkersError, match="client: was closed"):
+            list(rows)
+
+
 def test_a_closed_stream_asks_no_more(cluster, tmp_path):
     rows = cf.predict_stream(MODEL, partial(make_sources, tmp_path), da.arange(300, chunks=10))
     next(rows)
@@ -156,6 +195,8 @@ def refuse(_):
         (lambda: next(cf.predict_stream(MODEL, make_sources(), da.arange(5))), ParameterError, "makes Sources"),
         (lambda: next(cf.predict_stream(MODEL, make_sources, da.arange(5), observe=print)), ParameterError, "observe"),
         (lambda: next(cf.predict_stream(MODEL, make_sources, da.arange(5), max_cost=-1)), ParameterError, "max_cost"),
+        (lambda: cf.predict_many(MODEL, refuse, da.zeros((6, 2), chunks=1)), ParameterError, "keys: expected a dask"),
+        (lambda: cf.predict_many(MODEL, refuse, dask.delayed([1, 2])), ParameterError, "keys: expected a dask"),
         (lambda: next(cf.predict_stream(MODEL, lambda: 3, da.arange(5))), ParameterError, "it made 3"),
     ],
 )

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from costframe.cli.group import name_written_files
 from costframe.core.errors import DataError, ParameterError, format_count, printable
+from costframe.core.exact_sums import exact_mean
 from costframe.core.plugins.registry import TASKS, estimator, registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
@@ -119,7 +120,7 @@ def _report(console: Output, dataset: BlockDataset, model: Any, algorithm: str, 
     value = score_named(score)(y, predictions, None, test.qid)
     if math.isnan(value):
         raise DataError(f"score: there is no {score} on {len(y)} rows that lack a class or variation")
-    mean, full, unit = float(paid.mean()), dataset.costs.full_cost(dataset.costs.names), printable(dataset.costs.unit)
+    mean, full, unit = exact_mean(paid), dataset.costs.full_cost(dataset.costs.names), printable(dataset.costs.unit)
     saved = f" (saves {saving(mean, full)})" if full > 0 else ""
     once = f", and {shown_cost(fixed)} {unit} once per batch" if fixed else ""
     console.print(f"[bold]fitted:[/] {printable(algorithm)}, at tradeoff {tradeoff:.3g}")

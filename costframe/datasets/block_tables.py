@@ -77,7 +77,7 @@ class BlockDataset:
         if self.classes:
             groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
         chosen = draw_rows(groups, self.qid, share, seed)
-        note = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
+        drawn = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
         return Dataset(
             self.name,
             self.X.take(chosen)[:],
@@ -89,7 +89,7 @@ class BlockDataset:
             None if self.qid is None else self.qid[chosen],
             self.classes,
             self.categorical,
-            (*self.notes, note),
+            self.notes if chosen.all() else (*self.notes, drawn),
         )
 
 

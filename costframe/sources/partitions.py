@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from functools import lru_cache, wraps
-from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ from costframe.core.tables.frames import is_dask
 from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
 from costframe.sources.predictions import Predictions
 from costframe.sources.sources import Sources
+from costframe.training.cluster.fitting import cluster_timeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ __all__ = ["many_by_partition", "stream_by_partition"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-_AHEAD = 2  # tasks for each thread of a cluster: while results are read, further ones are made
+_LOOK = 1.0  # seconds between looks at the workers
 
 
 def many_by_partition(driver: F) -> F:
@@ -43,12 +44,12 @@ def many_by_partition(driver: F) -> F:
         predictor, terms = as_predictor(predictor), _read_once(terms)
         if is_dask(source):
             rows = whole_rows(source, predictor.feature_names)
-            driver(predictor, one_row(rows), keys, costs, **terms)  # refuses what is wrong in any partition
+            driver(predictor, one_row(rows)[:0], keys, costs, **terms)  # refuses what is wrong in any partition
             parts = blocks(rows)[0]
             given = [(part, None) for part in parts]
         elif callable(source):
             driver(predictor, source, (), costs, **terms)
-            given = [(source, part) for part in blocks(keys)[0]]
+            given = [(source, part) for part in _key_blocks(keys)]
         else:
             raise ParameterError(f"keys: those of dask need a function of keys as the source, got {shown(source)}")
         predict, model = dask.delayed(_predict_part, pure=False), delayed_model(predictor)
@@ -88,12 +89,21 @@ def stream_by_partition(driver: F) -> F:
             raise ParameterError("observe: expected None with keys of dask, whose rows end in other processes")
         drive, model = dask.delayed(_drive_part, pure=False), delayed_model(as_predictor(predictor))
         terms = _read_once(terms)
-        tasks = [drive(predict_stream, model, sources, part, costs, terms) for part in blocks(keys)[0]]
+        tasks = [drive(predict_stream, model, sources, part, costs, terms) for part in _key_blocks(keys)]
         with closing(_results(tasks)) as parts:
             for _, ended in parts:
                 yield from ended
 
     return predict_stream  # type: ignore[return-value]
+
+
+def _key_blocks(keys: Any) -> list[Any]:
+    """Return the partitions of keys, each delayed."""
+    from dask.delayed import Delayed
+
+    if isinstance(keys, Delayed) or (not hasattr(keys, "columns") and getattr(keys, "ndim", 1) != 1):
+        raise ParameterError(f"keys: expected a dask array (rows,), column or data frame, got {shown(keys)}")
+    return blocks(keys)[0]
 
 
 def _read_once(terms: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,32 +158,44 @@ def _current_client() -> Any:
 def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
     """Yield the numbers and results of delayed tasks as they end, on the cluster of the current client if there is one.
 
-    Each is computed once: what it pays would be paid again.
+    Each is computed once, and so is what they share: what it pays would be paid again.
+
+    Raises
+    ------
+    WorkersError
+        If workers are lost again and again, or there are none for the time of `cluster_timeout`.
     """
     import dask
 
     client = _current_client()
     if client is None:
-        for number, task in enumerate(tasks):
-            yield number, dask.compute(task)[0]
+        yield from enumerate(dask.compute(*tasks))
         return
-    from distributed import KilledWorker, as_completed
+    from distributed import KilledWorker, wait
 
-    left, running = iter(enumerate(tasks)), as_completed()
-    numbers: dict[str, int] = {}
-
-    def submit(count: int) -> None:
-        for number, task in islice(left, count):
-            future = client.compute(task)
-            numbers[future.key] = number
-            running.add(future)
-
-    submit(_AHEAD * max(1, sum(client.nthreads().values())))
+    seconds = cluster_timeout()
+    futures = client.compute(list(tasks))
+    numbers, waiting, worked = {future: number for number, future in enumerate(futures)}, futures, time.monotonic()
+    del futures
     try:
-        for future in running:
-            submit(1)
-            yield numbers[future.key], future.result()
+        while waiting:
+            with suppress(TimeoutError):
+                ended, waiting = wait(waiting, timeout=_LOOK, return_when="FIRST_COMPLETED")
+                for future in ended:
+                    yield numbers.pop(future), future.result()
+            worked = time.monotonic() if client.nthreads() else worked
+            _check_waiting(time.monotonic() - worked, seconds)
     except KilledWorker as error:
         raise WorkersError("workers: one after another was lost when it predicted the same partition") from error
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise WorkersError(f"client: was closed, or lost its scheduler, before all rows had ended: {error}") from error
     finally:
-        client.cancel(list(running.futures))
+        if client.status == "running":
+            client.cancel(list(numbers))
+
+
+def _check_waiting(waited: float, seconds: float) -> None:
+    if waited > seconds:
+        raise WorkersError(f"workers: the cluster has had none for {seconds:g} s")

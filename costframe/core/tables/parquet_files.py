@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 from pyarrow import dataset as datasets
 from pyarrow import fs, parquet
 
@@ -54,17 +55,48 @@ class RowGroup(NamedTuple):
                 yield batch if inside is None or inside.all() else batch.filter(pa.array(inside))
 
 
-@frozen(eq=False)
-class ParquetFiles:
-    """The files of a table, in order.
+@frozen
+class _Paths:
+    """Parquet files to open on whichever machine reads them.
 
     Attributes
     ----------
-    dataset : pyarrow.dataset.Dataset
-        Of Parquet files, without a filter.
+    name : str
+        Of the table, in errors.
+    paths : tuple of str
+        Absolute ones.
+    folder : str
+        Names of folders below it, such as ``year=2024``, are columns.
+    system : pyarrow.fs.FileSystem, or None
+    schema : pyarrow.Schema
     """
 
-    dataset: Any
+    name: str
+    paths: tuple[str, ...]
+    folder: str
+    system: Any
+    schema: Any = None
+
+    def open(self) -> Any:
+        """Return the pyarrow.dataset.Dataset of the files."""
+        how = {"partitioning": "hive", "partition_base_dir": self.folder, "filesystem": self.system}
+        with name_reading_errors(self.name):
+            return datasets.dataset(list(self.paths), self.schema, format="parquet", **how)
+
+
+@frozen(eq=False)
+class ParquetFiles:
+    """The files of a table, in order. Of files opened by their paths, a copy for another process opens them itself."""
+
+    _opened: Any  # pyarrow.dataset.Dataset, or _Paths
+
+    @cached_property
+    def dataset(self) -> Any:
+        """The files as a pyarrow.dataset.Dataset, without a filter."""
+        return self._opened.open() if isinstance(self._opened, _Paths) else self._opened
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._opened,)
 
     @classmethod
     def of(cls, dataset: Any, what: str) -> ParquetFiles:
@@ -97,18 +129,18 @@ class ParquetFiles:
         schemas: list[Any] = []
         for each in paths:
             with name_reading_errors(str(each)):
-                schemas.append(parquet.read_schema(str(each), filesystem=system))
+                schemas.append(parquet.read_schema(_absolute(each), filesystem=system))
             if set(schemas[-1].names) != set(schemas[0].names):
                 raise DataError(
                     f"{each}: expected the columns of {paths[0].name}, {quote_names(schemas[0].names)}, "
                     f"got {quote_names(schemas[-1].names)}"
                 )
+        found = _Paths(str(path), tuple(map(_absolute, paths)), _absolute(folder), system)
         with name_reading_errors(path):
             types = pa.unify_schemas([each.remove_metadata() for each in schemas], promote_options="permissive")
-            how = {"format": "parquet", "partitioning": "hive", "partition_base_dir": str(folder), "filesystem": system}
-            found = datasets.dataset([str(each) for each in paths], **how).schema
-            more = [found.field(name) for name in found.names if name not in set(types.names)]
-            return cls(datasets.dataset([str(each) for each in paths], pa.schema([*types, *more]), **how))
+            known = found.open().schema
+            more = [known.field(name) for name in known.names if name not in set(types.names)]
+        return cls(evolve(found, schema=pa.schema([*types, *more])))
 
     @property
     def schema(self) -> Any:
@@ -163,24 +195,42 @@ def find_remote_files(path: Path) -> tuple[Any, PurePosixPath, tuple[PurePosixPa
     """
     scheme, *parts = path.parts
     root, plain = scheme + ("///" if scheme == "file:" else "//"), _plain(parts)
-    address = root + "/".join(parts)
+    address, pattern = root + "/".join(parts), parts[len(plain) :]
+    if "**" in pattern:
+        raise DataError(f"{address}: ** is for local folders; name a folder, which includes those below")
     try:
         system, folder = fs.FileSystem.from_uri(root + "/".join(plain))
-        if system.get_file_info(folder).is_file:
-            return system, PurePosixPath(folder).parent, (PurePosixPath(folder),)
-        chosen = fs.FileSelector(folder, allow_not_found=True, recursive=True)
-        files = [PurePosixPath(found.path) for found in system.get_file_info(chosen) if found.is_file]
+        found = [system.get_file_info(folder)]
+        for part in pattern:
+            inside = [each for info in found if not info.is_file for each in _list(system, info.path)]
+            found = [each for each in inside if _matches(each.base_name, part)]
+        if others := [each.path for each in found if each.is_file and not each.path.lower().endswith(ENDING)]:
+            raise DataError(f"{address}: expected files that end in {ENDING}, got {shown(others[0])}")
+        files = [PurePosixPath(each.path) for each in found if each.is_file]
+        for above in (each.path for each in found if not each.is_file):
+            below = [PurePosixPath(each.path) for each in _list(system, above, recursive=True) if each.is_file]
+            hidden = [any(part.startswith((".", "_")) for part in each.relative_to(above).parts) for each in below]
+            files += [each for each, no in zip(below, hidden, strict=True) if not no and each.suffix == ENDING]
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{address}: cannot be read: {' '.join(str(error).split()):.200}") from error
-    pattern, kept = parts[len(plain) :], []
-    for file in sorted(files):
-        inside = file.relative_to(folder).parts
-        hidden = any(part.startswith((".", "_")) for part in inside[len(pattern) :])
-        if len(inside) >= len(pattern) and all(map(fnmatchcase, inside, pattern)) and not hidden:
-            kept += [file] if file.suffix.lower() == ENDING else []
-    if not kept:
+    if not files:
         raise DataError(f"{address}: no file that matches and ends in {ENDING}")
-    return system, PurePosixPath(folder), tuple(kept)
+    base = PurePosixPath(folder)
+    return system, base.parent if files == [base] else base, tuple(sorted(files))
+
+
+def _list(system: Any, folder: str, *, recursive: bool = False) -> Any:
+    return system.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=recursive))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Return whether a name matches, as a shell would say: names that begin with a dot only if the pattern does."""
+    return fnmatchcase(name, pattern) and (not name.startswith(".") or pattern.startswith("."))
+
+
+def _absolute(path: PurePath) -> str:
+    """Return a text that other processes can use, and that is no address."""
+    return os.path.abspath(path) if isinstance(path, Path) else str(path)  # noqa: PTH100 - links stay
 
 
 def find_files(path: Path) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from costframe.training.cluster.running import LostWorkerError, run_workers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["fit_on_cluster"]
+__all__ = ["cluster_timeout", "fit_on_cluster"]
 
 _SECONDS = 300.0
 
@@ -51,7 +51,7 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         raise DataError(f"client: has no effect on rows in memory, got X of type {kind}; give dask collections")
     if valid["X_val"] is None or valid["y_val"] is None:
         estimator._validation(*valid.values())  # noqa: SLF001 - refuses all but None
-    fit = _Fit(estimator, _checked(client), _timeout(), train, None if valid["X_val"] is None else valid)
+    fit = _Fit(estimator, _checked(client), cluster_timeout(), train, None if valid["X_val"] is None else valid)
     try:
         fitted = fit.run_again_if_lost()
     except CostframeError:
@@ -118,7 +118,7 @@ def _checked(client: Any) -> Any:
     return client
 
 
-def _timeout() -> float:
+def cluster_timeout() -> float:
     """Return the seconds after which a silent worker is lost, `costframe.timeout` in dask's configuration."""
     import dask
 
