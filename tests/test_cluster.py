@@ -142,3 +142,21 @@ def test_tasks_of_joblib_run_on_the_cluster(client):
         (each.name, each.cost, each.score) for each in there.points
     ]
     assert client.run_on_scheduler(lambda dask_scheduler: any("fit" in name for name in dask_scheduler.task_prefixes))
+
+
+def test_files_that_workers_do_not_have_are_named(tmp_path):
+    """A fit of files that are there comes after: the cluster is well."""
+    from costframe.datasets.block_tables import read_block_table
+    from costframe.training.cluster.block_partitions import to_dask
+
+    folder, moved = tmp_path / "rows", tmp_path / "moved"
+    folder.mkdir()
+    pd.DataFrame(X, columns=NAMES).assign(ill=Y).to_parquet(folder / "0.parquet", row_group_size=200)
+    data = read_block_table(folder, "ill")
+    rows, labels = to_dask(data.X, data.y)
+    folder.rename(moved)
+    with pytest.raises(DataError, match=f"{folder}: cannot be read: .*0.parquet"):
+        model().fit(rows, labels)
+    moved.rename(folder)
+    rows, labels = to_dask(data.X, data.y)
+    assert np.array_equal(model().fit(rows, labels).decision_function(X), model().fit(X, Y).decision_function(X))

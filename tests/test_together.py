@@ -162,6 +162,15 @@ def test_what_does_not_train_together_says_so():
         run_together(2, lambda workers: cf.CEGBClassifier(COSTS, warm_start=True).fit_part(workers, X, y))
 
 
+@pytest.mark.parametrize(
+    "kind", ["CEGBClassifier", "CEGBRegressor", "MiserClassifier", "PlannerRegressor", "CronusClassifier"]
+)
+def test_rows_must_be_somewhere(kind):
+    X, y, *_ = table("Classifier")
+    with pytest.raises(DataError, match="X: expected rows, no worker has any"):
+        run_together(2, lambda workers: getattr(cf, kind)(COSTS).fit_part(workers, X[:0], y[:0]))
+
+
 def test_the_largest_weight_of_all_workers_counts():
     X, y, weight, _ = table("Classifier")
     weight = np.where(np.arange(N) % 2, 1e-300, weight)

@@ -135,6 +135,8 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             raise DataTypeError(f"{name}: {error}") from error
         except (ValueError, OverflowError) as error:
             raise DataError(f"{name}: {error}") from error
+        if not fewest and not self._workers.any(len(rows)):
+            raise DataError(f"{name}: expected rows, no worker has any")
         if reset:
             self._columns.check(rows, name)
         return rows

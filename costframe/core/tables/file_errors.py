@@ -24,7 +24,9 @@ def name_reading_errors(file: str | Path) -> Iterator[None]:
     except DataError as error:
         raise error if str(error).startswith(f"{file}: ") else DataError(f"{file}: {error}") from error
     except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or 'not a whole file'}") from error
+        lost = isinstance(error, FileNotFoundError)
+        reason = error.strerror or (f"{' '.join(str(error).split()):.200}" if lost else "not a whole file")
+        raise DataError(f"{file}: cannot be read: {reason}") from error
     except (pa.ArrowException, ValueError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{file}: cannot be read: {reason:.200}") from error
