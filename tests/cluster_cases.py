@@ -58,6 +58,7 @@ def fill_memory():
 
 
 FAULTS = {
+    "slow": lambda: time.sleep(3),
     "fill": fill_memory,
     "raise": refuse,
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),

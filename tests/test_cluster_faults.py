@@ -95,6 +95,12 @@ def test_an_error_of_one_worker_is_that_of_the_fit(client, whole, tmp_path):
     assert_free(client, whole)
 
 
+@pytest.mark.usefixtures("client")
+def test_a_slow_worker_is_waited_for(whole, tmp_path):
+    assert_whole(faulty("slow", tmp_path).fit(ROWS, LABELS), whole)
+    assert (tmp_path / "mark").exists()
+
+
 def test_a_stopped_worker_is_an_error_in_time(client, whole, tmp_path):
     processes = client.run(os.getpid)
     try:
