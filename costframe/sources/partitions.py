@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import closing, suppress
-from functools import lru_cache, wraps
+from functools import wraps
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from attrs import evolve
+from attrs import define, evolve
 
 from costframe.core.errors import ParameterError, WorkersError, shown
 from costframe.core.predictors.fitted import as_predictor
@@ -57,13 +57,7 @@ def many_by_partition(driver: F) -> F:
         found = [part for _, part in sorted(_results(tasks), key=itemgetter(0))]
         if not is_dask(source):
             return Predictions.merge(found)
-
-        @lru_cache(maxsize=1)  # rows are read in order
-        def read_again(number: int) -> Predictions:
-            part: Predictions = driver(predictor, parts[number].compute(), None, costs, **terms)
-            return part
-
-        return Predictions.merge(found, read_again)
+        return Predictions.merge(found, _Again(predict_many, predictor, parts, costs, terms))
 
     return predict_many  # type: ignore[return-value]
 
@@ -97,6 +91,24 @@ def stream_by_partition(driver: F) -> F:
     return predict_stream  # type: ignore[return-value]
 
 
+@define
+class _Again:
+    """Predicts a partition here, when the whole `Prediction` of one of its rows is read; these are read in order."""
+
+    driver: Any
+    predictor: Any
+    parts: list[Any]
+    costs: object
+    terms: dict[str, Any]
+    last: tuple[int, Predictions] | None = None
+
+    def __call__(self, number: int) -> Predictions:
+        if self.last is None or self.last[0] != number:
+            rows = self.parts[number].compute()
+            self.last = number, self.driver(self.predictor, rows, None, self.costs, **self.terms)
+        return self.last[1]
+
+
 def _key_blocks(keys: Any) -> list[Any]:
     """Return the partitions of keys, each delayed."""
     from dask.delayed import Delayed
@@ -122,7 +134,7 @@ def _predict_part(
     """Predict a partition's rows; those of a table come as arrays alone, without the rows."""
     try:
         found: Predictions = driver(model, source, None if keys is None else _listed(keys), costs, **terms)
-        return found if keys is not None else evolve(found, predict=None)  # type: ignore[arg-type]  # `read_again` has them
+        return found if keys is not None else evolve(found, predict=None)  # type: ignore[arg-type]  # `_Again` has them
     except Exception as error:
         error.add_note(f"costframe: in partition {number}")
         raise
@@ -182,7 +194,9 @@ def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
             with suppress(TimeoutError):
                 ended, waiting = wait(waiting, timeout=_LOOK, return_when="FIRST_COMPLETED")
                 for future in ended:
-                    yield numbers.pop(future), future.result()
+                    result = future.result()
+                    future.release()  # the cluster need not keep it
+                    yield numbers.pop(future), result
             worked = time.monotonic() if client.nthreads() else worked
             _check_waiting(time.monotonic() - worked, seconds)
     except KilledWorker as error:

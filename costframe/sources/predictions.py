@@ -73,15 +73,11 @@ class Predictions(Sequence[Prediction]):
     def merge(cls, parts: Sequence[Predictions], read: Callable[[int], Predictions] | None = None) -> Predictions:
         """Join the predictions of consecutive rows; `read` returns a part again that came as arrays alone."""
         first = np.cumsum([0, *map(len, parts)])
-
-        def predict(i: int) -> Prediction:
-            number = int(np.searchsorted(first, i, side="right")) - 1
-            return (parts[number] if read is None else read(number))[i - int(first[number])]
-
         some = [part for part in parts if len(part)] or parts[:1]
         value, cost, acquired, cut = (
             np.concatenate([getattr(part, name) for part in some]) for name in ("value", "cost", "acquired", "cut")
         )
+        predict = partial(_predict_in_part, first, parts.__getitem__ if read is None else read)
         return cls(value, cost, acquired, cut, range(int(first[-1])), predict)
 
     def __repr__(self) -> str:
@@ -107,6 +103,11 @@ class Predictions(Sequence[Prediction]):
             return self._predict(self._rows[place])
         arrays = {name: getattr(self, name)[place] for name in ("value", "cost", "acquired", "cut")}
         return evolve(self, **arrays, rows=self._rows[place])
+
+
+def _predict_in_part(first: NDArray[np.int64], read: Callable[[int], Predictions], i: int) -> Prediction:
+    number = int(np.searchsorted(first, i, side="right")) - 1
+    return read(number)[i - int(first[number])]
 
 
 def predict_table(
