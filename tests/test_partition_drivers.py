@@ -1,19 +1,17 @@
 """Drivers over dask's collections end rows as they do in memory, and fetch each value once."""
 
 import gc
-import os
 import pickle
-import signal
 import time
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from cluster_cases import cluster_of_two
-from test_partitions import COSTS, FRAME, NAMES, TARGETS, X, with_empty_partitions
+from partition_cases import COSTS, FRAME, NAMES, X, die, fetch, load, make_keyed, make_sources, refuse
+from test_partitions import TARGETS, with_empty_partitions
 
 import costframe as cf
 from costframe.core.errors import DataError, InquiryError, ParameterError, SourceError, WorkersError
@@ -44,28 +42,8 @@ def rows_of(ends):
     return [(np.asarray(end.value).tolist(), end.cost, end.acquired, end.rounds, end.reason) for end in ends]
 
 
-def fetch(folder, requests):
-    """Give values, and write down the requests; a worker dies at the first request for row 150 if it may."""
-    if 150 in requests and (mark := Path(folder, "kill")).exists():
-        mark.unlink()
-        os.kill(os.getpid(), signal.SIGKILL)
-    with Path(folder, f"{os.getpid()}.requests").open("a") as file:
-        file.writelines(f"{key} {name}\n" for key, names in requests.items() for name in names)
-    return {key: dict(zip(names, FRAME.loc[key, list(names)], strict=True)) for key, names in requests.items()}
-
-
 def requests_in(folder):
     return Counter(line for path in folder.glob("*.requests") for line in path.read_text().splitlines())
-
-
-def make_sources(folder=None, broken=()):
-    def of_key(key, names):
-        if key in broken:
-            raise RuntimeError("the source is down")
-        return fetch(folder, {key: names})[key] if folder else FRAME.loc[key, list(names)].to_dict()
-
-    policy = cf.Policy(retries=0)
-    return cf.Sources({"rows": cf.Lookup(cf.CallSource(of_key, each=True), NAMES, policy=policy)})
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -101,11 +79,6 @@ def test_a_stream_over_partitions_ends_each_row(request, tmp_path, scheduler):
     assert set(requests_in(tmp_path).values()) == {1}
 
 
-def make_keyed(folder):
-    lookup = make_sources(folder).lookups["rows"]
-    return cf.Sources({"rows": cf.Lookup(lookup.source, NAMES, key="patient")})
-
-
 @pytest.mark.usefixtures("cluster")
 def test_an_error_of_a_row_says_what_it_paid():
     ends = dict(cf.predict_stream(MODEL, partial(make_sources, broken={7}), da.arange(20, chunks=6)))
@@ -121,10 +94,6 @@ def test_a_killed_worker_loses_its_partition_alone(cluster, tmp_path):
     assert not (tmp_path / "kill").exists()
     assert rows_of(found) == rows_of(WHOLE)
     cluster.wait_for_workers(2, timeout=60)
-
-
-def die(_):
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_partition_that_kills_every_worker_is_an_error():
@@ -146,11 +115,6 @@ def test_what_partitions_share_is_computed_once(request, tmp_path, scheduler):
     rows = da.from_delayed(dask.delayed(load)(tmp_path), X.shape, float).rechunk((40, 4))
     assert np.array_equal(cf.predict_many(MODEL.predictor_, rows).cost, WHOLE.cost)
     assert len(list(tmp_path.glob("*.loaded"))) == 1
-
-
-def load(folder):
-    (folder / f"{time.monotonic_ns()}.loaded").touch()
-    return X
 
 
 def test_a_model_that_refuses_nan_predicts_rows_without():
@@ -182,10 +146,6 @@ def test_a_closed_stream_asks_no_more(cluster, tmp_path):
             return
         time.sleep(0.05)  # dask releases them in a thread of its own
     pytest.fail(f"left on the cluster: {cluster.futures}")
-
-
-def refuse(_):
-    raise OSError("no table")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from partition_cases import COSTS, FRAME, N, X, rng
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
@@ -11,16 +12,6 @@ dask = pytest.importorskip("dask", reason="needs dask")
 da = pytest.importorskip("dask.array", reason="needs dask[array]")
 dd = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
 
-N, NAMES = 300, list("abcd")
-COSTS = {
-    "features": {"a": {"cost": 1.1, "needs": ["r"]}, "b": 0.37, "c": {"cost": 0.1, "once": 7.0}, "d": 1.0},
-    "resources": {"r": 3.3},
-    "split": 0.01,
-    "learner": 0.02,
-}
-rng = np.random.default_rng(0)
-X = np.where(rng.random((N, 4)) < 0.05, np.nan, rng.normal(size=(N, 4)))
-FRAME = pd.DataFrame(X, columns=NAMES)
 LABELS = np.array(["low", "middle", "high"])[np.digitize(np.nan_to_num(X[:, 0]), [-0.5, 0.5])]
 TARGETS = {"classes": LABELS, "two": LABELS == "low", "numbers": np.nan_to_num(X[:, 0] * X[:, 1])}
 WEIGHT = rng.integers(0, 4, N).astype(float)
