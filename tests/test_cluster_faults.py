@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from cluster_cases import FaultyClassifier, cluster_of_two
+from cluster_cases import FaultyClassifier, cluster_of_two, still_works
 
 from costframe.core.errors import DataError, WorkersError
 
@@ -56,15 +56,10 @@ def assert_whole(fitted, whole):
 def assert_free(client, whole):
     """Both workers end what they do, their threads included, and train again."""
     ends = time.monotonic() + HANGS
-    while any(client.run(_still_works).values()):
+    while any(client.run(still_works).values()):
         assert time.monotonic() < ends
         time.sleep(0.05)
     assert_whole(FaultyClassifier(n_estimators=20).fit(ROWS, LABELS), whole)
-
-
-def _still_works(dask_worker):
-    names = [thread.name for thread in threading.enumerate()]
-    return dask_worker.state.executing_count or "costframe-training" in names
 
 
 def is_training(client, count=2):
