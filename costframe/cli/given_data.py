@@ -62,7 +62,6 @@ def open_data(
 ) -> Dataset:
     """Return the data set for DATA and its options."""
     from costframe.datasets import read_table
-    from costframe.datasets.block_tables import read_block_table
 
     name = data if data is not None else DEFAULT_DATA
     if is_file(name):
@@ -70,6 +69,8 @@ def open_data(
             raise ParameterError(f"{name}: say with --target which column to predict")
         how: dict[str, Any] = {"task": task, "ignore": ignore, "categorical": categorical, "seed": seed or 0}
         if is_larger_than_memory(name):
+            from costframe.datasets.block_tables import read_block_table
+
             return read_block_table(name, target, costs, **how).sampled(seed or 0)
         dataset = read_table(name, target, costs, **how)
         if seed is not None and not any("by seed" in note for note in dataset.notes):

@@ -114,7 +114,6 @@ class LiveRun:
         return columns
 
     def _predict(self, sources: Sources, keys: _Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        from costframe.frontier.clusters import open_client
         from costframe.sources import InquiryLog, Sources, predict_stream
 
         waiting: dict[Any, deque[int]] = {}
@@ -127,6 +126,8 @@ class LiveRun:
             )
             asked: tuple[Any, Any] = sources, (keys.rows[i] for i in left)
             if self.cluster is not None:
+                from costframe.frontier.clusters import open_client
+
                 open_until_the_end.enter_context(open_client(self.cluster))
                 asked = partial(Sources.load, self.sources.resolve(), self.prices), self._partitions(keys, left)
             rows = predict_stream(self.fitted, *asked, self.prices, observe=observe, **self.limits)

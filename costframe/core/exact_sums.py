@@ -12,7 +12,7 @@ from costframe.core.workers import ALONE, Workers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["exact_digits", "exact_mean", "exact_sum", "from_digits", "grid_unit", "to_grid"]
+__all__ = ["exact_digits", "exact_mean", "exact_sum", "from_digits", "on_grid", "to_grid"]
 
 _UNIT = 1074  # every double is a whole number of 2^-1074, the smallest
 
@@ -54,14 +54,14 @@ def exact_mean(
 
 def to_grid(values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
     """Round doubles >= 0, (n,), to a grid on which every sum of some of all workers' is exact in any order."""
-    unit = grid_unit(values, workers)
-    return np.rint(values / unit) * unit if unit else values
+    return on_grid(values, workers)[0]
 
 
-def grid_unit(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
-    """Return the power of two whose multiples `to_grid` makes; 0 if all values are zero, or one is not finite."""
+def on_grid(values: NDArray[np.float64], workers: Workers = ALONE) -> tuple[NDArray[np.float64], float]:
+    """Return values of `to_grid`, and the power of two whose multiples they are; 1 if all are zero or some infinite."""
     largest = workers.largest(values.max(initial=0.0))
     if not 0.0 < largest < math.inf:
-        return 0.0
+        return values, 1.0
     bits = min(53 - workers.count_all(len(values)).bit_length(), 52)
-    return math.ldexp(1.0, max(math.frexp(largest)[1] - bits, -1022))
+    unit = math.ldexp(1.0, max(math.frexp(largest)[1] - bits, -1022))
+    return np.rint(values / unit) * unit, unit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from costframe.core.exact_sums import exact_sum, grid_unit, to_grid
+from costframe.core.exact_sums import exact_sum, on_grid
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.workers import ALONE, Workers
 from costframe.trees.growing.prices import BY_ROW, PriceState
@@ -73,10 +73,9 @@ class LazyPrices:
         self._items = np.concatenate([resources + self._d, np.arange(self._d)])[np.argsort(of, kind="stable")]
         self._begin = np.cumsum(np.bincount(of + 1, minlength=self._d + 1))  # resources come before the feature
         self._once_paid = np.zeros(self._d, np.bool_)
-        given = None if weight is None else np.ascontiguousarray(weight, np.float64)
         self._row_weight, self._unit = np.empty(0), 1.0
-        if given is not None:
-            self._row_weight, self._unit = to_grid(given, workers), grid_unit(given, workers) or 1.0
+        if weight is not None:
+            self._row_weight, self._unit = on_grid(np.ascontiguousarray(weight, np.float64), workers)
         self._paid_by_all = np.zeros(len(self._cost))  # weight of all rows that have paid for each item
         self._all_known = True  # sums of weights on a grid are exact
 
@@ -90,8 +89,7 @@ class LazyPrices:
     def weighing(self, weight: NDArray[np.float64]) -> LazyPrices:
         """Return prices of the same rows with other weights, (n_rows,), that share the marks of payments."""
         other = copy(self)
-        given = np.ascontiguousarray(weight, np.float64)
-        other._row_weight, other._unit = to_grid(given, self._workers), grid_unit(given, self._workers) or 1.0  # noqa: SLF001 - the copy's own
+        other._row_weight, other._unit = on_grid(np.ascontiguousarray(weight, np.float64), self._workers)  # noqa: SLF001 - the copy's own
         other._all_known, other._totals = False, self._totals.copy()  # noqa: SLF001
         return other
 

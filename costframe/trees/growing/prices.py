@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
-from costframe.core.exact_sums import grid_unit, to_grid
+from costframe.core.exact_sums import on_grid
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class PriceState(NamedTuple):
     address : int
         Of the function that combines with other workers, as in `Task`.
     unit : float
-        All weights of rows are multiples of it; see `to_grid`.
+        All weights of rows are multiples of it; see `on_grid`.
     """
 
     kind: int
@@ -180,10 +180,9 @@ class OncePrices:
         self.needed = needed or (np.zeros(d + 1, np.int64), np.empty(0, np.int64))
         self.split_price = np.array(np.broadcast_to(split_price, d), np.float64)
         self.root_price, self.reuse_price = float(root_price), float(reuse_price)
-        given = np.zeros(0) if row_weight is None else np.array(row_weight, np.float64)
-        self.row_weight, self._unit = given, 1.0
+        self.row_weight, self._unit = np.zeros(0), 1.0
         if row_weight is not None:
-            self.row_weight, self._unit = to_grid(given, workers), grid_unit(given, workers) or 1.0
+            self.row_weight, self._unit = on_grid(np.array(row_weight, np.float64), workers)
         self.feature_paid, self.resource_paid = (np.zeros(n, np.bool_) for n in (d, len(self.resource_price)))
 
     def fork(self) -> OncePrices:
