@@ -29,7 +29,8 @@ HANGS = 600  # seconds after which a wait is an error of the test
 
 @pytest.fixture(scope="module")
 def shared():
-    with cluster_of_two() as client:
+    # Who waits for another worker's end does so for longer than a test.
+    with cluster_of_two() as client, dask.config.set({"costframe.timeout": 10 * HANGS}):
         FaultyClassifier(n_estimators=1).fit(ROWS, LABELS)  # compiles
         yield client
 
