@@ -168,8 +168,35 @@ class ChargesAgain(Delegate):
         inquiry = self.inner.inquire(costs, acquisition, known, **limits)
         if known:  # as if nothing had been paid before
             inquiry._ledger._features.clear()
-            inquiry._ledger.acquired += range(len(self.inner.feature_names))
+            inquiry._ledger.acquired = range(len(self.inner.feature_names))
         return inquiry
+
+
+class MovesBeforeItFails(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        inquiry = self.inner.inquire(costs, acquisition, known, **limits)
+        inquiry.walker = MovingWalker(inquiry.walker)
+        return inquiry
+
+
+class MovingWalker:
+    """Adds the number of its steps to the answer, and counts those that failed."""
+
+    def __init__(self, inner):
+        self.inner, self.steps = inner, []
+
+    needs = property(lambda self: self.inner.needs)
+    reason = property(lambda self: self.inner.reason)
+    evaluated = property(lambda self: self.inner.evaluated)
+
+    def advance(self, values):
+        self.steps.append(values)
+        self.inner.advance(values)
+
+    @property
+    def answer(self):
+        value, leaf = self.inner.answer
+        return value + len(self.steps), leaf
 
 
 class IsFiniteForWholeRowsOnly(Delegate):
@@ -296,6 +323,7 @@ lying(AcquiresByWhatItDidNotAcquire, nothing_unacquired_matters="acquisitions ch
 lying(Speculates, needs_are_read="asks for", cost_reported_is_cost_fetched="fetched")
 lying(AsksAgain, what_is_known_is_free="although their values were given")
 lying(ChargesAgain, what_is_known_is_free="are paid for")
+lying(MovesBeforeItFails, an_error_changes_nothing="the answer differs after errors")
 lying(IsFiniteForWholeRowsOnly, predictions_are_proper="not finite")
 lying(more_than_its_parts, saved_is_loaded="predictions differ after loading")
 lying_plan(PredictsAtItsOwnPrices, prices_may_change_after_training="the inquiry ends in")

@@ -204,9 +204,8 @@ class LiveRow:
 
     def _ledger(self, missing: Collection[str]) -> Ledger:
         """Return a ledger of what came, and of these values taken as missing."""
-        ledger = Ledger(self.terms.prices, self.terms.known)
-        ledger.buy([self.terms.columns[name] for name in self._values if name not in self._missing or name in missing])
-        return ledger
+        bought = [name for name in self._values if name not in self._missing or name in missing]
+        return Ledger(self.terms.prices, self.terms.known).buy([self.terms.columns[name] for name in bought])
 
     def _all_known(self, held: Ledger) -> dict[str, Any]:
         """Return what needs no money any more: values at hand, and names paid for without them."""

@@ -181,7 +181,7 @@ class PlannedWalker:
         return REASONS[self.state.why]
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add values and go on until a feature is needed; if an opaque learner raises, nothing changes."""
+        """Add values and go on until a feature is needed."""
         self.state = self.go_on([self.with_values(values)])[0]
 
     @staticmethod

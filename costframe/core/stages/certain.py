@@ -121,7 +121,7 @@ class CertainWalker:
         self._row, self.needs = self._go_on(_NONE, row)
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on; if an opaque learner raises, nothing changes."""
+        """Add the values of all features in `needs`, and go on."""
         supplied = np.array([values[f] for f in self.needs], np.float64)
         copies: list[Any] = [each.copy() for each in self._row]
         self._row, self.needs = self._go_on(supplied, type(self._row)(*copies))

@@ -69,7 +69,7 @@ class StageStepper:
         return begun
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on; if an opaque learner raises, nothing changes."""
+        """Add the values of all features in `needs`, and go on."""
         self._state, self.needs = self._go_on(np.array([values[f] for f in self.needs], np.float64), self._state.copy())
 
     def _go_on(self, supplied: NDArray[np.float64], state: StepState) -> tuple[StepState, list[int]]:

@@ -125,16 +125,11 @@ class StageWalker:
         return state.weight, state.comparisons, state.uses - state.used.bit_count()
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
-        before = self._state
-        self._state = before.copy()
+        """Add values and go on until another feature is needed."""
+        self._state = self._state.copy()
         self._state.values.update(values)
         self._state.known |= as_set(values)
-        try:
-            waits = self._run()
-        except BaseException:
-            self._state = before
-            raise
+        waits = self._run()
         self._missing = self._ahead.needs_within(self._state, self._limits.max_cost) if waits else 0
 
     def _run(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -235,8 +236,8 @@ class _ExitWalker:
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add the values of all features in `needs`, and go on to the next exit that needs others."""
+        self._stepper, self._values = copy(self._stepper), self._values | values
         self._stepper.advance(values)
-        self._values |= values
         self._go_on()
 
     def _begin(self, number: int, values: Mapping[int, float]) -> StageStepper:
