@@ -43,10 +43,21 @@ class StagePlan:
     left: list[int]  # nodes are counted over all trees
     right: list[int]
     root: list[int]
-    reads: list[int]  # features tested at a node or below it
+    reads: list[int]  # features tested at a node or below it, as the next: see `look_below`
     certain: list[int]  # features tested on every path from a node to a leaf
     learner_reads: list[int]  # by learner
     depth: list[int]  # by tree
+
+    def look_below(self, tree: int) -> None:
+        """Set `reads` and `certain` of a tree's nodes, once a model: walks look at few of many trees."""
+        first, feature, reads, certain = self.root[tree], self.feature, self.reads, self.certain
+        if reads[first] or feature[first] < 0:
+            return
+        for node in range(int(self.bank.trees.first[tree + 1]) - 1, first - 1, -1):  # children come after their parent
+            if feature[node] >= 0:
+                bit, below, above = 1 << feature[node], self.left[node], self.right[node]
+                certain[node] = bit | (certain[below] & certain[above])
+                reads[node] = bit | reads[below] | reads[above]
 
     def child(self, node: int, value: float) -> int:
         """Return the child that a value goes to; NaN is the value that differs from itself."""
@@ -90,12 +101,6 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
     trees = bank.trees
     base = np.repeat(trees.first[:-1], np.diff(trees.first))
     feature, left, right = trees.feature.tolist(), (base + trees.left).tolist(), (base + trees.right).tolist()
-    reads, certain = [0] * len(feature), [0] * len(feature)
-    for node in range(len(feature) - 1, -1, -1):  # children come after their parent
-        if feature[node] >= 0:
-            bit, below, above = 1 << feature[node], left[node], right[node]
-            reads[node] = bit | reads[below] | reads[above]
-            certain[node] = bit | (certain[below] & certain[above])
     flat, none = [c if c == c else NAN for c in trees.categories.tolist()], frozenset[float]()  # noqa: PLR0124
     categories = [
         frozenset(flat[begin:end]) if end > begin else none for begin, end in pairwise(trees.category_first.tolist())
@@ -108,7 +113,7 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
         bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
         feature, trees.threshold.tolist(), trees.missing_left.tolist(), trees.reading.tolist(), categories, left,
         right,
-        trees.first[:-1].tolist(), reads, certain, learner_reads, trees.depths().tolist(),
+        trees.first[:-1].tolist(), [0] * len(feature), [0] * len(feature), learner_reads, trees.depths().tolist(),
     )  # fmt: skip
 
 
@@ -149,7 +154,9 @@ class Lookahead:
         plan = self.plan
         if not self.acquires_by_node(t):
             return plan.learner_reads[t] & ~state.known
-        node = state.node.get(t, plan.root[int(plan.bank.index[t])])
+        tree = int(plan.bank.index[t])
+        plan.look_below(tree)
+        node = state.node.get(t, plan.root[tree])
         return self._tested_below(state, node)
 
     def needs_within(self, state: RowState, max_cost: float) -> int:
@@ -220,6 +227,7 @@ def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
 
 def sum_evaluations(tree: LaidOutStages) -> tuple[float, int, int]:
     """Return sums over all learners of a tree: of e_t, of features read, and of comparisons on the longest way."""
-    bank, plan, learners = tree.bank, tree.plan, np.unique(tree.layout.learner)
-    comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)
-    return float(bank.evaluation[learners].sum()), sum(plan.learner_reads[t].bit_count() for t in learners), comparisons
+    bank, learners = tree.bank, np.unique(tree.layout.learner)
+    trees = bank.index[learners[bank.kind[learners] == TREE]]
+    reads = np.diff(bank.F.tocsc().indptr)[learners]
+    return float(bank.evaluation[learners].sum()), int(reads.sum()), int(bank.trees.depths()[trees].sum())
