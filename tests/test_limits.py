@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+from unittest import mock
 
 import attrs
 import numpy as np
@@ -17,6 +18,7 @@ from costframe.core.errors import InquiryError, ParameterError, StageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.price_arrays import Limits
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
@@ -40,27 +42,28 @@ def cases(draw):
     return tree, costs, draw(rows(len(names))), draw(st.sampled_from(("path", "learner"))), limits
 
 
-class Exactly(Limits):
-    """Limits whose cap is not raised by the rounding error of a sum, so that a sum can equal it."""
-
-    threshold = property(lambda self: self.max_cost)
-
-
 class Noted(float):
     """A number that notes what is compared with it."""
 
     def __ge__(self, other):
-        self.compared.append(other)
+        self.compared.add(other)
         return super().__ge__(other)
+
+
+def step_rows(tree, prices, limits, X, by_path):
+    """Walk all rows with Python's numbers."""
+    found = CappedRows.empty(tree, len(X))
+    _step_rows(tree, prices, limits, X, np.full(len(X), limits.max_cost), found, np.arange(len(X)), by_path=by_path)
+    return found
 
 
 def sums_compared(tree, prices, X, by_path):
     """Return the sums that decide whether rows of X can pay for a step, if they can pay for all."""
-    cap = Noted(np.inf)
-    cap.compared = []
-    end = CappedRows.empty(tree, len(X))
-    _step_rows(tree, prices, Exactly(cap), X, end, slice(0, len(X)), by_path=by_path)
-    return sorted({float(each) for each in cap.compared})
+    limit = Noted(np.inf)
+    limit.compared = set()
+    with mock.patch.object(ExactPrices, "limit", lambda *_: limit):
+        step_rows(tree, prices, Limits(), X, by_path)
+    return sorted({tree.exact(prices).money(each) for each in limit.compared})
 
 
 @st.composite
@@ -83,10 +86,9 @@ def ties(draw):
     prices, barred = costs.select(names), draw(st.sampled_from(((), (), names[:1])))
     limits = Limits.of(None, barred, prices) or Limits()
     cap = draw(st.sampled_from(sums_compared(tree, prices, X, by_path)))
-    limits = Exactly(draw(st.sampled_from((cap, np.nextafter(cap, -np.inf)))), limits.unavailable)
+    limits = Limits(draw(st.sampled_from((cap, max(0.0, float(np.nextafter(cap, 0.0)))))), limits.unavailable)
     if isinstance(root, cf.Route):
-        found = CappedRows.empty(tree, len(X))
-        _step_rows(tree, prices, limits, X, found, slice(0, len(X)), by_path=by_path)
+        found = step_rows(tree, prices, limits, X, by_path)
         scores = found.route_scores[np.isfinite(found.route_scores) & np.isin(found.exits, (root.below, root.above))]
         if len(scores):  # of rows that ended right after the first route
             threshold = float(draw(st.sampled_from(scores.tolist())))
@@ -121,8 +123,7 @@ def test_the_kernel_walks_as_the_walker_does_where_sums_meet_the_cap(case):
 
 
 def check_twins(tree, prices, X, by_path, limits):
-    found, wanted = walk_under_limits(tree, prices, limits, X, by_path=by_path), CappedRows.empty(tree, len(X))
-    _step_rows(tree, prices, limits, X, wanted, slice(0, len(X)), by_path=by_path)
+    found, wanted = walk_under_limits(tree, prices, limits, X, by_path=by_path), step_rows(tree, prices, limits, X, by_path)
     for name in ("exits", "cut", "share", "scores", "route_scores", "masks", "spent"):
         assert same_bits(getattr(found, name), getattr(wanted, name)), name
 

@@ -6,15 +6,16 @@ charges. The inquiry joins the two; every driver, and every replay of a cost, is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from copy import copy
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import InquiryError, brief, format_count, shown
+from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
@@ -92,15 +93,15 @@ class Walker(Protocol):
         """Why the walk ended; see `Prediction`."""
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
-        """Sum of e_t of evaluated learners, price of comparisons, and uses beyond the first if they cost, so far."""
+    def evaluated(self) -> Fraction:
+        """Price of what was evaluated so far: of learners, comparisons, and uses of features beyond the first."""
 
 
 class Ledger:
     """The purchases of one row so far."""
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
-        self._prices = prices
+        self._prices, self._exact = prices, prices.exact()
         self.acquired: tuple[int, ...] = ()
         self._features, resources = prices.locate(known, "known")  # paid before the inquiry, as are the resources
         self._resources = prices.direct_needs.of_features(self._features) if self._features else set[int]()
@@ -125,23 +126,28 @@ class Ledger:
 
     @property
     def spent(self) -> float:
-        """Price of all purchases so far, rounded once, so that it does not depend on their order."""
-        cost, resource_cost = self._prices.amounts
-        return math.fsum([cost[f] for f in self.acquired] + [resource_cost[r] for r in self._bought_resources()])
+        """Price of all purchases so far, rounded up."""
+        return self._exact.money(self._price(self.acquired, self._bought_resources()))
 
     def quote(self, features: Iterable[int]) -> float:
         """Return the price of buying features; those already paid for cost nothing."""
         fresh = sorted(set(features) - self._features - set(self.acquired))
         resources = self._prices.direct_needs.of_features(fresh, self._resources | self._bought_resources())
-        return float(self._prices.cost[fresh].sum() + self._prices.resource_cost[sorted(resources)].sum())
+        return self._exact.money(self._price(fresh, resources))
+
+    def _price(self, features: Iterable[int], resources: Iterable[int]) -> int:
+        cost, resource_cost = self._exact.cost, self._exact.resource_cost
+        return sum([cost[f] for f in features]) + sum([resource_cost[r] for r in resources])
 
     def _bought_resources(self) -> set[int]:
         return self._prices.direct_needs.of_features(self.acquired, self._resources)
 
-    def total(self, evaluated: tuple[float, float, int]) -> float:
-        """Return the cost so far: acquisitions, learners, comparisons, and uses of features beyond the first."""
-        weight, comparisons, again = evaluated
-        return self.spent + self._prices.learner * weight + comparisons + self._prices.reuse * again
+    def total(self, evaluated: Fraction) -> float:
+        """Return the cost so far, of purchases and of what was evaluated, rounded up."""
+        bought = self._price(self.acquired, self._bought_resources())
+        if not evaluated:
+            return self._exact.money(bought)
+        return rounded_up(*(evaluated + Fraction(bought, self._exact.per_unit)).as_integer_ratio())
 
 
 class Inquiry:
@@ -158,9 +164,7 @@ class Inquiry:
         names: tuple[str, ...],
         ledger: Ledger,
         categories: Categories | None = None,
-        max_cost: float = math.inf,
     ) -> None:
-        self._max_cost = max_cost
         self._names, self._categories = names, categories or {}
         self._keep(walker, ledger, 0)
 
@@ -183,11 +187,11 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        return min(self._ledger.total(self.walker.evaluated), self._max_cost)  # rounding alone can exceed the cap
+        return self._ledger.total(self.walker.evaluated)
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
-        """What the model has evaluated so far; see `Walker`."""
+    def evaluated(self) -> Fraction:
+        """Price of what the model has evaluated so far; see `Walker`."""
         return self.walker.evaluated
 
     def supply(self, values: Mapping[str, Any]) -> None:

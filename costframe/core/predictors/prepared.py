@@ -175,7 +175,7 @@ class PreparedPredictor(Predictor):
             **terms,
         )
         walker = PreparedWalker(inner, self.preparation, columns)
-        return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
 
     def charges(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,15 @@ from costframe.core.errors import CostModelError, DataError, InquiryError, Param
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.prices.price_arrays import ZERO, Limits, names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.rows import as_names, as_rows
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.predictors.inquiry import Ledger
@@ -137,7 +138,7 @@ class SteppedPredictor(Predictor):
                 f"{named}: a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
             )
         walker = StepWalker(self, known_values, limits, ledger)
-        return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
 
     def _predict_row(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})
@@ -178,9 +179,9 @@ class StepWalker:
         return self._answer, 0
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
+    def evaluated(self) -> Fraction:
         """Always zero: the model's computations have no price."""
-        return 0.0, 0.0, 0
+        return ZERO
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Send values to the generator, known ones again if it asks, until it requests a new feature."""
@@ -208,7 +209,7 @@ class StepWalker:
         if self._limits.unavailable.intersection(wanted):
             return "unavailable"
         total = self._ledger.quote([*known, *wanted])
-        return "complete" if total <= self._limits.threshold else "max_cost"
+        return "complete" if total <= self._limits.max_cost else "max_cost"
 
     def _next_request(
         self, steps: Steps, values: dict[str, float] | None, known: Mapping[int, float]

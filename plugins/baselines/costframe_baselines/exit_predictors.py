@@ -127,7 +127,7 @@ class ExitPredictor(Predictor):
             rows = order[exits[order] == number]
             parts.append(self.prefixes[number].charges(X[rows], costs, weight[rows], how, n_jobs))
         together, back = sum_charges(parts), np.argsort(order)
-        names = ("acquired", "acquisition", "learners", "comparisons", "reuse")
+        names = ("acquired", "acquisition", "learners", "comparisons", "reuse", "per_row")
         by_row = {name: value[back] for name in names if (value := getattr(together, name)) is not None}
         at = np.bincount(exits, weights=weight, minlength=len(self.prefixes))
         stage_weight = np.cumsum(at[:0:-1])[::-1].astype(np.float64)
@@ -230,7 +230,7 @@ class _ExitWalker:
         return apply_link(self._model.exits.answer.link, self._scores())[0], self._number - 1
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
+    def evaluated(self) -> Fraction:
         """As of the stepper of the last exit, which evaluated all learners before it."""
         return self._stepper.evaluated
 
