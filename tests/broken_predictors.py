@@ -209,6 +209,16 @@ class ExceedsItsCap(Delegate):
         return self.inner.cost(X, costs, max_cost=None if max_cost is None else max_cost + 1.0, **more)
 
 
+class WidensItsCap(Delegate):
+    def cost(self, X, costs=None, *, max_cost=None, **more):
+        report = self.inner.cost(X, costs, max_cost=None if max_cost is None else max_cost * (1 + 1e-9), **more)
+        return report if max_cost is None else attrs.evolve(report, per_row=np.minimum(report.per_row, max_cost))
+
+    def inquire(self, costs=None, acquisition="path", known=(), *, max_cost=None, **more):
+        widened = None if max_cost is None else max_cost * (1 + 1e-9)
+        return self.inner.inquire(costs, acquisition, known, max_cost=widened, **more)
+
+
 class HasNoAnswerWithinACap(Delegate):
     def cost(self, X, costs=None, **more):
         report = self.inner.cost(X, costs, **more)
@@ -314,7 +324,7 @@ lying(KeepsNoPrices, cost_reported_is_cost_fetched="does not have the prices")
 lying(ForgetsComparisons, every_price_is_reported="path: reported against charged")
 lying(ForgetsThatLearnersAcquireWhole, every_price_is_reported="learner: reported against charged")
 lying(PaysResourcesForEveryFeature, resources_are_charged_once="which acquired")
-lying(MeanThatIsNone, parts_add_up="mean against")
+lying(MeanThatIsNone, parts_add_up="sum of its parts")
 lying(PartsThatAreMissing, parts_add_up="sum of its parts")
 lying(PredictsInSinglePrecision, an_inquiry_predicts_the_same="the inquiry ends in")
 lying(PredictsByTheBatch, rows_are_independent="predicted otherwise alone")
@@ -329,6 +339,7 @@ lying(more_than_its_parts, saved_is_loaded="predictions differ after loading")
 lying_plan(PredictsAtItsOwnPrices, prices_may_change_after_training="the inquiry ends in")
 lying_plan(MistrustsWhatIsCheap, what_gets_cheaper_is_bought_no_less="no longer buy it")
 lying(ExceedsItsCap, no_row_exceeds_its_cap="more than its cap")
+lying(WidensItsCap, caps_are_kept_to_the_last_digit="than its cap")
 lying(HasNoAnswerWithinACap, no_row_exceeds_its_cap="no finite answer")
 lying(OverspendsStepByStep, no_row_exceeds_its_cap="more than its cap")
 lying(AsksForWhatIsUnavailable, what_is_unavailable_is_never_asked_for="are unavailable")

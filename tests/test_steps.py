@@ -92,7 +92,7 @@ MODELS = {
 def test_a_step_that_fails_changes_nothing(kind, data):
     """In trees of stages with opaque learners, under limits or until they are certain; in plans; from raw columns."""
     model = data.draw(MODELS[kind])
-    row = data.draw(st.lists(st.sampled_from(NASTY), min_size=len(model.feature_names), max_size=len(model.feature_names)))
+    row = [data.draw(st.sampled_from(NASTY)) for _ in model.feature_names]
     for what, begin in inquiries(model, np.array([row])):
         expect_retries(begin, dict(zip(model.feature_names, row, strict=True)), what)
 
@@ -164,6 +164,7 @@ def test_a_row_that_fails_leaves_other_rows_and_later_calls_alone():
         learner = OpaqueLearner("a", lambda rows: 1.0 / rows[:, 0] if rows.all() else 1 // 0, (0,))
         bank = WeakLearnerBank.opaque(("a", "b"), [learner, OpaqueLearner("b", lambda rows: rows[:, 0], (1,))])
         model = cf.StageTree(bank, (cf.Answer([0, 1], [1.0, 1.0], 0.0),))
-        ends = dict(cf.predict_stream(model, cf.Sources({"all": cf.Lookup(cf.CallSource(fetch), ("a", "b"))}), [*values]))
+        sources = cf.Sources({"all": cf.Lookup(cf.CallSource(fetch), ("a", "b"))})
+        ends = dict(cf.predict_stream(model, sources, [*values]))
         assert isinstance(ends[0], ZeroDivisionError)
         assert [ends[key].value for key in (1, 2)] == [3.0, 2.5]

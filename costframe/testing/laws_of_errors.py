@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from costframe.core.errors import CostframeError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -38,7 +36,7 @@ def an_error_changes_nothing(case: Case) -> None:
 
 
 def inquiries(predictor: Any, rows: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield ways to begin an inquiry of a predictor at its own prices: with terms of all kinds, and from raw columns."""
+    """Yield ways to begin an inquiry at a predictor's own prices: with terms of all kinds, and from raw columns."""
     half = 0.5 * float(predictor.cost(rows).per_row.max())
     terms: tuple[dict[str, Any], ...] = (
         {}, {"acquisition": "learner"}, {"max_cost": half}, {"unavailable": predictor.feature_names[1:2]},
@@ -105,7 +103,7 @@ def _state(inquiry: Any) -> tuple[Any, ...]:
 
 def _bad_values(given: Mapping[str, float]) -> Iterator[Any]:
     """Yield values that no inquiry takes in place of those given."""
-    last = next(reversed(given))  # type: ignore[call-overload]
+    last = list(given)[-1]
     yield None
     yield dict(list(given.items())[:-1])
     yield {**given, "no such feature": 0.0}

@@ -84,9 +84,7 @@ def charge_masks(
     for _, cost, resource_cost in exact.parts:
         bought, resource_weight = np.zeros(len(used)), np.zeros(len(resource_cost))
         digits.append(np.zeros(len(masks)))
-        price_rows(
-            masks, used, cost[used], needs, resource_cost, weight, acquired, digits[-1], bought, resource_weight
-        )
+        price_rows(masks, used, cost[used], needs, resource_cost, weight, acquired, digits[-1], bought, resource_weight)
     feature_weight[used] = bought
     again = uses - np.bitwise_count(masks).sum(axis=1) if prices.reuse else None
     counts = ((exact.learner, weights), (exact.split, comparisons), (exact.reuse, again))
@@ -296,4 +294,3 @@ def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weigh
         np.zeros((len(weight), len(prices.cost)), np.bool_),
     )
     return evolve(charges, cut=rows.cut)
-

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = ["WHOLE", "ExactPrices", "as_multiples", "exact", "left_of", "rounded_
 
 WHOLE = 2**53  # up to here doubles hold all whole numbers
 _FEW_DIGITS = 10**15  # up to here each quotient by a power of ten is the double that people write for it
+_TEN = 10**22  # the largest power of ten that is a double
 _MOST = 2**38  # multiples of a unit in one number: thousands of them add up exactly
 
 
@@ -59,7 +61,7 @@ def as_multiples(numbers: NDArray[np.float64]) -> tuple[Fraction, NDArray[np.flo
 
 @frozen(eq=False)
 class ExactPrices:
-    """Prices as whole numbers of 1 / `per_unit` of the money.
+    """Prices as whole numbers of 1 / `per_unit`, a power of ten, of the money.
 
     Attributes
     ----------
@@ -85,12 +87,15 @@ class ExactPrices:
         """Find the unit of prices."""
         costs, resources = ([exact(price) for price in prices.tolist()] for prices in (cost, resource_cost))
         others = [learner, split, exact(reuse)]
-        per_unit = math.lcm(*(price.denominator for price in (*costs, *resources, *others)))
+        bottom = math.lcm(*(price.denominator for price in (*costs, *resources, *others)))
+        per_unit = next(ten for ten in (10**digits for digits in count()) if ten % bottom == 0)
         whole = [[int(price * per_unit) for price in prices] for prices in (costs, resources, others)]
         return cls(per_unit, whole[0], whole[1], *whole[2])
 
     def money(self, units: int) -> float:
         """Return a sum in money, rounded up."""
+        if units <= _FEW_DIGITS and self.per_unit <= _TEN:
+            return units / self.per_unit
         return rounded_up(units, self.per_unit)
 
     def evaluated(self, weight: float, comparisons: float, again: float) -> int:
@@ -108,7 +113,8 @@ class ExactPrices:
         Each entry has the value of the digit, and the digits of features, (d,), and of resources, (R,).
         """
         base = WHOLE >> (len(self.cost) + len(self.resource_cost)).bit_length()
-        factor, costs, resources, found = 1, self.cost, self.resource_cost, []
+        factor, costs, resources = 1, self.cost, self.resource_cost
+        found: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
         while not found or any(costs) or any(resources):
             digits = [np.array([price % base for price in prices], np.float64) for prices in (costs, resources)]
             found.append((factor, digits[0], digits[1]))
@@ -120,14 +126,18 @@ class ExactPrices:
         self, digits: Sequence[NDArray[np.float64]], *counts: tuple[int, NDArray[np.float64] | None]
     ) -> NDArray[np.float64]:
         """Add up what rows bought, by the digits of `parts`, and prices times whole counts; round up: (rows,)."""
-        counted = [(price, count) for price, count in counts if price and count is not None]
-        if len(digits) == 1 and float(self.per_unit) == self.per_unit:
+        counted = [(price, number) for price, number in counts if price and number is not None]
+        if len(digits) == 1 and self.per_unit <= _TEN:
             units = digits[0]
-            for price, count in counted:
-                units = units + float(price) * count
-            if units.max(initial=0.0) <= _FEW_DIGITS and all(price <= WHOLE for price, _ in counted):
+            for price, number in counted:
+                units = units + min(price, WHOLE) * number
+            if units.max(initial=0.0) <= _FEW_DIGITS and all(price < WHOLE for price, _ in counted):
                 return units / float(self.per_unit)
         values = [(factor, column) for (factor, _, _), column in zip(self.parts, digits, strict=True)] + counted
-        whole = sum(factor * column.astype(np.int64).astype(object) for factor, column in values).tolist()
-        money = {units: self.money(units) for units in set(whole)}
-        return np.array([money[units] for units in whole], np.float64)
+        columns = [(factor, column.astype(np.int64).tolist()) for factor, column in values]
+        totals = [
+            sum([factor * row for (factor, _), row in zip(columns, each, strict=True)])
+            for each in zip(*(column for _, column in columns), strict=True)
+        ]
+        money = {units: self.money(units) for units in set(totals)}
+        return np.array([money[units] for units in totals], np.float64)

@@ -228,7 +228,7 @@ def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
     most = exact.evaluated(weight, comparisons * prices.comparisons[1].max(initial=0.0), uses)
     most += sum([exact.cost[f] for f in columns])
     most += sum([exact.resource_cost[r] for r in prices.direct_needs.of_features(columns)])
-    return most <= exact.limit(limits.max_cost)
+    return bool(most <= exact.limit(limits.max_cost))
 
 
 def sum_evaluations(tree: LaidOutStages) -> tuple[int, int, int]:

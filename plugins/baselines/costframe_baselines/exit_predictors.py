@@ -25,6 +25,7 @@ from costframe_baselines.exits import Exits, confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -236,7 +237,7 @@ class _ExitWalker:
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add the values of all features in `needs`, and go on to the next exit that needs others."""
-        self._stepper, self._values = copy(self._stepper), self._values | values
+        self._stepper, self._values = copy(self._stepper), {**self._values, **values}
         self._stepper.advance(values)
         self._go_on()
 
