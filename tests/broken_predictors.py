@@ -168,8 +168,35 @@ class ChargesAgain(Delegate):
         inquiry = self.inner.inquire(costs, acquisition, known, **limits)
         if known:  # as if nothing had been paid before
             inquiry._ledger._features.clear()
-            inquiry._ledger.acquired += range(len(self.inner.feature_names))
+            inquiry._ledger.acquired = range(len(self.inner.feature_names))
         return inquiry
+
+
+class MovesBeforeItFails(Delegate):
+    def inquire(self, costs=None, acquisition="path", known=(), **limits):
+        inquiry = self.inner.inquire(costs, acquisition, known, **limits)
+        inquiry.walker = MovingWalker(inquiry.walker)
+        return inquiry
+
+
+class MovingWalker:
+    """Adds the number of its steps to the answer, and counts those that failed."""
+
+    def __init__(self, inner):
+        self.inner, self.steps = inner, []
+
+    needs = property(lambda self: self.inner.needs)
+    reason = property(lambda self: self.inner.reason)
+    evaluated = property(lambda self: self.inner.evaluated)
+
+    def advance(self, values):
+        self.steps.append(values)
+        self.inner.advance(values)
+
+    @property
+    def answer(self):
+        value, leaf = self.inner.answer
+        return value + len(self.steps), leaf
 
 
 class IsFiniteForWholeRowsOnly(Delegate):
@@ -180,6 +207,16 @@ class IsFiniteForWholeRowsOnly(Delegate):
 class ExceedsItsCap(Delegate):
     def cost(self, X, costs=None, *, max_cost=None, **more):
         return self.inner.cost(X, costs, max_cost=None if max_cost is None else max_cost + 1.0, **more)
+
+
+class WidensItsCap(Delegate):
+    def cost(self, X, costs=None, *, max_cost=None, **more):
+        report = self.inner.cost(X, costs, max_cost=None if max_cost is None else max_cost * (1 + 1e-9), **more)
+        return report if max_cost is None else attrs.evolve(report, per_row=np.minimum(report.per_row, max_cost))
+
+    def inquire(self, costs=None, acquisition="path", known=(), *, max_cost=None, **more):
+        widened = None if max_cost is None else max_cost * (1 + 1e-9)
+        return self.inner.inquire(costs, acquisition, known, max_cost=widened, **more)
 
 
 class HasNoAnswerWithinACap(Delegate):
@@ -287,7 +324,7 @@ lying(KeepsNoPrices, cost_reported_is_cost_fetched="does not have the prices")
 lying(ForgetsComparisons, every_price_is_reported="path: reported against charged")
 lying(ForgetsThatLearnersAcquireWhole, every_price_is_reported="learner: reported against charged")
 lying(PaysResourcesForEveryFeature, resources_are_charged_once="which acquired")
-lying(MeanThatIsNone, parts_add_up="mean against")
+lying(MeanThatIsNone, parts_add_up="sum of its parts")
 lying(PartsThatAreMissing, parts_add_up="sum of its parts")
 lying(PredictsInSinglePrecision, an_inquiry_predicts_the_same="the inquiry ends in")
 lying(PredictsByTheBatch, rows_are_independent="predicted otherwise alone")
@@ -296,11 +333,13 @@ lying(AcquiresByWhatItDidNotAcquire, nothing_unacquired_matters="acquisitions ch
 lying(Speculates, needs_are_read="asks for", cost_reported_is_cost_fetched="fetched")
 lying(AsksAgain, what_is_known_is_free="although their values were given")
 lying(ChargesAgain, what_is_known_is_free="are paid for")
+lying(MovesBeforeItFails, an_error_changes_nothing="the answer differs after errors")
 lying(IsFiniteForWholeRowsOnly, predictions_are_proper="not finite")
 lying(more_than_its_parts, saved_is_loaded="predictions differ after loading")
 lying_plan(PredictsAtItsOwnPrices, prices_may_change_after_training="the inquiry ends in")
 lying_plan(MistrustsWhatIsCheap, what_gets_cheaper_is_bought_no_less="no longer buy it")
 lying(ExceedsItsCap, no_row_exceeds_its_cap="more than its cap")
+lying(WidensItsCap, caps_are_kept_to_the_last_digit="than its cap")
 lying(HasNoAnswerWithinACap, no_row_exceeds_its_cap="no finite answer")
 lying(OverspendsStepByStep, no_row_exceeds_its_cap="more than its cap")
 lying(AsksForWhatIsUnavailable, what_is_unavailable_is_never_asked_for="are unavailable")

@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+from unittest import mock
 
 import attrs
 import numpy as np
@@ -17,6 +18,7 @@ from costframe.core.errors import InquiryError, ParameterError, StageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.core.prices.exact_prices import ExactPrices, exact
 from costframe.core.prices.price_arrays import Limits
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
@@ -29,10 +31,21 @@ QUIET = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignor
 
 
 @st.composite
+def fine_prices(draw, names):
+    """Draw prices, in half of the cases with digits that no sum of doubles keeps, and tiny ones beside huge ones."""
+    costs, factor = draw(cost_models(names)), st.sampled_from((1.0, 1 / 3, 1e-8, 1e9 + 0.4))
+    if draw(st.booleans()):
+        return costs
+    features = [attrs.evolve(one, cost=one.cost * draw(factor)) for one in costs.features]
+    more = {name: getattr(costs, name) * draw(factor) for name in ("split", "learner", "reuse")}
+    return attrs.evolve(costs, features=tuple(features), **more)
+
+
+@st.composite
 def cases(draw):
     names = draw(feature_names())
     tree = draw(stage_trees(draw(banks(names))))
-    costs = draw(cost_models(names))
+    costs = draw(fine_prices(names))
     barred = draw(st.sets(st.sampled_from((*names, *(one.name for one in costs.resources))), max_size=2))
     limits = draw(st.sampled_from(CAPS)), tuple(sorted(barred))
     if draw(st.booleans()):
@@ -40,27 +53,28 @@ def cases(draw):
     return tree, costs, draw(rows(len(names))), draw(st.sampled_from(("path", "learner"))), limits
 
 
-class Exactly(Limits):
-    """Limits whose cap is not raised by the rounding error of a sum, so that a sum can equal it."""
-
-    threshold = property(lambda self: self.max_cost)
-
-
 class Noted(float):
     """A number that notes what is compared with it."""
 
     def __ge__(self, other):
-        self.compared.append(other)
+        self.compared.add(other)
         return super().__ge__(other)
+
+
+def step_rows(tree, prices, limits, X, by_path):
+    """Walk all rows with Python's numbers."""
+    found = CappedRows.empty(tree, len(X))
+    _step_rows(tree, prices, limits, X, np.full(len(X), limits.max_cost), found, np.arange(len(X)), by_path=by_path)
+    return found
 
 
 def sums_compared(tree, prices, X, by_path):
     """Return the sums that decide whether rows of X can pay for a step, if they can pay for all."""
-    cap = Noted(np.inf)
-    cap.compared = []
-    end = CappedRows.empty(tree, len(X))
-    _step_rows(tree, prices, Exactly(cap), X, end, slice(0, len(X)), by_path=by_path)
-    return sorted({float(each) for each in cap.compared})
+    limit = Noted(np.inf)
+    limit.compared = set()
+    with mock.patch.object(ExactPrices, "limit", return_value=limit):
+        step_rows(tree, prices, Limits(), X, by_path)
+    return sorted({tree.exact(prices).money(each) for each in limit.compared})
 
 
 @st.composite
@@ -71,7 +85,7 @@ def ties(draw):
     """
     names, expects = draw(feature_names()), draw(st.booleans())
     bank = draw(banks(names, opaque=expects).filter(lambda bank: bank.F.nnz))
-    tree, costs = draw(stage_trees(bank)), draw(cost_models(names))
+    tree, costs = draw(stage_trees(bank)), draw(fine_prices(names))
     root = tree.stages[0]
     weights = np.ones((int(bank.widths.sum()), len(root.intercept)))
     tree = attrs.evolve(
@@ -83,10 +97,9 @@ def ties(draw):
     prices, barred = costs.select(names), draw(st.sampled_from(((), (), names[:1])))
     limits = Limits.of(None, barred, prices) or Limits()
     cap = draw(st.sampled_from(sums_compared(tree, prices, X, by_path)))
-    limits = Exactly(draw(st.sampled_from((cap, np.nextafter(cap, -np.inf)))), limits.unavailable)
+    limits = Limits(draw(st.sampled_from((cap, max(0.0, float(np.nextafter(cap, 0.0)))))), limits.unavailable)
     if isinstance(root, cf.Route):
-        found = CappedRows.empty(tree, len(X))
-        _step_rows(tree, prices, limits, X, found, slice(0, len(X)), by_path=by_path)
+        found = step_rows(tree, prices, limits, X, by_path)
         scores = found.route_scores[np.isfinite(found.route_scores) & np.isin(found.exits, (root.below, root.above))]
         if len(scores):  # of rows that ended right after the first route
             threshold = float(draw(st.sampled_from(scores.tolist())))
@@ -121,8 +134,8 @@ def test_the_kernel_walks_as_the_walker_does_where_sums_meet_the_cap(case):
 
 
 def check_twins(tree, prices, X, by_path, limits):
-    found, wanted = walk_under_limits(tree, prices, limits, X, by_path=by_path), CappedRows.empty(tree, len(X))
-    _step_rows(tree, prices, limits, X, wanted, slice(0, len(X)), by_path=by_path)
+    found = walk_under_limits(tree, prices, limits, X, by_path=by_path)
+    wanted = step_rows(tree, prices, limits, X, by_path)
     for name in ("exits", "cut", "share", "scores", "route_scores", "masks", "spent"):
         assert same_bits(getattr(found, name), getattr(wanted, name)), name
 
@@ -145,8 +158,8 @@ def test_report_equals_inquiry_equals_counting_source_under_limits(case):
         # exp of a large score is infinite
         told = np.isfinite(end.value) | (getattr(tree.stages[end.exit], "link", None) == "exp") & (end.value == np.inf)
         assert tree.fallbacks is None or end.reason == "complete" or told.all()
-        assert close(end.cost, report.per_row[i])
-        assert max_cost is None or (end.cost <= max_cost and report.per_row[i] <= max_cost)
+        assert end.cost == report.per_row[i]
+        assert max_cost is None or (end.cost <= max_cost and source.paid <= exact(max_cost))
         bought = {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}
         assert set(end.acquired) == set(source.fetched) == bought
         assert end.rounds == report.rounds[i]
@@ -177,6 +190,74 @@ def model(*features, link="identity", weight=1.0):
 def X():  # noqa: N802 - a table
     body = np.random.default_rng(0).standard_normal((400, 1))
     return body + 0.1 * np.random.default_rng(1).standard_normal((400, 3))
+
+
+@pytest.mark.parametrize(
+    ("prices", "cap", "cost"),
+    [
+        ([0.1, 0.2], 0.3, 0.3),
+        ([0.1] * 10, 1.0, 1.0),
+        ([0.1, 0.2, 0.3], np.nextafter(0.6, 0.0), 0.3),
+        ([1e9, 0.4], 1e9, 1e9),
+        ([1e9, 4e-8], 1e9, 1e9),
+        ([4e-8, 1e9], 1e9, 4e-8),
+        ([1e9, 4e-8], 1e9 + 0.1, np.nextafter(1e9, np.inf)),  # no double is written as their sum: the next one above
+        ([1e300, 1e-300], 1e300, 1e300),
+        ([1 / 3] * 3, 1.0, 0.9999999999999999),
+        ([1 / 3] * 3, 0.9999999999999999, 0.9999999999999999),
+        ([0.0, 5e-324], 0.0, 0.0),
+    ],
+)
+@pytest.mark.parametrize("acquisition", ["path", "learner"])
+def test_a_cap_is_kept_to_the_last_digit(prices, cap, cost, acquisition):
+    names = [f"x{f}" for f in range(len(prices))]
+    bank = cf.WeakLearnerBank.columns(names)
+    costs = cf.CostModel.from_dict({"features": dict(zip(names, prices, strict=True))})
+    tree = cf.StageTree(bank, (cf.Answer(range(len(names)), np.ones(len(names)), 0.0),), costs)
+    report = tree.cost(np.ones((3, len(names))), max_cost=cap, acquisition=acquisition)
+    assert report.per_row.tolist() == [cost] * 3
+    assert report.mean == pytest.approx(cost, rel=1e-15, abs=0.0)
+    assert sum(report.by_feature.values()) == pytest.approx(cost, rel=1e-15, abs=0.0)
+    row = dict.fromkeys(names, 1.0)
+    assert cf.predict_one(tree, row, acquisition=acquisition, max_cost=cap).cost == cost
+    end = cf.predict_one(tree, row, acquisition=acquisition, max_cost=cap, known={"x0": 1.0})
+    assert sum(exact(prices[names.index(name)]) for name in end.acquired) <= exact(cap)
+
+
+def test_computing_is_priced_exactly():
+    """Twenty comparisons, ten learners of weight 0.1 and the uses of a feature cost what people add up."""
+    bank = cf.WeakLearnerBank.from_trees(TreeTable.concatenate([stump(0, (0.0, 1.0))] * 10), NAMES, evaluation=0.1)
+    costs = cf.CostModel.from_dict({"features": dict.fromkeys(NAMES, 0.7), "split": 0.1, "learner": 0.3, "reuse": 0.01})
+    tree = cf.StageTree(bank, (cf.Answer(range(10), np.ones(10), 0.0),), costs)
+    assert tree.cost([[1.0] * 3]).per_row.tolist() == [2.09]
+    for cap, cost in ((2.09, 2.09), (2.08, 1.95)):
+        end = cf.predict_one(tree, dict.fromkeys(NAMES, 1.0), max_cost=cap)
+        assert end.cost == tree.cost([[1.0] * 3], max_cost=cap).per_row[0] == cost
+
+
+def test_what_a_failed_source_leaves_of_a_cap_is_exact():
+    costs = cf.CostModel.from_dict({"features": {"age": 0.1, "iron": 0.1, "scan": 0.2}})
+    tree = model(0, 1, 2).with_costs(costs)
+
+    def fetch(requests):
+        return {key: {name: 1.0 for name in names if name != "iron"} for key, names in requests.items()}
+
+    lookup = cf.Lookup(cf.CallSource(fetch), NAMES, policy=cf.Policy("without"))
+    ((_, end),) = cf.predict_stream(tree, cf.Sources({"all": lookup}), ["row"], max_cost=0.4)
+    assert (end.acquired, end.cost) == (("age", "scan"), 0.3)
+    ((_, end),) = cf.predict_stream(tree, cf.Sources({"all": lookup}), ["row"], max_cost=0.3)
+    assert (end.acquired, end.cost) == (("age", "scan"), 0.3)  # 0.3 - 0.1 < 0.2 in doubles
+
+
+def test_a_cap_is_compared_without_lists_of_a_models_nodes(X):
+    tree = model(*[0, 1, 2] * 20)
+    with mock.patch("costframe.core.predictors.laid_out.plan_stages", side_effect=AssertionError):
+        assert tree.inquire(max_cost=9.5).needs == NAMES
+        assert not tree.cost(X, max_cost=9.5).cut.any()
+    inquiry = tree.inquire(max_cost=9.4)
+    while needs := inquiry.needs:
+        inquiry.supply(dict.fromkeys(needs, 1.0))
+    assert sum(map(bool, tree.plan.reads)) < 20  # of 60 inner nodes: of the trees that a row can pay
 
 
 def test_learners_that_cannot_be_paid_are_left_out_and_later_ones_go_on(X):

@@ -1,12 +1,22 @@
-"""Steps of a row through many trees: what each trip asks for is what a naive look ahead finds."""
+"""Steps of a row: each trip asks for what a naive look ahead finds, and one that fails changes nothing."""
 
+import attrs
 import naive
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from preparation_cases import prepared_predictors
 
 import costframe as cf
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.core.tables.preparation import OpaqueOperation, Preparation
+from costframe.testing.laws_of_errors import expect_retries, inquiries
+from costframe.testing.strategies import NASTY, banks, planned_predictors, stage_trees
 
 pytestmark = pytest.mark.kernels
 
@@ -65,3 +75,96 @@ def test_an_answer_that_is_changed_changes_no_other():
     first = model.inquire()
     first.answer.value[:] = 7.0
     assert first.answer.value.tolist() == model.inquire().answer.value.tolist() == [1.0, 2.0]
+
+
+NAMES = ("a", "b", "c")
+MODELS = {
+    "stages": banks(NAMES).flatmap(stage_trees),
+    "plan": planned_predictors(NAMES),
+    "prepared": prepared_predictors(NAMES),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@pytest.mark.parametrize("kind", MODELS)
+@settings(max_examples=10)
+@given(st.data())
+def test_a_step_that_fails_changes_nothing(kind, data):
+    """In trees of stages with opaque learners, under limits or until they are certain; in plans; from raw columns."""
+    model = data.draw(MODELS[kind])
+    row = [data.draw(st.sampled_from(NASTY)) for _ in model.feature_names]
+    for what, begin in inquiries(model, np.array([row])):
+        expect_retries(begin, dict(zip(model.feature_names, row, strict=True)), what)
+
+
+def failing_first(function):
+    """Make a function whose first call fails."""
+    calls = []
+
+    def called(*given):
+        calls.append(given)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return function(*given)
+
+    return called
+
+
+def hops(pause):
+    """Ask for a, then for b, and add them up; `pause` is called in between."""
+
+    def steps():
+        first = yield ["a"]
+        pause()
+        second = yield ["b"]
+        return first["a"] + second["b"]
+
+    return steps
+
+
+def failing_models():
+    """Make models of a + b, one of whose functions fails at first."""
+    learners = [OpaqueLearner(name, lambda rows: rows[:, 0], (f,)) for f, name in enumerate("ab")]
+    learners[0] = attrs.evolve(learners[0], function=failing_first(learners[0].function))
+    answer = cf.Answer([0, 1], [1.0, 1.0], 0.0)
+    yield cf.StageTree(WeakLearnerBank.opaque(("a", "b"), learners), (answer,))
+    gated = cf.Route([0], [1.0], 0.0, 0.0, 1.0, 1, 2), cf.Answer([0], [2.0], 0.0), answer
+    operations = [OpaqueOperation("a", lambda rows: rows[:, :1], (0, 1))]
+    operations += [OpaqueOperation("b", failing_first(lambda rows: rows[:, 1:]), (0, 1))]
+    preparation = Preparation(("a", "b"), operations, (2, 3), ("made a", "made b"))
+    yield PreparedPredictor(cf.StageTree(WeakLearnerBank.columns(preparation.names), gated), preparation)
+    yield SteppedPredictor(("a", "b"), hops(failing_first(lambda: None)), fallback=0.0)
+
+
+@pytest.mark.parametrize("kind", range(3), ids=["opaque", "prepared", "stepped"])
+@pytest.mark.parametrize("terms", [{}, {"max_cost": 2.0}])
+def test_a_step_that_failed_is_taken_again_with_other_values(kind, terms):
+    inquiry = list(failing_models())[kind].inquire(**terms)
+    with pytest.raises(KeyboardInterrupt):
+        inquiry.supply(dict.fromkeys(inquiry.needs, 70.0))
+    assert (inquiry.cost, inquiry.acquired) == (0.0, ())
+    while needs := inquiry.needs:
+        inquiry.supply({name: {"a": 1.0, "b": 2.0}[name] for name in needs})
+    assert (inquiry.answer.value, inquiry.answer.cost, inquiry.answer.acquired) == (3.0, 2.0, ("a", "b"))
+
+
+def test_a_row_that_fails_leaves_other_rows_and_later_calls_alone():
+    """In lockstep all rows of a call end; over sources only its own. A further call is right."""
+    values = {key: {"a": float(key), "b": 2.0} for key in range(3)}
+    expected = [key + 2.0 for key in values]
+
+    def fetch(requests):
+        return {key: {name: values[key][name] for name in names} for key, names in requests.items()}
+
+    model = next(failing_models())
+    with pytest.raises(KeyboardInterrupt):
+        cf.predict_many(model, fetch, values)
+    assert [end.value for end in cf.predict_many(model, fetch, values)] == expected
+    for _ in range(2):
+        learner = OpaqueLearner("a", lambda rows: 1.0 / rows[:, 0] if rows.all() else 1 // 0, (0,))
+        bank = WeakLearnerBank.opaque(("a", "b"), [learner, OpaqueLearner("b", lambda rows: rows[:, 0], (1,))])
+        model = cf.StageTree(bank, (cf.Answer([0, 1], [1.0, 1.0], 0.0),))
+        sources = cf.Sources({"all": cf.Lookup(cf.CallSource(fetch), ("a", "b"))})
+        ends = dict(cf.predict_stream(model, sources, [*values]))
+        assert isinstance(ends[0], ZeroDivisionError)
+        assert [ends[key].value for key in (1, 2)] == [3.0, 2.5]

@@ -16,6 +16,7 @@ from costframe.core.cost.expected import until_terms
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
 from costframe.core.predictors.inquiry import Ledger, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.prices.exact_prices import left_of
 from costframe.core.prices.price_arrays import names_of
 from costframe.core.tables.categories import is_missing
 
@@ -54,7 +55,7 @@ class RowTerms:
 
     def inquire(self, known: Known, spent: float, unavailable: Iterable[str]) -> Inquiry:
         """Begin an inquiry that may still spend what is left of the cap."""
-        cap = None if self.max_cost is None else max(0.0, self.max_cost - spent)
+        cap = None if self.max_cost is None else left_of(self.max_cost, spent)
         more = until_terms(self.predictor, self.until)
         return self.predictor.inquire(
             self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable), **more
@@ -106,8 +107,7 @@ class LiveRow:
     @property
     def cost(self) -> float:
         """Cost of what came so far, and of what was evaluated."""
-        cost = self._ledger(()).total(self._inquiry.evaluated)
-        return cost if self.terms.max_cost is None else min(cost, self.terms.max_cost)  # rounding can exceed it
+        return self._ledger(()).total(self._inquiry.evaluated)
 
     @property
     def failed_cost(self) -> float:
@@ -204,9 +204,8 @@ class LiveRow:
 
     def _ledger(self, missing: Collection[str]) -> Ledger:
         """Return a ledger of what came, and of these values taken as missing."""
-        ledger = Ledger(self.terms.prices, self.terms.known)
-        ledger.buy([self.terms.columns[name] for name in self._values if name not in self._missing or name in missing])
-        return ledger
+        bought = [name for name in self._values if name not in self._missing or name in missing]
+        return Ledger(self.terms.prices, self.terms.known).buy([self.terms.columns[name] for name in bought])
 
     def _all_known(self, held: Ledger) -> dict[str, Any]:
         """Return what needs no money any more: values at hand, and names paid for without them."""

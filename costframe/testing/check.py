@@ -9,6 +9,7 @@ from attrs import frozen
 
 from costframe.testing import (  # noqa: F401 - they register themselves
     laws_of_cost,
+    laws_of_errors,
     laws_of_limits,
     laws_of_settings,
     laws_of_shell,

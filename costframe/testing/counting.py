@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from costframe.testing.case import expect, same_bits
@@ -38,8 +39,8 @@ class CountingSource:
         Features in the order they were fetched.
     calls : int
         Number of trips.
-    charged : float
-        Prices of the features fetched and of the resources they need, each resource once.
+    paid : Fraction
+        Prices of the features fetched and of the resources they need, each resource once, as people write them.
     """
 
     def __init__(self, values: Mapping[str, float], costs: CostModel) -> None:
@@ -49,7 +50,12 @@ class CountingSource:
         self._paid: set[str] = set()
         self.fetched: list[str] = []
         self.calls = 0
-        self.charged = 0.0
+        self.paid = Fraction(0)
+
+    @property
+    def charged(self) -> float:
+        """What was paid, as a double."""
+        return float(self.paid)
 
     def __call__(self, names: Sequence[str]) -> dict[str, float]:
         """Return the values of features; refuse a feature fetched before, which no inquiry should ask for."""
@@ -63,9 +69,9 @@ class CountingSource:
 
     def _charge(self, entry: float | Mapping[str, object]) -> None:
         if not isinstance(entry, dict):
-            self.charged += float(entry)  # type: ignore[arg-type]
+            self.paid += Fraction(str(entry))
             return
-        self.charged += float(entry["cost"])
+        self.paid += Fraction(str(entry["cost"]))
         for name in entry.get("needs", ()):
             if name not in self._paid:
                 self._paid.add(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from costframe.core.errors import CostframeError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
-from costframe.testing.case import expect, expect_likeliest, law, same_bits
+from costframe.core.prices.exact_prices import exact
+from costframe.testing.case import expect, expect_likeliest, law, priced, same_bits
 from costframe.testing.counting import acquired_names, expect_as_reported, inquire, unavailable_features
 from costframe.testing.data import COSTS
-from costframe.testing.laws_of_cost import all_prices_for
+from costframe.testing.laws_of_cost import all_prices_for, expect_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 SOME = 10  # rows to step through one by one
 SHARES = (0.0, 0.1, 0.35, 0.7, 0.95)  # caps, as shares of the cost of the most expensive row
+FEW = 4
+TENTHS = priced(features={"cheap": 0.1, "noise": 0.2, "scan": {"cost": 0.7, "needs": ["scanner"]}})
+HUGE = priced(features={"free": 1 / 3, "cheap": 4e-8, "noise": 1e9 + 0.4}, resources={"blood": 1e9, "visit": 1e-12})
 OUT_OF_REACH = (("scan",), ("blood",), ("visit", "cheap"), COSTS.names)
 ACQUISITIONS = ("path", "learner")
 
@@ -70,9 +75,35 @@ def no_row_exceeds_its_cap(case: Case) -> None:
         )
         for i, row in enumerate(rows[:SOME]):
             end, source = inquire(predictor, row, prices, acquisition, **limits)
-            spent = max(end.cost, source.charged * (1 - 1e-9))
-            expect(spent <= cap, f"row {i}, {acquisition}: charged {spent:g}, more than its cap {cap:g}")
+            spent = max(Fraction(str(float(end.cost))), source.paid)
+            expect(
+                spent <= (exact(cap) if np.isfinite(cap) else cap),
+                f"row {i}, {acquisition}: charged {float(spent):g}, more than its cap {cap:g}",
+            )
             expect(np.isfinite(end.value).all(), f"row {i}, {acquisition}: no finite answer with {limits}")
+
+
+@law
+def caps_are_kept_to_the_last_digit(case: Case) -> None:
+    """A cost is the sum of the prices as people write them, of tiny beside huge ones too, and within its cap."""
+    rows = case.table.fresh
+    if (predictor := _predictor(case)) is None:
+        return
+    for prices in (TENTHS, HUGE):
+        costs = sorted(set(predictor.cost(rows, prices).per_row.tolist()))
+        for cap in {each for cost in (costs[0], costs[len(costs) // 2], costs[-1]) for each in (cost, 0.9 * cost)}:
+            for max_cost in (cap, max(0.0, float(np.nextafter(cap, 0.0)))):
+                report = predictor.cost(rows, prices, max_cost=max_cost)
+                expect_parts(report, f"max_cost={max_cost!r}")
+                for i, row in enumerate(rows[:FEW]):
+                    where = f"row {i}, max_cost={max_cost!r}"
+                    end, source = inquire(predictor, row, prices, max_cost=max_cost)
+                    expect(source.paid <= exact(max_cost), f"{where}: pays {source.paid}, more than its cap")
+                    expect(
+                        end.cost == report.per_row[i], f"{where}: {end.cost!r} charged, {report.per_row[i]!r} reported"
+                    )
+                    below = exact(np.nextafter(end.cost, -np.inf))
+                    expect(below < source.paid <= exact(end.cost), f"{where}: {end.cost!r} charged, {source.paid} paid")
 
 
 @law

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE
+from costframe.core.prices.exact_prices import WHOLE
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.walk import StageWalker
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
     from costframe.core.caps.capped_kernels import Bill, Model
     from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import Limits, PriceArrays
+
+_MARGIN = 1e-9  # of a cap: more than sums of millions of doubles are off
 
 
 class CappedRows(NamedTuple):
@@ -82,42 +87,65 @@ def walk_under_limits(
     n_jobs: int | None = None,
     caps: NDArray[np.float64] | None = None,
 ) -> CappedRows:
-    """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap."""
-    found = CappedRows.empty(tree, len(X))
-    X = np.ascontiguousarray(X, np.float64)
-    limit = np.full(len(X), limits.threshold) if caps is None else caps
+    """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap.
+
+    The kernel counts money in doubles: in whole units of the prices, which is exact, or where these are too many, up to
+    a margin. Rows that the margin could change are walked with Python's numbers, as are all rows whose opaque learners
+    may not be called.
+    """
+    X, caps = np.ascontiguousarray(X, np.float64), np.full(len(X), limits.max_cost) if caps is None else caps
     barred_opaque = any(limits.unavailable.intersection(learner.features) for learner in tree.bank.opaques)
-    by_kernel = not tree.layout.n_opaque or not (tree.fallbacks is None or barred_opaque)
-    # made before there are threads
-    read = make_bill(tree, prices, limits), tree.capped_model, tree.fallbacks is not None
+    if tree.layout.n_opaque and (tree.fallbacks is None or barred_opaque):
+        found, unsure = CappedRows.empty(tree, len(X)), np.ones(len(X), np.bool_)
+    else:
+        found, unsure = _run_kernel(tree, prices, limits, X, caps, by_path=by_path, n_jobs=n_jobs)
+    by_hand = np.flatnonzero(unsure)
 
-    def chunk(part: slice) -> None:
-        if by_kernel:
-            _run_kernel(tree, *read, X[part], limit[part], found.rows(part), by_path=by_path)
-        else:
-            _step_rows(tree, prices, limits, X, found, part, by_path=by_path)
+    def step(part: slice) -> None:
+        _step_rows(tree, prices, limits, X, caps, found, by_hand[part], by_path=by_path)
 
-    over_chunks(chunk, len(X), n_jobs)
+    over_chunks(step, len(by_hand), n_jobs)
     return found
 
 
 def _run_kernel(
     tree: StageTree,
-    bill: Bill,
-    model: Model,
-    expects: bool,
+    prices: PriceArrays,
+    limits: Limits,
     X: NDArray[np.float64],
-    limit: NDArray[np.float64],
-    found: CappedRows,
+    caps: NDArray[np.float64],
     *,
     by_path: bool,
-) -> None:
-    from costframe.core.caps.capped_kernels import walk_capped
+    n_jobs: int | None,
+) -> tuple[CappedRows, NDArray[np.bool_]]:
+    """Walk rows by the kernel; return their ends, and the rows that its rounding of money could change."""
+    exact = tree.exact(prices)
+    limit = {cap: exact.limit(cap) for cap in np.unique(caps).tolist()}
+    is_exact = all(units <= WHOLE // 2 or units == np.inf for units in limit.values())
+    bill = make_bill(tree, prices, limits, evolve(exact, per_unit=1) if is_exact else exact)
+    model, expects = tree.capped_model, tree.fallbacks is not None  # made before there are threads
 
-    runner = StageRunner(tree.bank, tree.layout, X)
-    walk_capped(
-        X, np.ascontiguousarray(runner.codes.T), runner.opaque_outputs(), limit, found, model, bill, by_path, expects
-    )
+    def walk(limit: NDArray[np.float64]) -> CappedRows:
+        found = CappedRows.empty(tree, len(X))
+
+        def chunk(part: slice) -> None:
+            from costframe.core.caps.capped_kernels import walk_capped
+
+            runner = StageRunner(tree.bank, tree.layout, X[part])
+            codes, opaque = np.ascontiguousarray(runner.codes.T), runner.opaque_outputs()
+            walk_capped(X[part], codes, opaque, limit[part], found.rows(part), model, bill, by_path, expects)
+
+        over_chunks(chunk, len(X), n_jobs)
+        return found
+
+    if is_exact:
+        return walk(np.array([limit[cap] for cap in caps.tolist()], np.float64)), np.zeros(len(X), np.bool_)
+    found, other = walk(caps * (1.0 - _MARGIN)), walk(caps * (1.0 + _MARGIN))
+    unsure = np.zeros(len(X), np.bool_)
+    for one, two in zip(found, other, strict=True):
+        differs = (one != two) & ~((one != one) & (two != two))  # noqa: PLR0124 - NaN
+        unsure |= differs.reshape(len(X), -1).any(axis=1)
+    return found, unsure
 
 
 def _step_rows(
@@ -125,15 +153,18 @@ def _step_rows(
     prices: PriceArrays,
     limits: Limits,
     X: NDArray[np.float64],
+    caps: NDArray[np.float64],
     found: CappedRows,
-    part: slice,
+    rows: NDArray[np.int64],
     *,
     by_path: bool,
 ) -> None:
     """Step through rows one by one, and record their ends in `found`."""
     place = {int(f): u for u, f in enumerate(tree.layout.used)}
-    for i in range(part.start, part.stop):
-        walker = StageWalker(tree, prices, limits, by_path=by_path, known_values={})
+    found.masks[rows] = 0
+    for i in rows.tolist():
+        own = evolve(limits, max_cost=float(caps[i]))
+        walker = StageWalker(tree, prices, own, by_path=by_path, known_values={})
         while needs := walker.needs:
             walker.advance({f: float(X[i, f]) for f in needs})
             for f in needs:
@@ -162,8 +193,8 @@ def lay_out_capped(tree: StageTree) -> Model:
     return Model(layout, slot, expected, expected_opaque)
 
 
-def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
-    """Return prices and unavailable features in the order of the layout."""
+def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits, exact: ExactPrices) -> Bill:
+    """Return prices, in the unit of `exact`, and unavailable features in the order of the layout."""
     from costframe.core.caps.capped_kernels import Bill
 
     layout, bank = tree.layout, tree.bank
@@ -172,15 +203,16 @@ def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits) -> Bill:
     barred[sorted(limits.unavailable)] = True
     needs = prices.direct_needs.restrict(used)
     reads = bank.F[used][:, layout.learner].tocsc().sorted_indices()
-    evaluation = bank.evaluation[layout.learner]
+    evaluation, comparisons = tree.weights[1][layout.learner], prices.comparisons[1][used]
     return Bill(
-        np.ascontiguousarray(prices.cost[used]),
-        np.ascontiguousarray(prices.split[used]),
+        np.array([exact.money(exact.cost[f]) for f in used.tolist()], np.float64),
+        exact.money(exact.split) * comparisons,
+        comparisons,
         barred[used],
         needs,
-        np.array(prices.resource_cost),
-        float(prices.reuse),
-        prices.learner * evaluation,
+        np.array([exact.money(price) for price in exact.resource_cost], np.float64),
+        exact.money(exact.reuse),
+        exact.money(exact.learner) * evaluation,
         evaluation,
         reads.indptr.astype(np.int64),
         reads.indices.astype(np.int64),

@@ -35,14 +35,15 @@ class Model(NamedTuple):
 class Bill(NamedTuple):
     """Prices, and the features that each use of a learner reads."""
 
-    cost: F8  # (U,), as the next two
+    cost: F8  # (U,), as the next three
     split: F8
+    comparisons: F8  # `split` in units of comparisons
     barred: B1
     needs: Needs
     resource_cost: F8
     reuse: float
     own: F8  # (L,): price of evaluating the learner
-    evaluation: F8  # (L,)
+    evaluation: F8  # (L,): e_t in its unit
     read_first: I8
     read: I8
 
@@ -139,7 +140,7 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
     nodes, kind, place, slots = model.layout.nodes, model.layout.kind, model.layout.place, model.slot
     word, feature, sets = nodes.word, nodes.feature, nodes.sets
     bought, used, seen, account, limit, codes = row.bought, row.used, row.seen, row.account, row.limit, row.codes
-    split, barred, own, reuse = bill.split, bill.barred, bill.own, bill.reuse
+    split, comparisons, barred, own, reuse = bill.split, bill.comparisons, bill.barred, bill.own, bill.reuse
     for use in range(begin, end):
         slot = slots[use]
         if row.state[slot] != NEW:
@@ -165,7 +166,7 @@ def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
                 used[u], seen[u] = True, use
                 account[SPENT] += due
                 account[SPENT] += split[u]
-                account[COMPARISONS] += split[u]
+                account[COMPARISONS] += comparisons[u]
                 account[USES] += 1.0 if fresh else 0.0
                 right = _goes_right(test, np.uint64(codes[(test >> COLUMN_AT) & COLUMN_BITS]), sets)
                 node += np.int64(((test >> STEPS_AT) & STEPS_BITS) + right)

@@ -54,7 +54,8 @@ class Account:
         prices = costs.select(tree.feature_names)
         report = ExpectedCost(costs).evaluate(tree, X, n_jobs=n_jobs)
         acquired = np.asarray(report.acquired, np.bool_)
-        return cls(acquired, report.per_row - _acquisition(acquired, prices))
+        computed = report.per_row - _acquisition(acquired, prices)
+        return cls(acquired, computed if prices.learner or prices.spends else np.zeros(len(computed)))
 
     @classmethod
     def of_prefix(cls, prefix: PrefixCost) -> Account:
@@ -170,6 +171,6 @@ class PrefixCost:
             per_row = self._computed
             if self._prices.reuse:
                 per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
-            scale = 1.0 / self._total if self._total > 0 else 0.0
-            self._mean = weighted_sum(per_row + self._bought, self._weight, self._workers) * scale  # as in a report
+            paid = weighted_sum(per_row + self._bought, self._weight, self._workers)
+            self._mean = paid / self._total if self._total > 0 else 0.0  # as in a report
         return self._mean

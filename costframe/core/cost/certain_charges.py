@@ -35,7 +35,7 @@ def charge_certain(
         prices,
         rows.masks,
         weight,
-        prices.learner * rows.account[:, WEIGHT],
+        rows.account[:, WEIGHT],
         rows.account[:, COMPARISONS],
         rows.account[:, USES],
         np.array([float(weight.sum())]),

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
+from costframe.core.stages.plan import cannot_bind
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Route
 from costframe.core.threads import CHUNK, over_chunks
@@ -33,28 +34,28 @@ def hard_charges(
     marks: ReadingMarks,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
-    learners_at: NDArray[np.float64],
+    weights_at: NDArray[np.float64],
     needs: Needs,
     acquired: NDArray[np.bool_],
 ) -> Charges:
-    """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first.
+    """Charge some rows; `weights_at[s]` is the sum of e_t, in its unit, of the learners that stage s evaluates first.
 
     `needs` and `acquired` are as for `charge_masks`.
     """
     layout = tree.layout
     runner = StageRunner(tree.bank, layout, X, marks)
-    learners, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
+    weights, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
     exits, reached = np.zeros(len(X), np.int64), np.zeros(len(tree.stages))
     for stage, rows, values in runner.routed():
         at = slice(None) if len(rows) == len(X) else rows  # a slice makes no copies
         reached[stage] = weight[at].sum()
-        learners[at] += learners_at[stage]
+        weights[at] += weights_at[stage]
         if layout.below[stage] < 0:
             scores[at], exits[at] = values, stage
     uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
     predictions = tree.linked(scores, exits)
     return charge_masks(
-        tree, prices, runner.masks, weight, learners, comparisons, uses, reached, predictions, needs, acquired
+        tree, prices, runner.masks, weight, weights, comparisons, uses, reached, predictions, needs, acquired
     )
 
 
@@ -63,7 +64,7 @@ def charge_masks(
     prices: PriceArrays,
     masks: NDArray[np.uint64],
     weight: NDArray[np.float64],
-    learners: NDArray[np.float64],
+    weights: NDArray[np.float64],
     comparisons: NDArray[np.float64],
     uses: NDArray[np.float64],
     stage_weight: NDArray[np.float64],
@@ -73,22 +74,27 @@ def charge_masks(
 ) -> Charges:
     """Charge rows that acquired the features `masks`, of those that the tree uses; see `Charges`.
 
-    `uses` counts the pairs of a learner and a feature that it read, if there is a price of reuse. `needs` are those of
-    the features that the tree uses. `acquired`, False before, becomes a part of the charges.
+    `weights` are the sums of e_t of the learners that rows evaluated, and `comparisons` theirs, in their units. `uses`
+    counts the pairs of a learner and a feature that it read, if there is a price of reuse. `needs` are those of the
+    features that the tree uses. `acquired`, False before, becomes a part of the charges.
     """
     from costframe.core.cost.cost_kernels import price_rows
 
-    used, acquisition, resource_weight = tree.layout.used, np.zeros(len(masks)), np.zeros(len(prices.resource_cost))
-    bought, feature_weight = np.zeros(len(used)), np.zeros(len(prices.cost))
-    cost, resource_cost = prices.cost[used], np.array(prices.resource_cost)  # kernels want writable ones
-    price_rows(masks, used, cost, needs, resource_cost, weight, acquired, acquisition, bought, resource_weight)
+    used, exact, feature_weight, digits = tree.layout.used, tree.exact(prices), np.zeros(len(prices.cost)), []
+    for _, cost, resource_cost in exact.parts:
+        bought, resource_weight = np.zeros(len(used)), np.zeros(len(resource_cost))
+        digits.append(np.zeros(len(masks)))
+        price_rows(masks, used, cost[used], needs, resource_cost, weight, acquired, digits[-1], bought, resource_weight)
     feature_weight[used] = bought
+    again = uses - np.bitwise_count(masks).sum(axis=1) if prices.reuse else None
+    counts = ((exact.learner, weights), (exact.split, comparisons), (exact.reuse, again))
     return Charges(
         acquired,
-        acquisition,
-        learners=learners if prices.learner else None,
-        comparisons=comparisons if prices.spends else None,
-        reuse=prices.reuse * (uses - np.bitwise_count(masks).sum(axis=1)) if prices.reuse else None,
+        exact.per_row(digits),
+        learners=exact.money(exact.learner) * weights if prices.learner else None,
+        comparisons=exact.money(exact.split) * comparisons if prices.spends else None,
+        reuse=None if again is None else prices.reuse * again,
+        per_row=exact.per_row(digits, *counts),
         feature_weight=feature_weight,
         resource_weight=resource_weight,
         stage_weight=stage_weight,
@@ -157,6 +163,7 @@ class StageVisits:
         self._runner, self._tree = StageRunner(tree.bank, tree.layout, X, marks), tree
         self._n_used = len(tree.layout.used)
         self._needs = prices.direct_needs.restrict(tree.layout.used)
+        self._comparison = float(prices.comparisons[0])
 
     def no_features(self) -> NDArray[np.bool_]:
         """Return the features bought before the first stage, all False: bool (n, U)."""
@@ -172,15 +179,21 @@ class StageVisits:
         now = bought | bits_of(runner.masks, self._n_used)
         new = now & ~bought
         resources = self._needs.of_rows(now) & ~self._needs.of_rows(bought)
-        return StageVisit(scores, now, new, resources, runner.spent[:, 0].copy(), runner.spent[:, 1] - new.sum(axis=1))
+        comparisons = self._comparison * runner.spent[:, 0]
+        return StageVisit(scores, now, new, resources, comparisons, runner.spent[:, 1] - new.sum(axis=1))
 
 
 def learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
     """Return the price of the learners that each stage evaluates first on its path: float64 (stages,)."""
+    return _sum_first(tree, prices.learner * tree.bank.evaluation)
+
+
+def _sum_first(tree: StageTree, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up values, (T,), of the learners that each stage evaluates first on its path: float64 (stages,)."""
     layout = tree.layout
     stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
-    paid = np.where(layout.fresh, prices.learner * tree.bank.evaluation[layout.learner], 0.0)
-    return np.bincount(stage, weights=paid, minlength=len(tree.stages)).astype(np.float64)
+    first = np.where(layout.fresh, values[layout.learner], 0.0)
+    return np.bincount(stage, weights=first, minlength=len(tree.stages)).astype(np.float64)
 
 
 def stage_costs(
@@ -238,14 +251,13 @@ def charge_tree(
     n_jobs: int | None,
 ) -> Charges:
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
-    if limits is not None:
+    if limits is not None and not cannot_bind(limits, tree, prices):
         by_path = how.acquisition == "path"
         rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
-        whole = np.flatnonzero(~rows.cut)
-        plain = charge_tree(tree, prices, X[whole], weight[whole], how, None, n_jobs)
-        return _with_plain(_charge_capped(tree, prices, rows, weight), plain, whole)
-    marks, learners = tree.marks(prices, how.acquisition), learners_at(tree, prices)
-    needs, soft = prices.direct_needs.restrict(tree.layout.used), how.routing == "soft"
+        return _charge_capped(tree, prices, rows, weight)
+    marks, soft = tree.marks(prices, how.acquisition), how.routing == "soft"
+    learners = learners_at(tree, prices) if soft else _sum_first(tree, tree.weights[1])
+    needs = prices.direct_needs.restrict(tree.layout.used)
     acquired = None if soft else np.zeros(X.shape, np.bool_)
 
     def chunk(part: slice) -> Charges:
@@ -255,12 +267,13 @@ def charge_tree(
 
     most = _rows_at_once(prices) if soft else CHUNK
     # An empty table is one empty chunk, so that the report has its shapes.
-    return sum_charges(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
+    found = sum_charges(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
+    return found if limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
 
 
 def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:
     """Charge rows after their walk under limits."""
-    evaluated, comparisons, uses = rows.spent.T
+    weights, comparisons, uses = rows.spent.T
     reached = np.bincount(rows.exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
     for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
         stage = tree.stages[number]
@@ -272,7 +285,7 @@ def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weigh
         prices,
         rows.masks,
         weight,
-        prices.learner * evaluated,
+        weights,
         comparisons,
         uses,
         reached,
@@ -281,18 +294,3 @@ def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weigh
         np.zeros((len(weight), len(prices.cost)), np.bool_),
     )
     return evolve(charges, cut=rows.cut)
-
-
-def _with_plain(capped: Charges, plain: Charges, whole: NDArray[np.int64]) -> Charges:
-    """Replace the charges of the rows `whole`, which were not cut, by those without limits, equal to the last bit.
-
-    The kernel under limits adds the same prices in another order.
-    """
-    if len(whole) == len(capped.acquisition):
-        return evolve(plain, cut=capped.cut)
-    merged = {}
-    for name in ("acquisition", "learners", "comparisons", "reuse"):
-        if getattr(capped, name) is not None:
-            merged[name] = getattr(capped, name).copy()
-            merged[name][whole] = getattr(plain, name)
-    return evolve(capped, **merged)

@@ -135,7 +135,7 @@ class ExpectedCost:
             ends = [replay(predictor, row, model, self, clock) for row, clock in zip(rows, clocks, strict=True)]
             counted = np.array([end.rounds for end in ends], np.int64) if rounds else None
             times = np.array([clock.time for clock in clocks]) if latency else None
-        return CostReport.of(prices, charges, weight, counted, self.max_cost, times)
+        return CostReport.of(prices, charges, weight, counted, times)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class Charges:
     predictions: NDArray[np.float64] | None = None  # (rows, K); None with soft routing
     cut: NDArray[np.bool_] | None = None  # (rows,): answered early; None without limits
     rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where a replay must count them
+    per_row: NDArray[np.float64] | None = None  # (rows,): all of it, rounded up; None: the sum of the parts
 
 
 def sum_charges(parts: Sequence[Charges], acquired: NDArray[np.bool_] | NDArray[np.float64] | None = None) -> Charges:
@@ -157,14 +159,12 @@ class CostReport:
         charges: Charges,
         weight: NDArray[np.float64],
         rounds: NDArray[np.int64] | None = None,
-        max_cost: float | None = None,
         latency: NDArray[np.float64] | None = None,
     ) -> CostReport:
-        """Take weighted means of charges; under a cap, a row's cost is at most the cap, without rounding errors."""
-        parts = charges.learners, charges.comparisons, charges.reuse
-        per_row = sum((part for part in parts if part is not None), charges.acquisition)
-        if max_cost is not None:
-            per_row = np.minimum(per_row, max_cost)
+        """Take weighted means of charges."""
+        parts, per_row = (charges.learners, charges.comparisons, charges.reuse), charges.per_row
+        if per_row is None:
+            per_row = sum((part for part in parts if part is not None), charges.acquisition)
         return cls._of_totals(
             Totals.of(prices, charges, per_row, weight),
             per_row=per_row,
@@ -204,18 +204,18 @@ class CostReport:
     def _of_totals(cls, totals: Totals, **by_row: Any) -> CostReport:
         """Take the means."""
         prices, total = totals.prices, totals.total_weight
-        scale = 1.0 / total if total > 0 else 0.0  # evaluate() keeps this finite
-        features = prices.cost * totals.feature_weight * scale
-        resources = prices.resource_cost * totals.resource_weight * scale
+        total = total if total > 0 else math.inf  # evaluate() keeps sums finite
+        features = prices.cost * totals.feature_weight / total
+        resources = prices.resource_cost * totals.resource_weight / total
         return cls(
-            mean=from_digits(totals.cost) * scale,
+            mean=from_digits(totals.cost) / total,
             fixed=float((1.0 - totals.none_acquired) @ prices.once) if prices.once.any() else 0.0,
             by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
             by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
             evaluation=Evaluation(
-                *(from_digits(part) * scale for part in (totals.learners, totals.comparisons, totals.reuse))
+                *(from_digits(part) / total for part in (totals.learners, totals.comparisons, totals.reuse))
             ),
-            by_stage=totals.stage_weight * scale,
+            by_stage=totals.stage_weight / total,
             unit=prices.unit,
             feature_names=prices.names,
             totals=totals,

@@ -6,14 +6,16 @@ charges. The inquiry joins the two; every driver, and every replay of a cost, is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from copy import copy
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import InquiryError, brief, format_count, shown
+from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
@@ -69,14 +71,18 @@ class Prediction:
 
 
 class Walker(Protocol):
-    """A model that steps through one row; features are column numbers."""
+    """A model that steps through one row; features are column numbers.
+
+    An inquiry advances a shallow copy and keeps it if there was no error: `advance` gives attributes new values, and
+    changes no value in place.
+    """
 
     @property
     def needs(self) -> Collection[int]:
         """Distinct features that are certainly needed; empty when the model can answer."""
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on as far as possible; an error changes nothing."""
+        """Add the values of all features in `needs`, and go on as far as possible."""
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
@@ -87,16 +93,16 @@ class Walker(Protocol):
         """Why the walk ended; see `Prediction`."""
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
-        """Sum of e_t of evaluated learners, price of comparisons, and uses beyond the first if they cost, so far."""
+    def evaluated(self) -> Fraction:
+        """Price of what was evaluated so far: of learners, comparisons, and uses of features beyond the first."""
 
 
 class Ledger:
     """The purchases of one row so far."""
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
-        self._prices = prices
-        self.acquired: list[int] = []
+        self._prices, self._exact = prices, prices.exact()
+        self.acquired: tuple[int, ...] = ()
         self._features, resources = prices.locate(known, "known")  # paid before the inquiry, as are the resources
         self._resources = prices.direct_needs.of_features(self._features) if self._features else set[int]()
         for r in resources:
@@ -112,29 +118,36 @@ class Ledger:
         """Resources paid for, before the inquiry or in it."""
         return frozenset(self._resources | self._bought_resources())
 
-    def buy(self, features: Iterable[int]) -> None:
-        """Record the purchase of features, with the resources that they need first."""
-        self.acquired += [f for f in features if f not in self._features]
+    def buy(self, features: Iterable[int]) -> Ledger:
+        """Return the ledger after the purchase of features, with the resources that they need first."""
+        after = copy(self)
+        after.acquired = (*self.acquired, *(f for f in features if f not in self._features))
+        return after
 
     @property
     def spent(self) -> float:
-        """Price of all purchases so far, rounded once, so that it does not depend on their order."""
-        cost, resource_cost = self._prices.amounts
-        return math.fsum([cost[f] for f in self.acquired] + [resource_cost[r] for r in self._bought_resources()])
+        """Price of all purchases so far, rounded up."""
+        return self._exact.money(self._price(self.acquired, self._bought_resources()))
 
     def quote(self, features: Iterable[int]) -> float:
         """Return the price of buying features; those already paid for cost nothing."""
         fresh = sorted(set(features) - self._features - set(self.acquired))
         resources = self._prices.direct_needs.of_features(fresh, self._resources | self._bought_resources())
-        return float(self._prices.cost[fresh].sum() + self._prices.resource_cost[sorted(resources)].sum())
+        return self._exact.money(self._price(fresh, resources))
+
+    def _price(self, features: Iterable[int], resources: Iterable[int]) -> int:
+        cost, resource_cost = self._exact.cost, self._exact.resource_cost
+        return sum([cost[f] for f in features]) + sum([resource_cost[r] for r in resources])
 
     def _bought_resources(self) -> set[int]:
         return self._prices.direct_needs.of_features(self.acquired, self._resources)
 
-    def total(self, evaluated: tuple[float, float, int]) -> float:
-        """Return the cost so far: acquisitions, learners, comparisons, and uses of features beyond the first."""
-        weight, comparisons, again = evaluated
-        return self.spent + self._prices.learner * weight + comparisons + self._prices.reuse * again
+    def total(self, evaluated: Fraction) -> float:
+        """Return the cost so far, of purchases and of what was evaluated, rounded up."""
+        bought = self._price(self.acquired, self._bought_resources())
+        if not evaluated:
+            return self._exact.money(bought)
+        return rounded_up(*(evaluated + Fraction(bought, self._exact.per_unit)).as_integer_ratio())
 
 
 class Inquiry:
@@ -151,16 +164,15 @@ class Inquiry:
         names: tuple[str, ...],
         ledger: Ledger,
         categories: Categories | None = None,
-        max_cost: float = math.inf,
     ) -> None:
-        self.walker, self._max_cost = walker, max_cost
-        self._names, self._ledger, self._categories = names, ledger, categories or {}
-        self._rounds = 0
-        self._read_needs()
+        self._names, self._categories = names, categories or {}
+        self._keep(walker, ledger, 0)
 
-    def _read_needs(self) -> None:
-        names, self._columns = self._names, sorted(self.walker.needs)
-        self._needs = tuple([names[f] for f in self._columns])
+    def _keep(self, walker: Walker, ledger: Ledger, rounds: int) -> None:
+        """Keep a state, all at once: an error before changes nothing."""
+        names, columns = self._names, sorted(walker.needs)
+        needs = tuple([names[f] for f in columns])
+        self.walker, self._ledger, self._rounds, self._columns, self._needs = walker, ledger, rounds, columns, needs
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -175,11 +187,11 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        return min(self._ledger.total(self.walker.evaluated), self._max_cost)  # rounding alone can exceed the cap
+        return self._ledger.total(self.walker.evaluated)
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
-        """What the model has evaluated so far; see `Walker`."""
+    def evaluated(self) -> Fraction:
+        """Price of what the model has evaluated so far; see `Walker`."""
         return self.walker.evaluated
 
     def supply(self, values: Mapping[str, Any]) -> None:
@@ -192,9 +204,9 @@ class Inquiry:
         InquiryError
             If the inquiry has ended, a name is missing or not in `needs`, or a value is not a number.
         """
-        numbers = self.read(values)
-        self.walker.advance(numbers)
-        self.buy(numbers)
+        numbers, walker = self.read(values), copy(self.walker)
+        walker.advance(numbers)
+        self.buy(walker, numbers)
 
     def read(self, values: Mapping[str, Any]) -> dict[int, float]:
         """Return the values of exactly the features in `needs` by column."""
@@ -214,11 +226,9 @@ class Inquiry:
             for f, name in zip(self._columns, needs, strict=True)
         }
 
-    def buy(self, numbers: Mapping[int, float]) -> None:
-        """Charge what the walker has taken, and read what it needs next."""
-        self._ledger.buy(numbers)
-        self._read_needs()
-        self._rounds += 1
+    def buy(self, walker: Walker, numbers: Mapping[int, float]) -> None:
+        """Charge what a walker has taken, and go on with it."""
+        self._keep(walker, self._ledger.buy(numbers), self._rounds + 1)
 
     @property
     def answer(self) -> Prediction:
@@ -241,12 +251,13 @@ def supply_inquiries(inquiries: Sequence[Inquiry], values: Sequence[Mapping[str,
     if together is not None and len(inquiries) > 1:
         try:
             numbers = [inquiry.read(given) for inquiry, given in zip(inquiries, values, strict=True)]
-            together([inquiry.walker for inquiry in inquiries], numbers)
+            walkers = [copy(inquiry.walker) for inquiry in inquiries]
+            together(walkers, numbers)
         except Exception:  # noqa: BLE001, S110 - nothing has changed; one by one tells which rows fail
             pass
         else:
-            for inquiry, given in zip(inquiries, numbers, strict=True):
-                inquiry.buy(given)
+            for inquiry, walker, given in zip(inquiries, walkers, numbers, strict=True):
+                inquiry.buy(walker, given)
             return [None] * len(inquiries)
     return [_supply(inquiry, given) for inquiry, given in zip(inquiries, values, strict=True)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from attrs import define, field
 
 from costframe.core.errors import StageError, format_count
 from costframe.core.predictors.predictor import OverBank
+from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.certain_layout import lay_out_certain
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.plan import plan_stages, sum_evaluations
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain_layout import Certain
     from costframe.core.stages.layout import StageLayout
@@ -76,7 +79,21 @@ class LaidOutStages(OverBank):
     @cached_property
     def step_layout(self) -> StepLayout:
         """The tree as arrays for steps of a row."""
-        return lay_out_steps(self.bank, self.layout)
+        return lay_out_steps(self.bank, self.layout, self.weights[1])
+
+    @cached_property
+    def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
+        """A unit of e_t, and the e_t of each learner as its multiple."""
+        return as_multiples(self.bank.evaluation)
+
+    def exact(self, prices: PriceArrays) -> ExactPrices:
+        """Return prices as whole numbers, with that of the unit of e_t."""
+        return prices.exact(self.weights[0])
+
+    def price_evaluated(self, prices: PriceArrays, weight: float, comparisons: float, again: float) -> Fraction:
+        """Price learners and comparisons, counted in their units, and uses of features beyond the first."""
+        own = self.exact(prices)
+        return Fraction(own.evaluated(weight, comparisons, again), own.per_unit)
 
     @cached_property
     def certain_model(self) -> Certain:
@@ -108,7 +125,7 @@ class LaidOutStages(OverBank):
         return plan_stages(self.bank, self.stages)
 
     @cached_property
-    def most_evaluated(self) -> tuple[float, int, int]:
+    def most_evaluated(self) -> tuple[int, int, int]:
         """Sums over all learners, the most that a row can evaluate; see `sum_evaluations`."""
         return sum_evaluations(self)
 

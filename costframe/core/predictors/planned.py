@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -213,8 +212,7 @@ class PlannedPredictor(OverBank):
         _, ledger, known_values = open_ledger(self, model, known)
         terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, known_values)
         walker = PlannedWalker(self.models, self.sets, terms, known_values, self.begun)
-        cap = math.inf if max_cost is None else float(max_cost)
-        return Inquiry(walker, self.feature_names, ledger, self.categories, cap)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
 
     def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""

@@ -33,7 +33,7 @@ class Terms:
     prices: StopPrices
     tradeoff: float  # loss accepted per unit of cost
     limited: bool  # whether there is a cap or an unavailable feature
-    threshold: float  # cap on the cost of one row, infinite without one
+    max_cost: float  # cap on the cost of one row, infinite without one
     known: int  # items paid for before the first stop
     reachable: NDArray[np.bool_]  # (m,): stops whose features are all available
     first_features: frozenset[int]  # that a row has at stop 0: those of its set that are available and affordable
@@ -55,7 +55,7 @@ class Terms:
         for f in sorted(sets[0]):
             if f in limits.unavailable:
                 begun = UNAVAILABLE
-            elif limits.threshold < np.inf and prices.total((paid | prices.items([f])) & ~known) > limits.threshold:
+            elif limits.max_cost < np.inf and prices.total((paid | prices.items([f])) & ~known) > limits.max_cost:
                 begun = max(begun, CUT)
             else:
                 first.append(f)
@@ -64,7 +64,7 @@ class Terms:
             prices,
             tradeoff,
             limited,
-            limits.threshold,
+            limits.max_cost,
             known,
             reachable=np.array([not each & limits.unavailable for each in sets]),
             first_features=frozenset(first),
@@ -111,7 +111,7 @@ class Terms:
             totals[:, 1:][:, ~self.reachable[stop + 1 :]] = np.inf
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = UNAVAILABLE
-        if self.threshold < np.inf:
+        if self.max_cost < np.inf:
             totals[:, 1:][:, ~self._affordable(stop, paid)] = np.inf
             best, wanted = totals.argmin(axis=1), best
             why[best != wanted] = np.maximum(why[best != wanted], CUT)
@@ -120,7 +120,7 @@ class Terms:
     def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
         """Return whether each later stop would leave the row within its cap: bool (m - 1 - stop,)."""
         total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]
-        return np.array([total((paid | bundle) & ~self.known) <= self.threshold for bundle in bundles], np.bool_)
+        return np.array([total((paid | bundle) & ~self.known) <= self.max_cost for bundle in bundles], np.bool_)
 
 
 def planned_charges(

@@ -9,12 +9,14 @@ from attrs import define, field, frozen
 
 from costframe.core.learners.bits import as_set, members
 from costframe.core.predictors.planned_terms import COMPLETE, REASONS
+from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import predict_rows
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -171,9 +173,9 @@ class PlannedWalker:
         return (float(value[0]) if len(value) == 1 else value), self.state.stop
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
+    def evaluated(self) -> Fraction:
         """Always zero: a plan prices acquisitions only."""
-        return 0.0, 0.0, 0
+        return ZERO
 
     @property
     def reason(self) -> str:
@@ -181,7 +183,7 @@ class PlannedWalker:
         return REASONS[self.state.why]
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add values and go on until a feature is needed; if an opaque learner raises, nothing changes."""
+        """Add values and go on until a feature is needed."""
         self.state = self.go_on([self.with_values(values)])[0]
 
     @staticmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +175,7 @@ class PreparedPredictor(Predictor):
             **terms,
         )
         walker = PreparedWalker(inner, self.preparation, columns)
-        return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
 
     def charges(
         self,
@@ -289,12 +290,12 @@ class PreparedWalker:
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add raw values, and supply made columns as long as their raw columns are there."""
-        columns = self._columns | {f: np.array([value]) for f, value in values.items()}
-        while wanted := [self._place[name] for name in self._inner.needs]:
+        columns, inner = self._columns | {f: np.array([value]) for f, value in values.items()}, copy(self._inner)
+        while wanted := [self._place[name] for name in inner.needs]:
             missing = {f for place in wanted for f in self._preparation.reads[place]} - columns.keys()
             if missing:
                 break
             made = self._preparation.make(columns, wanted)
-            self._inner.supply({self._preparation.names[place]: value for place, value in made.items()})
-        self._columns, self.evaluated = columns, self._inner.evaluated
+            inner.supply({self._preparation.names[place]: value for place, value in made.items()})
+        self._inner, self._columns, self.evaluated = inner, columns, inner.evaluated
         self.needs = frozenset(missing if wanted else ())

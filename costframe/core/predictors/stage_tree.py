@@ -225,7 +225,7 @@ class StageTree(LaidOutStages):
             stepper = StageStepper(self, prices, by_path=by_path, known_values=known_values)
             return Inquiry(stepper, self.feature_names, ledger, self.categories)
         walker = StageWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
-        return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
 
     def charges(
         self,

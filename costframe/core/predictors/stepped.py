@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,15 @@ from costframe.core.errors import CostModelError, DataError, InquiryError, Param
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.prices.price_arrays import ZERO, Limits, names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.rows import as_names, as_rows
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.predictors.inquiry import Ledger
@@ -137,7 +138,7 @@ class SteppedPredictor(Predictor):
                 f"{named}: a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
             )
         walker = StepWalker(self, known_values, limits, ledger)
-        return Inquiry(walker, self.feature_names, ledger, self.categories, limits.max_cost if limits else math.inf)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
 
     def _predict_row(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})
@@ -147,7 +148,7 @@ class SteppedPredictor(Predictor):
 
 
 class StepWalker:
-    """The model side of an inquiry, for a generator. After the generator raised, every later step is an error."""
+    """The model side of an inquiry, for a generator. After an error it begins anew, with the values that it has."""
 
     def __init__(
         self,
@@ -156,18 +157,15 @@ class StepWalker:
         limits: Limits | None = None,
         ledger: Ledger | None = None,
     ) -> None:
-        self._limits, self._ledger, self._fallback = limits, ledger, predictor.fallback
-        self._reason = "complete"
+        self._predictor, self._limits, self._ledger = predictor, limits, ledger
         self._names = predictor.feature_names
         self._column = {name: f for f, name in enumerate(self._names)}
-        self._values = dict(known_values)
-        self._steps = predictor.steps()
-        if not isinstance(self._steps, Generator):
-            raise DataError(f"steps: expected a generator function, its call returned {type(self._steps).__name__}")
-        self._failure: BaseException | None = None
+        self._running: list[Steps] = []  # the generator, unless it failed; copies of the walker share the list
+        self._values: Mapping[int, float] = {}
         self._requested: tuple[int, ...] = ()
         self._answer: float | NDArray[np.float64] | None = None
-        self._step(None, self._values)
+        self.reason = "complete"
+        self.advance(known_values)
 
     @property
     def needs(self) -> frozenset[int]:
@@ -181,53 +179,50 @@ class StepWalker:
         return self._answer, 0
 
     @property
-    def reason(self) -> str:
-        """Why the row was cut; "complete" if it was not."""
-        return self._reason
-
-    @property
-    def evaluated(self) -> tuple[float, float, int]:
+    def evaluated(self) -> Fraction:
         """Always zero: the model's computations have no price."""
-        return 0.0, 0.0, 0
+        return ZERO
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Send values to the generator, known ones again if it asks, until it requests a new feature."""
-        known = {**self._values, **values}
-        self._step({self._names[f]: known[f] for f in self._requested}, known)
-        self._values = known
-
-    def _step(self, values: dict[str, float] | None, known: Mapping[int, float]) -> None:
-        if self._failure is not None:
-            raise InquiryError(f"the model raised {self._failure!r} and cannot go on; begin a new inquiry")
+        known, sent, answer = {**self._values, **values}, None, None
+        if self._running:
+            steps, sent = self._running.pop(), {self._names[f]: known[f] for f in self._requested}
+        elif not isinstance(steps := self._predictor.steps(), Generator):
+            raise DataError(f"steps: expected a generator function, its call returned {type(steps).__name__}")
         try:
-            self._requested = self._next_request(values, known)
+            requested = self._next_request(steps, sent, known)
         except StopIteration as end:
-            self._requested, self._answer = (), _prediction(end.value)
-        except BaseException as error:
-            self._failure = error
-            raise
-        self._reason = self._refusal(known)
-        if self._reason != "complete":
-            self._requested, self._answer = (), self._fallback
-            self._steps.close()
+            requested, answer = (), _prediction(end.value)
+        reason = self._refusal(requested, known)
+        if reason != "complete":
+            requested, answer = (), self._predictor.fallback
+            steps.close()
+        self._running, self._values, self._requested = [steps], known, requested
+        self._answer, self.reason = answer, reason
 
-    def _refusal(self, known: Mapping[int, float]) -> str:
+    def _refusal(self, requested: tuple[int, ...], known: Mapping[int, float]) -> str:
         """Return why the row cannot have the requested features, or "complete" if it can."""
-        wanted = [f for f in self._requested if f not in known]
+        wanted = [f for f in requested if f not in known]
         if self._limits is None or self._ledger is None or not wanted:
             return "complete"
         if self._limits.unavailable.intersection(wanted):
             return "unavailable"
-        total = self._ledger.spent + self._ledger.quote([*known, *wanted])
-        return "complete" if total <= self._limits.threshold else "max_cost"
+        total = self._ledger.quote([*known, *wanted])
+        return "complete" if total <= self._limits.max_cost else "max_cost"
 
-    def _next_request(self, values: dict[str, float] | None, known: Mapping[int, float]) -> tuple[int, ...]:
+    def _next_request(
+        self, steps: Steps, values: dict[str, float] | None, known: Mapping[int, float]
+    ) -> tuple[int, ...]:
         """Run the generator until it requests a feature that is not known."""
-        for _ in range(MOST_REPEATS):
-            asked = self._columns(next(self._steps) if values is None else self._steps.send(values))
+        seen, repeats = set[int](), 0
+        while repeats < MOST_REPEATS:
+            asked = self._columns(next(steps) if values is None else steps.send(values))
             values = {self._names[f]: known[f] for f in asked if f in known}
             if len(values) < len(asked):
                 return asked
+            repeats = repeats + 1 if seen.issuperset(asked) else 0
+            seen.update(asked)
         raise InquiryError(f"the model asked {MOST_REPEATS} times in a row for nothing but what it has")
 
     def _columns(self, asked: object) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from attrs import frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, shown
+from costframe.core.prices.exact_prices import ExactPrices, as_multiples, exact
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.needs import Needs
+
+ZERO, ONE = Fraction(0), Fraction(1)
 
 
 @frozen(eq=False)
@@ -69,9 +73,21 @@ class PriceArrays:
         return bool(self.reuse or self.split.any())
 
     @cached_property
-    def amounts(self) -> tuple[list[float], list[float]]:
-        """Prices of features and of resources per row, as lists, which give single numbers quicker."""
-        return self.cost.tolist(), self.resource_cost.tolist()
+    def comparisons(self) -> tuple[Fraction, NDArray[np.float64]]:
+        """A unit of comparisons, and the price of a comparison of each feature as its multiple: float64 (d,)."""
+        return as_multiples(self.split)
+
+    @cached_property
+    def _exact(self) -> dict[Fraction, ExactPrices]:
+        return {}
+
+    def exact(self, weight_unit: Fraction = ONE) -> ExactPrices:
+        """Return the prices as whole numbers, with that of a unit of e_t."""
+        if weight_unit not in self._exact:
+            learner, split = exact(self.learner) * weight_unit, self.comparisons[0] if self.split.any() else ZERO
+            found = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse)
+            self._exact[weight_unit] = found
+        return self._exact[weight_unit]
 
     @cached_property
     def needs(self) -> NDArray[np.bool_]:
@@ -122,7 +138,6 @@ class PriceArrays:
 
 
 _BLOCK = 1 << 22  # cells of needs at a time
-ROUNDING = 1e-9  # a sum above the cap by at most this fraction of it differs by rounding only
 
 
 def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
@@ -146,11 +161,6 @@ class Limits:
 
     max_cost: float = math.inf
     unavailable: frozenset[int] = frozenset()
-
-    @property
-    def threshold(self) -> float:
-        """The cap, raised by the rounding error of a sum."""
-        return self.max_cost * (1.0 + ROUNDING)
 
     @classmethod
     def of(

@@ -15,6 +15,7 @@ from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -108,7 +109,7 @@ class CertainWalker:
         known_values: Mapping[int, float],
         paid: tuple[Collection[int], Collection[int]],
     ) -> None:
-        self._tree, self._goal, self._used = tree, goal, tree.layout.used
+        self._tree, self._goal, self._used, self._own = tree, goal, tree.layout.used, prices
         self._prices = RowPrices.of(prices, self._used)
         features, resources = paid
         self._prices.cost[np.isin(self._used, list(features))] = 0.0
@@ -121,7 +122,7 @@ class CertainWalker:
         self._row, self.needs = self._go_on(_NONE, row)
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on; if an opaque learner raises, nothing changes."""
+        """Add the values of all features in `needs`, and go on."""
         supplied = np.array([values[f] for f in self.needs], np.float64)
         copies: list[Any] = [each.copy() for each in self._row]
         self._row, self.needs = self._go_on(supplied, type(self._row)(*copies))
@@ -155,7 +156,7 @@ class CertainWalker:
         return "certain" if (self._row.at >= 0).any() else "complete"
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
-        """Sum of e_t of finished learners, price of comparisons made, and further uses of features if they cost."""
-        account = self._row.account
-        return float(account[WEIGHT]), float(account[COMPARISONS]), int(account[USES] - account[N_USED])
+    def evaluated(self) -> Fraction:
+        """Price of the learners finished, of comparisons made, and of further uses of features."""
+        weight, comparisons, uses, n_used = self._row.account[[WEIGHT, COMPARISONS, USES, N_USED]].tolist()
+        return self._tree.price_evaluated(self._own, weight, comparisons, uses - n_used)

@@ -102,7 +102,7 @@ class RowPrices(NamedTuple):
     cost: NDArray[np.float64]  # (U,)
     needs: Needs
     resource_cost: NDArray[np.float64]
-    split: NDArray[np.float64]  # (U,)
+    split: NDArray[np.float64]  # (U,): in units of comparisons
     spends: bool
 
     @classmethod
@@ -112,7 +112,7 @@ class RowPrices(NamedTuple):
             np.array(prices.cost[used]),
             prices.direct_needs.restrict(used),
             np.array(prices.resource_cost),
-            np.array(prices.split[used]),
+            np.array(prices.comparisons[1][used]),
             prices.spends,
         )
 

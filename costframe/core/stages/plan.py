@@ -43,10 +43,21 @@ class StagePlan:
     left: list[int]  # nodes are counted over all trees
     right: list[int]
     root: list[int]
-    reads: list[int]  # features tested at a node or below it
+    reads: list[int]  # features tested at a node or below it, as the next: see `look_below`
     certain: list[int]  # features tested on every path from a node to a leaf
     learner_reads: list[int]  # by learner
     depth: list[int]  # by tree
+
+    def look_below(self, tree: int) -> None:
+        """Set `reads` and `certain` of a tree's nodes, once a model: walks look at few of many trees."""
+        first, feature, reads, certain = self.root[tree], self.feature, self.reads, self.certain
+        if reads[first] or feature[first] < 0:
+            return
+        for node in range(int(self.bank.trees.first[tree + 1]) - 1, first - 1, -1):  # children come after their parent
+            if feature[node] >= 0:
+                bit, below, above = 1 << feature[node], self.left[node], self.right[node]
+                certain[node] = bit | (certain[below] & certain[above])
+                reads[node] = bit | reads[below] | reads[above]
 
     def child(self, node: int, value: float) -> int:
         """Return the child that a value goes to; NaN is the value that differs from itself."""
@@ -90,12 +101,6 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
     trees = bank.trees
     base = np.repeat(trees.first[:-1], np.diff(trees.first))
     feature, left, right = trees.feature.tolist(), (base + trees.left).tolist(), (base + trees.right).tolist()
-    reads, certain = [0] * len(feature), [0] * len(feature)
-    for node in range(len(feature) - 1, -1, -1):  # children come after their parent
-        if feature[node] >= 0:
-            bit, below, above = 1 << feature[node], left[node], right[node]
-            reads[node] = bit | reads[below] | reads[above]
-            certain[node] = bit | (certain[below] & certain[above])
     flat, none = [c if c == c else NAN for c in trees.categories.tolist()], frozenset[float]()  # noqa: PLR0124
     categories = [
         frozenset(flat[begin:end]) if end > begin else none for begin, end in pairwise(trees.category_first.tolist())
@@ -108,7 +113,7 @@ def plan_stages(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StagePlan:
         bank, stages, tuple(_terms(stage, bank.widths) for stage in stages),
         feature, trees.threshold.tolist(), trees.missing_left.tolist(), trees.reading.tolist(), categories, left,
         right,
-        trees.first[:-1].tolist(), reads, certain, learner_reads, trees.depths().tolist(),
+        trees.first[:-1].tolist(), [0] * len(feature), [0] * len(feature), learner_reads, trees.depths().tolist(),
     )  # fmt: skip
 
 
@@ -135,10 +140,15 @@ class Lookahead:
     test of one of the features `barred`.
     """
 
-    plan: StagePlan
+    tree: LaidOutStages
     prices: PriceArrays
     by_path: bool
     barred: int
+
+    @property
+    def plan(self) -> StagePlan:
+        """The tree as lists."""
+        return self.tree.plan
 
     def acquires_by_node(self, t: int) -> bool:
         """Return whether a learner acquires features split by split."""
@@ -149,16 +159,18 @@ class Lookahead:
         plan = self.plan
         if not self.acquires_by_node(t):
             return plan.learner_reads[t] & ~state.known
-        node = state.node.get(t, plan.root[int(plan.bank.index[t])])
+        tree = int(plan.bank.index[t])
+        plan.look_below(tree)
+        node = state.node.get(t, plan.root[tree])
         return self._tested_below(state, node)
 
-    def needs_within(self, state: RowState, max_cost: float) -> int:
+    def needs_within(self, state: RowState, limit: float) -> int:
         """Return the features of learners of this stage that the row can certainly pay in full.
 
         If it may have to give the current learner up, only that learner's next features are certain.
         """
-        plan, prices, bank = self.plan, self.prices, self.plan.bank
-        split = float(prices.split.max(initial=0.0))
+        plan, needs, bank, weights = self.plan, self.prices.direct_needs, self.plan.bank, self.tree.weights[1]
+        exact, most_compared = self.tree.exact(self.prices), int(self.prices.comparisons[1].max(initial=0.0))
         found, most = 0, state.spent  # features, and an upper bound on the cost after each learner
         bought, resources = state.bought, set(state.resources)  # by then
         for t, _ in plan.terms[state.stage]:
@@ -166,14 +178,13 @@ class Lookahead:
             if t in state.outputs or t in state.given_up or (reads & self.barred and not by_node):
                 continue
             for f in members(reads & ~bought):
-                most += float(prices.cost[f])
-                fresh = prices.direct_needs.unpaid(f, resources)
-                most += sum(float(prices.resource_cost[r]) for r in sorted(fresh))
+                fresh = needs.unpaid(f, resources)
+                most += exact.cost[f] + sum([exact.resource_cost[r] for r in fresh])
                 resources |= fresh
             bought |= reads
-            most += prices.reuse * reads.bit_count() + prices.learner * float(bank.evaluation[t])
-            most += split * plan.depth[int(bank.index[t])] if bank.kind[t] == TREE else 0.0
-            if most > max_cost:
+            compared = most_compared * plan.depth[int(bank.index[t])] if bank.kind[t] == TREE else 0
+            most += exact.evaluated(weights[t], compared, reads.bit_count())
+            if most > limit:
                 return found or (1 << plan.feature[state.node[t]] if by_node else reads & ~state.known)
             found |= self._needs_of(state, t)
         return found
@@ -210,16 +221,19 @@ class Lookahead:
 
 def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
     """Return whether every row stays within the limits, for any values, so that it needs no limits."""
-    columns, (weight, uses, comparisons) = tree.layout.used, tree.most_evaluated
-    if limits.unavailable.intersection(columns.tolist()):
+    columns, (weight, comparisons, uses) = tree.layout.used.tolist(), tree.most_evaluated
+    if limits.unavailable.intersection(columns):
         return False
-    most = prices.cost[columns].sum() + prices.resource_cost[prices.direct_needs.of_set(columns)].sum()
-    most += prices.learner * weight + prices.reuse * uses
-    return bool(most + prices.split.max(initial=0.0) * comparisons <= limits.max_cost)
+    exact = tree.exact(prices)
+    most = exact.evaluated(weight, comparisons * prices.comparisons[1].max(initial=0.0), uses)
+    most += sum([exact.cost[f] for f in columns])
+    most += sum([exact.resource_cost[r] for r in prices.direct_needs.of_features(columns)])
+    return bool(most <= exact.limit(limits.max_cost))
 
 
-def sum_evaluations(tree: LaidOutStages) -> tuple[float, int, int]:
-    """Return sums over all learners of a tree: of e_t, of features read, and of comparisons on the longest way."""
-    bank, plan, learners = tree.bank, tree.plan, np.unique(tree.layout.learner)
-    comparisons = sum(plan.depth[int(bank.index[t])] for t in learners if bank.kind[t] == TREE)
-    return float(bank.evaluation[learners].sum()), sum(plan.learner_reads[t].bit_count() for t in learners), comparisons
+def sum_evaluations(tree: LaidOutStages) -> tuple[int, int, int]:
+    """Return sums over all learners of a tree: of e_t in its unit, of comparisons on the longest way, of reads."""
+    bank, learners = tree.bank, np.unique(tree.layout.learner)
+    trees = bank.index[learners[bank.kind[learners] == TREE]]
+    reads = np.diff(bank.F.tocsc().indptr)[learners]
+    return int(tree.weights[1][learners].sum()), int(bank.trees.depths()[trees].sum()), int(reads.sum())

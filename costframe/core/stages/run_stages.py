@@ -116,7 +116,7 @@ class ReadingMarks(NamedTuple):
     node_mask: NDArray[np.uint64]  # (nodes, W), or (0, W); see `path_masks`
     read_first: NDArray[np.int64]  # (L + 1,)
     read: NDArray[np.int64]  # the features that each use reads for every row
-    node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, number of features read
+    node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, in units; number of features read
     use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
 
 
@@ -140,7 +140,7 @@ def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, a
     counts, is_tree = np.diff(first), layout.kind == TREE
     node_spent = np.zeros((len(nodes.parent), 2))
     if prices.spends:
-        node_spent[:, 0] = path_prices(nodes.parent, nodes.feature, prices.split[layout.used])
+        node_spent[:, 0] = path_prices(nodes.parent, nodes.feature, prices.comparisons[1][layout.used])
         if by_path:
             node_spent[:, 1] = path_counts(nodes.parent, nodes.feature, n_used)
         else:

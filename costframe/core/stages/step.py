@@ -11,6 +11,7 @@ from costframe.core.stages.step_layout import CALLED, KNOWN, N_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -48,8 +49,8 @@ class StageStepper:
     def __init__(
         self, tree: StageTree, prices: PriceArrays, *, by_path: bool, known_values: Mapping[int, float]
     ) -> None:
-        self._tree, self._by_path, self._used = tree, by_path, tree.layout.used
-        split = prices.split[self._used] if prices.spends else _NO_SPLIT
+        self._tree, self._prices, self._by_path, self._used = tree, prices, by_path, tree.layout.used
+        split = prices.comparisons[1][self._used] if prices.spends else _NO_SPLIT
         self._fixed: tuple[Any, ...] = (*tree.step_layout, split, by_path, prices.spends)
         begun = None if known_values else tree.begun.get(by_path)
         self._state, self.needs = begun or self._begin(known_values)
@@ -69,7 +70,7 @@ class StageStepper:
         return begun
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on; if an opaque learner raises, nothing changes."""
+        """Add the values of all features in `needs`, and go on."""
         self._state, self.needs = self._go_on(np.array([values[f] for f in self.needs], np.float64), self._state.copy())
 
     def _go_on(self, supplied: NDArray[np.float64], state: StepState) -> tuple[StepState, list[int]]:
@@ -99,7 +100,7 @@ class StageStepper:
         return (float(value[0]) if len(value) == 1 else value), int(stage[0])
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
-        """Sum of e_t of evaluated learners, price of comparisons made, and further uses of features if they cost."""
+    def evaluated(self) -> Fraction:
+        """Price of what was evaluated so far."""
         weight, comparisons, uses, n_used = self._state.numbers[len(self._used) :][:N_ACCOUNT].tolist()
-        return weight, comparisons, int(uses - n_used)
+        return self._tree.price_evaluated(self._prices, weight, comparisons, uses - n_used)

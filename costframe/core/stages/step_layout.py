@@ -38,7 +38,7 @@ class StepLayout(NamedTuple):
     # (L, 9): number of the learner; kind; outputs; first feature that it reads, and last + 1; place; first of payload;
     # first target, and last + 1
     use: NDArray[np.int64]
-    use_value: NDArray[np.float64]  # (L, 2): e_t; fill
+    use_value: NDArray[np.float64]  # (L, 2): e_t in its unit; fill
     read: NDArray[np.int64]
     target: NDArray[np.int64]
     payload: NDArray[np.float64]
@@ -48,8 +48,8 @@ class StepLayout(NamedTuple):
     depth: int  # of the deepest tree
 
 
-def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout) -> StepLayout:
-    """Lay out a stage tree for steps, once a model."""
+def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout, weights: NDArray[np.float64]) -> StepLayout:
+    """Lay out a stage tree for steps, once a model; `weights` are e_t in their unit."""
     from costframe.core.stages.ahead_kernels import look_below
 
     nodes, row = layout.nodes, layout.row
@@ -65,7 +65,7 @@ def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout) -> StepLayout:
         span=row.span,
         category=row.category,
         use=np.hstack([use, row.use[:, 1:]]).astype(np.int64),
-        use_value=np.column_stack([bank.evaluation[layout.learner], layout.fill]),
+        use_value=np.column_stack([weights[layout.learner], layout.fill]),
         read=read,
         target=row.target,
         payload=row.payload,

@@ -118,7 +118,7 @@ def _check_answer(
 class StopPrices:
     """The prices of m stops.
 
-    Every sum is rounded once (`math.fsum`): it does not depend on the order, and a lower price never raises a sum.
+    No sum depends on the order, and a lower price never raises one.
 
     Attributes
     ----------
@@ -129,7 +129,8 @@ class StopPrices:
 
     def __init__(self, prices: PriceArrays, sets: Sequence[int], batch: float | None = None) -> None:
         self.prices = prices
-        self._amounts: list[float] = [*prices.cost.tolist(), *prices.resource_cost.tolist()]
+        self._exact = prices.exact()
+        self._amounts = [*self._exact.cost, *self._exact.resource_cost]
         shares = prices.cost if batch is None else prices.cost + prices.once / batch
         self._weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
         self.bundles = tuple(self.items(members(features)) for features in sets)
@@ -143,7 +144,7 @@ class StopPrices:
 
     def _total(self, items: int) -> float:
         """Return the price of a set of items for one row."""
-        return math.fsum(self._amounts[i] for i in members(items))
+        return self._exact.money(sum([self._amounts[i] for i in members(items)]))
 
     def _to_later(self, paid: int, stop: int) -> NDArray[np.float64]:
         """Return the price of going from one stop to each later one, float64 (m - 1 - stop,); `paid` items are free.

@@ -19,6 +19,7 @@ from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -34,14 +35,14 @@ class RowState:
     known: int  # features with values
     bought: int  # features
     resources: set[int]
-    spent: float = 0.0
+    spent: int = 0  # in units of the prices
     stage: int = 0
     node: dict[int, int] = field(factory=dict)  # of trees that have begun
     read: dict[int, int] = field(factory=dict)  # features that each learner has read
     used: int = 0  # by any learner
     uses: int = 0  # pairs of a learner and a feature that it read
-    weight: float = 0.0  # sum of e_t of the learners evaluated
-    comparisons: float = 0.0
+    weight: int = 0  # sum of e_t of the learners evaluated, in its unit
+    comparisons: int = 0  # in their unit
     outputs: dict[int, list[float]] = field(factory=dict)  # of learners evaluated
     given_up: dict[int, int] = field(factory=dict)  # learners, and the nodes at which they were left, -1 for the root
     unavailable: bool = False  # whether a learner was given up because a feature is unavailable
@@ -78,9 +79,10 @@ class StageWalker:
         paid: tuple[Iterable[int], Iterable[int]] = ((), ()),
     ) -> None:
         self._tree, self._plan, self._limits = tree, tree.plan, limits
-        self._prices, self._split = prices, prices.split.tolist()
-        self._cost, self._resource_cost = prices.amounts
-        self._ahead = Lookahead(tree.plan, prices, by_path, as_set(limits.unavailable))
+        self._prices, self._exact = prices, tree.exact(prices)
+        self._comparisons: list[int] = prices.comparisons[1].astype(np.int64).tolist()
+        self._limit = self._exact.limit(limits.max_cost)
+        self._ahead = Lookahead(tree, prices, by_path, as_set(limits.unavailable))
         self._state = RowState(dict(known_values), as_set(known_values), as_set(paid[0]), set(paid[1]))
         self._missing = 0
         self.advance({})
@@ -119,23 +121,18 @@ class StageWalker:
         return sum(t in outputs for t, _ in terms) / len(terms) if terms else 1.0
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
-        """Sum of e_t of evaluated learners, price of comparisons made, and further uses of features."""
-        state = self._state
-        return state.weight, state.comparisons, state.uses - state.used.bit_count()
+    def evaluated(self) -> Fraction:
+        """Price of what was evaluated so far."""
+        state, again = self._state, self._state.uses - self._state.used.bit_count()
+        return self._tree.price_evaluated(self._prices, state.weight, state.comparisons, again)
 
     def advance(self, values: Mapping[int, float]) -> None:
-        """Add values and go on until another feature is needed; if an opaque learner raises, nothing changes."""
-        before = self._state
-        self._state = before.copy()
+        """Add values and go on until another feature is needed."""
+        self._state = self._state.copy()
         self._state.values.update(values)
         self._state.known |= as_set(values)
-        try:
-            waits = self._run()
-        except BaseException:
-            self._state = before
-            raise
-        self._missing = self._ahead.needs_within(self._state, self._limits.max_cost) if waits else 0
+        waits = self._run()
+        self._missing = self._ahead.needs_within(self._state, self._limit) if waits else 0
 
     def _run(self) -> bool:
         """Go on until a feature is needed, or the row ends; return True if a feature is needed."""
@@ -188,49 +185,43 @@ class StageWalker:
         node = state.node[t]
         while (feature := plan.feature[node]) >= 0:
             fresh = 1 << feature & ~state.read.get(t, 0)
-            if not self._can_pay(t, fresh, self._split[feature]):
+            split = self._comparisons[feature]
+            if not self._can_pay(t, fresh, split):
                 return True
             if feature not in state.values:
                 return False
             if fresh:
                 self._pay(t, fresh)
-            state.spent += self._split[feature]
-            state.comparisons += self._split[feature]
+            state.spent += self._exact.split * split
+            state.comparisons += split
             state.node[t] = node = plan.child(node, state.values[feature])
         self._finish(t, plan.leaf_outputs(index, node))
         return True
 
     def _finish(self, t: int, outputs: list[float]) -> None:
-        state, own = self._state, float(self._plan.bank.evaluation[t])
+        state, own = self._state, int(self._tree.weights[1][t])
         state.outputs[t] = outputs
         state.weight += own
-        state.spent += self._prices.learner * own
+        state.spent += self._exact.learner * own
 
-    def _can_pay(self, t: int, features: int, split: float = 0.0) -> bool:
-        """Return whether the row can buy features, a comparison and the learner; else give the learner up."""
-        state, barred = self._state, bool(features & self._ahead.barred)
-        own = self._prices.learner * float(self._plan.bank.evaluation[t])
-        if not barred and state.spent + (self._price_of(features) + split) + own <= self._limits.threshold:
-            return True
+    def _can_pay(self, t: int, features: int, comparisons: int = 0) -> bool:
+        """Return whether the row can buy features, comparisons and the learner; else give the learner up."""
+        state, barred, own = self._state, bool(features & self._ahead.barred), int(self._tree.weights[1][t])
+        if not barred:
+            due = self._price_of(features) + self._exact.evaluated(own, comparisons, 0)
+            if state.spent + due <= self._limit:
+                return True
         state.given_up[t] = state.node.get(t, -1)
         state.unavailable |= barred
         return False
 
-    def _price_of(self, features: int) -> float:
+    def _price_of(self, features: int) -> int:
         """Return the price of features that the current learner has not read yet, with resources and reuse."""
-        state, counted, total = self._state, set[int](), 0.0
-        for f in members(features):  # the kernel's order of summation
-            due = 0.0
-            if not state.bought >> f & 1:
-                due = self._cost[f]
-                resources = self._prices.direct_needs.unpaid(f, state.resources) - counted
-                for r in sorted(resources):
-                    due += self._resource_cost[r]
-                counted |= resources
-            if state.used >> f & 1:
-                due += self._prices.reuse
-            total += due
-        return total
+        state, exact = self._state, self._exact
+        fresh = list(members(features & ~state.bought))
+        resources = self._prices.direct_needs.of_features(fresh, state.resources)
+        total = sum([exact.cost[f] for f in fresh]) + sum([exact.resource_cost[r] for r in resources])
+        return total + exact.reuse * (features & state.used).bit_count()
 
     def _pay(self, t: int, features: int) -> None:
         """Buy features that the row does not have, and record the use of all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from costframe_baselines.exits import Exits, confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -126,7 +128,7 @@ class ExitPredictor(Predictor):
             rows = order[exits[order] == number]
             parts.append(self.prefixes[number].charges(X[rows], costs, weight[rows], how, n_jobs))
         together, back = sum_charges(parts), np.argsort(order)
-        names = ("acquired", "acquisition", "learners", "comparisons", "reuse")
+        names = ("acquired", "acquisition", "learners", "comparisons", "reuse", "per_row")
         by_row = {name: value[back] for name in names if (value := getattr(together, name)) is not None}
         at = np.bincount(exits, weights=weight, minlength=len(self.prefixes))
         stage_weight = np.cumsum(at[:0:-1])[::-1].astype(np.float64)
@@ -229,14 +231,14 @@ class _ExitWalker:
         return apply_link(self._model.exits.answer.link, self._scores())[0], self._number - 1
 
     @property
-    def evaluated(self) -> tuple[float, float, int]:
+    def evaluated(self) -> Fraction:
         """As of the stepper of the last exit, which evaluated all learners before it."""
         return self._stepper.evaluated
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add the values of all features in `needs`, and go on to the next exit that needs others."""
+        self._stepper, self._values = copy(self._stepper), {**self._values, **values}
         self._stepper.advance(values)
-        self._values |= values
         self._go_on()
 
     def _begin(self, number: int, values: Mapping[int, float]) -> StageStepper:

@@ -1,0 +1,143 @@
+"""Exact sums of prices and caps, which are the decimal numbers that people write for them.
+
+So features of 0.1 and 0.2 fit into a cap of 0.3, and nothing is lost beside a price of a billion. A sum that no double
+holds is rounded up, once: a cost that is within a cap was paid within the cap.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["WHOLE", "ExactPrices", "as_multiples", "exact", "left_of", "rounded_up"]
+
+WHOLE = 2**53  # up to here doubles hold all whole numbers
+_FEW_DIGITS = 10**15  # up to here each quotient by a power of ten is the double that people write for it
+_TEN = 10**22  # the largest power of ten that is a double
+_MOST = 2**38  # multiples of a unit in one number: thousands of them add up exactly
+
+
+def exact(number: float) -> Fraction:
+    """Return the decimal number that people write for a double."""
+    return Fraction(repr(float(number)))
+
+
+def rounded_up(above: int, below: int) -> float:
+    """Return the least double that is written as a number not below a quotient; infinity if there is none."""
+    try:
+        found = above / below
+    except OverflowError:
+        return math.inf
+    return found if exact(found) >= Fraction(above, below) else math.nextafter(found, math.inf)
+
+
+def left_of(max_cost: float, spent: float) -> float:
+    """Return what a cap leaves to a row that has spent some of it."""
+    left = max(Fraction(0), exact(max_cost) - exact(spent))
+    found = float(left)
+    return found if exact(found) <= left else math.nextafter(found, 0.0)
+
+
+def as_multiples(numbers: NDArray[np.float64]) -> tuple[Fraction, NDArray[np.float64]]:
+    """Write numbers >= 0 as multiples of a unit: their greatest common divisor, or else the largest / 2^38."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    values = [exact(number) for number in distinct.tolist()]
+    bottom = math.lcm(*(value.denominator for value in values))
+    unit = Fraction(math.gcd(*(int(value * bottom) for value in values)), bottom) or Fraction(1)
+    unit = max(unit, max(values, default=unit) / _MOST)
+    return unit, np.array([round(value / unit) for value in values], np.float64)[place]
+
+
+@frozen(eq=False)
+class ExactPrices:
+    """Prices as whole numbers of 1 / `per_unit`, a power of ten, of the money.
+
+    Attributes
+    ----------
+    per_unit : int
+    cost : list of int (d,)
+    resource_cost : list of int (R,)
+    learner, split, reuse : int
+        Of a unit of e_t, of a unit of comparisons (see `PriceArrays.comparisons`), and of a further use.
+    """
+
+    per_unit: int
+    cost: list[int]
+    resource_cost: list[int]
+    learner: int
+    split: int
+    reuse: int
+
+    @classmethod
+    def of(
+        cls, cost: NDArray[np.float64], resource_cost: NDArray[np.float64], learner: Fraction, split: Fraction,
+        reuse: float,
+    ) -> ExactPrices:  # fmt: skip
+        """Find the unit of prices."""
+        costs, resources = ([exact(price) for price in prices.tolist()] for prices in (cost, resource_cost))
+        others = [learner, split, exact(reuse)]
+        bottom = math.lcm(*(price.denominator for price in (*costs, *resources, *others)))
+        per_unit = next(ten for ten in (10**digits for digits in count()) if ten % bottom == 0)
+        whole = [[int(price * per_unit) for price in prices] for prices in (costs, resources, others)]
+        return cls(per_unit, whole[0], whole[1], *whole[2])
+
+    def money(self, units: int) -> float:
+        """Return a sum in money, rounded up."""
+        if units <= _FEW_DIGITS and self.per_unit <= _TEN:
+            return units / self.per_unit
+        return rounded_up(units, self.per_unit)
+
+    def evaluated(self, weight: float, comparisons: float, again: float) -> int:
+        """Return the price of learners, of comparisons and of further uses, all counted in their units."""
+        return self.learner * int(weight) + self.split * int(comparisons) + self.reuse * int(again)
+
+    def limit(self, max_cost: float) -> int | float:
+        """Return the largest sum within a cap; infinity without a cap."""
+        return math.inf if math.isinf(max_cost) else math.floor(exact(max_cost) * self.per_unit)
+
+    @cached_property
+    def parts(self) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+        """Prices of features and resources digit by digit, so that sums of the digits of any set are exact doubles.
+
+        Each entry has the value of the digit, and the digits of features, (d,), and of resources, (R,).
+        """
+        base = WHOLE >> (len(self.cost) + len(self.resource_cost)).bit_length()
+        factor, costs, resources = 1, self.cost, self.resource_cost
+        found: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+        while not found or any(costs) or any(resources):
+            digits = [np.array([price % base for price in prices], np.float64) for prices in (costs, resources)]
+            found.append((factor, digits[0], digits[1]))
+            costs, resources = ([price // base for price in prices] for prices in (costs, resources))
+            factor *= base
+        return found
+
+    def per_row(
+        self, digits: Sequence[NDArray[np.float64]], *counts: tuple[int, NDArray[np.float64] | None]
+    ) -> NDArray[np.float64]:
+        """Add up what rows bought, by the digits of `parts`, and prices times whole counts; round up: (rows,)."""
+        counted = [(price, number) for price, number in counts if price and number is not None]
+        if len(digits) == 1 and self.per_unit <= _TEN:
+            units = digits[0]
+            for price, number in counted:
+                units = units + min(price, WHOLE) * number
+            if units.max(initial=0.0) <= _FEW_DIGITS and all(price < WHOLE for price, _ in counted):
+                return units / float(self.per_unit)
+        values = [(factor, column) for (factor, _, _), column in zip(self.parts, digits, strict=True)] + counted
+        columns = [(factor, column.astype(np.int64).tolist()) for factor, column in values]
+        totals = [
+            sum([factor * row for (factor, _), row in zip(columns, each, strict=True)])
+            for each in zip(*(column for _, column in columns), strict=True)
+        ]
+        money = {units: self.money(units) for units in set(totals)}
+        return np.array([money[units] for units in totals], np.float64)
