@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from costframe.adoption.documents import parse_json
-from costframe.adoption.xgboost.models import BOOSTERS, adopt_document
+from costframe.adoption.xgboost.models import BOOSTERS, adopt_document, read_best_rounds
 from costframe.adoption.xgboost.ubjson import parse_ubjson
 from costframe.core.errors import AdoptionError
 
@@ -40,7 +40,8 @@ def _is_legacy(data: bytes) -> bool:
 def adopt_xgboost_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
     """Adopt the content of a file that xgboost saved, exactly; see `adopt_xgboost`.
 
-    All of its trees predict, as in a Booster loaded from it.
+    All of its trees predict, as in a Booster loaded from it; of an estimator that stopped early, those up to its best
+    round, as in the estimator loaded from it.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ def adopt_xgboost_file(data: bytes, where: str, feature_names: Sequence[str] | N
     AdoptionError
         If the content is not a whole model, or has a part that cannot be adopted; the text names it.
     """
-    return adopt_document(parse_xgboost(data, where), len(data), feature_names)
+    document = parse_xgboost(data, where)
+    return adopt_document(document, len(data), feature_names, rounds=read_best_rounds(document))
 
 
 def parse_xgboost(data: bytes, where: str) -> Part:

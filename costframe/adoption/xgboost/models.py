@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from costframe.adoption.documents import Part
 
-__all__ = ["BOOSTERS", "adopt_document"]
+__all__ = ["BOOSTERS", "adopt_document", "read_best_rounds"]
 
 BOOSTERS = ("gbtree", "dart", "gblinear")
 _MOST_UNNAMED = 100_000  # columns without names in the file: names of 10^7 columns take a gigabyte
@@ -105,7 +105,7 @@ class _Model:
         model.get("gbtree_model_param").get("num_trees").whole(len(trees), len(trees))
         if not len(trees):
             raise model.refuse("it has no trees; train it for at least one round")
-        kept = _count_trees(model, len(trees), rounds)
+        kept = _count_trees(model, len(trees), len(self.margins), rounds)
         labels, numbers = _categories(model, self.names)
         reader = TreeReader(self.names, len(self.margins), numbers)
         tables = []
@@ -163,14 +163,33 @@ def _names(learner: Part, given: Sequence[str] | None, n_features: int) -> tuple
     return choose_names(given, own or None, n_features, learner.where)
 
 
-def _count_trees(model: Part, n_trees: int, rounds: int | None) -> int:
-    """Count the trees of the first rounds, or of all; refuse rounds that leave trees out, as xgboost would then."""
-    if not model.has("iteration_indptr"):  # before 2.0
+def read_best_rounds(document: Part) -> int | None:
+    """Return the rounds with which an estimator that stopped early predicts, None for other documents.
+
+    A Booster's own document, which may hold its best round too, predicts with all.
+    """
+    learner = document.get("learner")
+    attributes = learner.get("attributes") if learner.has("attributes") else None
+    if attributes is None or not attributes.has("scikit_learn") or not attributes.has("best_iteration"):
+        return None
+    return attributes.get("best_iteration").whole() + 1
+
+
+def _count_trees(model: Part, n_trees: int, n_scores: int, rounds: int | None) -> int:
+    """Count the trees of the first rounds, or of all."""
+    if model.has("iteration_indptr"):
+        ends = model.get("iteration_indptr").wholes(high=n_trees)
+        if not len(ends) or ends[0] != 0 or ends[-1] != n_trees or (np.diff(ends) < 0).any():
+            raise model.refuse(f"'iteration_indptr' must rise from 0 to {n_trees}")
+    else:  # before 2.0
+        sizes = model.get("gbtree_model_param")
+        each = sizes.get("num_parallel_tree").whole(1, n_trees) if sizes.has("num_parallel_tree") else 1
+        ends = np.arange(0, n_trees + 1, each * n_scores)
+    if rounds is None:
         return n_trees
-    ends = model.get("iteration_indptr").wholes(high=n_trees)
-    if not len(ends) or ends[0] != 0 or ends[-1] != n_trees or (np.diff(ends) < 0).any():
-        raise model.refuse(f"'iteration_indptr' must rise from 0 to {n_trees}")
-    return n_trees if rounds is None else int(ends[min(rounds, len(ends) - 1)])
+    if rounds >= len(ends):
+        raise model.refuse(f"the best round is number {rounds}, it has {len(ends) - 1}")
+    return int(ends[rounds])
 
 
 def _categories(
