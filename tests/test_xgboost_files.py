@@ -123,16 +123,39 @@ def test_vectors_of_leaves_of_version_3_0_are_read():
     assert np.array_equal(adopt_xgboost_file(data, "model").predict(X), adopt_xgboost(booster).predict(X))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("version", [[3, 4, 0], [4, 0, 1], [12, 0, 0]], ids=str)
+def test_newer_versions_are_read_by_their_structure(kind, version):
+    document = document_of(kind)
+    today, newer = (json.dumps(document | {"version": each}).encode() for each in (document["version"], version))
+    assert np.array_equal(adopt_xgboost_file(newer, "model").predict(X), adopt_xgboost_file(today, "model").predict(X))
+
+
+def test_versions_before_these_documents_are_refused():
+    with pytest.raises(AdoptionError, match=r"written by xgboost 0\.90, older than known"):
+        adopt_xgboost_file(json.dumps(document_of() | {"version": [0, 90, 0]}).encode(), "model")
+
+
 @pytest.mark.parametrize(
-    ("version", "message"),
+    ("kind", "place"),
     [
-        ([3, 9, 1], r"written by xgboost 3\.9, newer than known \(1\.0 to 3\.2\)"),
-        ([0, 90, 0], "0.90, older than known"),
+        *(("dart", place) for place in ("", "learner_model_param", "objective", "gradient_booster")),
+        *(("dart", f"gradient_booster/gbtree{place}") for place in ("", "/model", "/model/gbtree_model_param")),
+        *(("dart", f"gradient_booster/gbtree/model/trees/1{place}") for place in ("", "/tree_param")),
+        ("linear", "gradient_booster/model"),
+        ("categories", "gradient_booster/model/cats"),
     ],
 )
-def test_other_versions_are_refused(version, message):
-    with pytest.raises(AdoptionError, match=message):
-        adopt_xgboost_file(json.dumps(document_of() | {"version": version}).encode(), "model")
+def test_unknown_fields_are_refused_by_name(kind, place):
+    document = document_of(kind)
+    part = document["learner"]
+    for name in filter(None, place.split("/")):
+        part = part[int(name) if name.isdecimal() else name]
+    part["shrinkage"] = [0.5]
+    data = json.dumps(document | {"metadata": "none of ours"}).encode()
+    where = ": ".join(["learner", *place.split("/")]).replace("trees: 1", "trees 1") if place else "learner"
+    with pytest.raises(AdoptionError, match=f"{where}: has the unknown field 'shrinkage'.* one opaque learner"):
+        adopt_xgboost_file(data, "model")
 
 
 STOPPED = {

@@ -1,4 +1,4 @@
-"""Saved models of xgboost 1.0 to 3.2, JSON or UBJSON, read without xgboost: a broken file ends its process."""
+"""Saved models of xgboost since 1.0, JSON or UBJSON, read without xgboost: a broken file ends its process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt_xgboost_file", "looks_like_xgboost", "parse_xgboost"]
 
-_NEWEST = (3, 2)
 _SPACE = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -62,7 +61,7 @@ def adopt_xgboost_file(data: bytes, where: str, feature_names: Sequence[str] | N
 
 
 def parse_xgboost(data: bytes, where: str) -> Part:
-    """Return a saved model as a document; refuse other forms, and versions that are not known."""
+    """Return a saved model as a document; refuse other forms, and versions before the first of these documents."""
     if _is_legacy(data):
         raise AdoptionError(
             f"{where}: is a legacy binary file of xgboost; load it with xgboost < 3.1 and save it as .json or .ubj"
@@ -70,9 +69,6 @@ def parse_xgboost(data: bytes, where: str) -> Part:
     length = data.lstrip(_SPACE)[1:2]  # of a first name in UBJSON
     document = parse_ubjson(data, where) if length in {b"i", b"U", b"I", b"l", b"L"} else parse_json(data, where)
     version = tuple(document.get("version").wholes(3, high=10**6).tolist()[:2])
-    if not (1, 0) <= version <= _NEWEST:
-        age = "newer" if version > _NEWEST else "older"
-        raise document.refuse(
-            f"written by xgboost {version[0]}.{version[1]}, {age} than known (1.0 to {_NEWEST[0]}.{_NEWEST[1]})"
-        )
+    if version < (1, 0):
+        raise document.refuse(f"written by xgboost {version[0]}.{version[1]}, older than known (1.0)")
     return document
