@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutations import copies, mutate_bytes, mutate_json, survive
 
+import costframe as cf
 from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
 from costframe.adoption.xgboost.ubjson import parse_ubjson
 from costframe.core.errors import AdoptionError
@@ -122,26 +123,107 @@ def test_vectors_of_leaves_of_version_3_0_are_read():
     assert np.array_equal(adopt_xgboost_file(data, "model").predict(X), adopt_xgboost(booster).predict(X))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("version", [[3, 4, 0], [4, 0, 1], [12, 0, 0]], ids=str)
+def test_newer_versions_are_read_by_their_structure(kind, version):
+    document = document_of(kind)
+    today, newer = (json.dumps(document | {"version": each}).encode() for each in (document["version"], version))
+    assert np.array_equal(adopt_xgboost_file(newer, "model").predict(X), adopt_xgboost_file(today, "model").predict(X))
+
+
+def test_versions_before_these_documents_are_refused():
+    with pytest.raises(AdoptionError, match=r"written by xgboost 0\.90, older than known"):
+        adopt_xgboost_file(json.dumps(document_of() | {"version": [0, 90, 0]}).encode(), "model")
+
+
 @pytest.mark.parametrize(
-    ("version", "message"),
+    ("kind", "place"),
     [
-        ([3, 9, 1], r"written by xgboost 3\.9, newer than known \(1\.0 to 3\.2\)"),
-        ([0, 90, 0], "0.90, older than known"),
+        *(("dart", place) for place in ("", "learner_model_param", "objective", "gradient_booster")),
+        *(("dart", f"gradient_booster/gbtree{place}") for place in ("", "/model", "/model/gbtree_model_param")),
+        *(("dart", f"gradient_booster/gbtree/model/trees/1{place}") for place in ("", "/tree_param")),
+        ("linear", "gradient_booster/model"),
+        ("categories", "gradient_booster/model/cats"),
     ],
 )
-def test_other_versions_are_refused(version, message):
-    with pytest.raises(AdoptionError, match=message):
-        adopt_xgboost_file(json.dumps(document_of() | {"version": version}).encode(), "model")
+def test_unknown_fields_are_refused_by_name(kind, place):
+    document = document_of(kind)
+    part = document["learner"]
+    for name in filter(None, place.split("/")):
+        part = part[int(name) if name.isdecimal() else name]
+    part["shrinkage"] = [0.5]
+    data = json.dumps(document | {"metadata": "none of ours"}).encode()
+    where = ": ".join(["learner", *place.split("/")]).replace("trees: 1", "trees 1") if place else "learner"
+    with pytest.raises(AdoptionError, match=f"{where}: has the unknown field 'shrinkage'.* one opaque learner"):
+        adopt_xgboost_file(data, "model")
 
 
-def test_scikit_learn_models_in_files_keep_their_trees_after_the_best(tmp_path):
-    model = xgb.XGBRegressor(n_estimators=30, early_stopping_rounds=2, learning_rate=1.0)
-    model.fit(X, SIGNAL, eval_set=[(X, RNG.permutation(SIGNAL))], verbose=False)
+STOPPED = {
+    "classifier": (xgb.XGBClassifier, {}, THREE),
+    "two classes": (xgb.XGBClassifier, {}, (SIGNAL > 1).astype(int)),
+    "regressor": (xgb.XGBRegressor, {}, SIGNAL),
+    "dart": (xgb.XGBRegressor, {"booster": "dart", "rate_drop": 0.3}, SIGNAL),
+    "parallel trees": (xgb.XGBClassifier, {"num_parallel_tree": 3, "subsample": 0.7}, THREE),
+    "vector leaves": (xgb.XGBRegressor, {"multi_strategy": "multi_output_tree"}, PAIR),
+    "ranker": (xgb.XGBRanker, {}, THREE),
+}
+
+
+def stopped_early(name):
+    """Return an estimator whose last rounds are worse than its best, and what it predicts, of two classes class 1."""
+    kind, settings, y = STOPPED[name]
+    model = kind(n_estimators=30, early_stopping_rounds=3, learning_rate=1.0, max_depth=3, n_jobs=1, **settings)
+    queries = {"qid": np.arange(N_ROWS) // 40, "eval_qid": [np.arange(N_ROWS) // 40]} if name == "ranker" else {}
+    model.fit(X, y, eval_set=[(X, np.random.default_rng(1).permutation(y))], verbose=False, **queries)
+    assert model.get_booster().num_boosted_rounds() > model.best_iteration + 1
+    return model, answers(model)
+
+
+def answers(model):
+    predictions = model.predict_proba(X) if isinstance(model, xgb.XGBClassifier) else model.predict(X)
+    return predictions[:, 1] if predictions.shape[1:] == (2,) and isinstance(model, xgb.XGBClassifier) else predictions
+
+
+@pytest.mark.parametrize("form", ["json", "ubj"])
+@pytest.mark.parametrize("name", STOPPED)
+def test_files_of_estimators_that_stopped_early_predict_with_the_best_rounds(name, form, tmp_path):
+    model, predictions = stopped_early(name)
+    path = tmp_path / f"model.{form}"
+    model.save_model(path)
+    again = type(model)()
+    again.load_model(path)
+    for one in (cf.adopt(path), cf.adopt(model), cf.adopt(again)):
+        np.testing.assert_allclose(one.predict(X), predictions, rtol=1e-5, atol=1e-5)
+    model.get_booster().save_model(path)  # holds the best round too, and a Booster does not stop there
+    booster = xgb.Booster(model_file=path)
+    for one in (cf.adopt(path), cf.adopt(booster)):
+        margin = booster.predict(xgb.DMatrix(X), output_margin=True)
+        np.testing.assert_allclose(one.decision_function(X), margin, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["classifier", "parallel trees"])
+def test_best_rounds_of_files_without_places_of_rounds(name, tmp_path):
+    model, _ = stopped_early(name)
     model.save_model(tmp_path / "model.json")
-    adopted = adopt_xgboost_file((tmp_path / "model.json").read_bytes(), "model.json")
-    booster = model.get_booster()
-    assert len(adopted.bank) == booster.num_boosted_rounds() > model.best_iteration + 1
-    assert np.allclose(adopted.predict(X), booster.predict(xgb.DMatrix(X)), atol=1e-5)
+    document = json.loads((tmp_path / "model.json").read_text())
+    trees = document["learner"]["gradient_booster"]["model"]
+    del trees["iteration_indptr"]
+    for without in ("nothing", "num_parallel_tree"):
+        trees["gbtree_model_param"].pop(without, None)
+        (tmp_path / "model.json").write_text(json.dumps(document))
+        again = xgb.XGBClassifier()
+        again.load_model(tmp_path / "model.json")
+        adopted = cf.adopt(tmp_path / "model.json")
+        np.testing.assert_allclose(adopted.predict(X), answers(again), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("best", "message"), [("90", "best round is number 91, it has 3"), ("x", "expected a whole")])
+def test_best_rounds_that_are_none_are_refused(best, message):
+    def change(learner, _, __):
+        learner["attributes"] = {"scikit_learn": "{}", "best_iteration": best}
+
+    with pytest.raises(AdoptionError, match=message):
+        adopt_xgboost_file(altered(change), "model")
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,16 @@ class Part:
             raise self.refuse(f"lacks {name!r}")
         return Part(self.value[name], f"{self.where}: {name}")
 
+    def only(self, *names: str) -> Part:
+        """Return an object; refuse one with members of other names, whose meaning nobody knows."""
+        if isinstance(self.value, Mapping):
+            for name in self.value.keys() - set(names):
+                raise self.refuse(
+                    f"has the unknown field {name[:40]!r}, which may change what it predicts; costframe.adopt(model, "
+                    "features=[...]) takes the loaded model as one opaque learner"
+                )
+        return self
+
     def items(self) -> Iterator[Part]:
         """Return the items of a list, one by one."""
         if not isinstance(self.value, list | np.ndarray):

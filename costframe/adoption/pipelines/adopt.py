@@ -8,6 +8,7 @@ from attrs import evolve
 
 from costframe.adoption.pipelines.preparing import name_columns, raw_names, read_transformer
 from costframe.adoption.pipelines.recipe import Recipe
+from costframe.adoption.pipelines.sparse import Table, absent_is_missing, over_sparse
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -53,9 +54,11 @@ def adopt_pipeline(
     pipeline = getattr(pipeline, "best_estimator_", pipeline)
     names = raw_names(pipeline, feature_names)
     steps, last = _flatten(pipeline)
-    recipe, outputs = Recipe(names), list(range(len(names)))
+    recipe, table = Recipe(names), Table.dense(list(range(len(names))))
     for title, step in steps:
-        outputs = read_transformer(step, outputs, recipe, title)
+        table = read_transformer(step, table, recipe, title)
+    hidden = table.form is not None and absent_is_missing(last)
+    outputs = table.stored if hidden else table.values
     made = name_columns(_without_last(pipeline), names, len(outputs)) if steps else names
     preparation = recipe.finish(outputs, made)
     if preparation.is_plain:
@@ -63,6 +66,8 @@ def adopt_pipeline(
         if isinstance(tree, StageTree):
             return _over(tree, names)
     inner: Any = _adopt_last(last, made, take)
+    if table.form is not None:
+        inner = over_sparse(inner, table.form, hidden=hidden)
     if labels := inner.categories:
         for place, name in enumerate(made):
             if name in labels:

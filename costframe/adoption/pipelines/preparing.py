@@ -8,18 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
 
 from costframe.adoption.adopted import choose_names
-from costframe.adoption.given.refitting import as_frame, describe, is_unfitted
+from costframe.adoption.given.refitting import describe, is_unfitted
 from costframe.adoption.pipelines.recipe import Recipe
+from costframe.adoption.pipelines.sparse import CallableTransformer, Table
 from costframe.adoption.pipelines.transformers import READERS
 from costframe.core.errors import AdoptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from costframe.core.tables.preparation import Preparation
 
@@ -50,7 +48,7 @@ def prepare(transformer: Any, feature_names: Sequence[str] | None = None) -> Pre
     """
     names = raw_names(transformer, feature_names)
     recipe = Recipe(names)
-    outputs = read_transformer(transformer, list(range(len(names))), recipe)
+    outputs = read_transformer(transformer, Table.dense(list(range(len(names)))), recipe).values
     return recipe.finish(outputs, name_columns(transformer, names, len(outputs)))
 
 
@@ -81,77 +79,66 @@ def name_columns(transformer: Any, names: tuple[str, ...], count: int) -> tuple[
     return found
 
 
-def read_transformer(transformer: Any, columns: list[int], recipe: Recipe, title: str = "") -> list[int]:
-    """Add what a transformer does to columns to a recipe; return the columns that it makes."""
+def read_transformer(transformer: Any, table: Table, recipe: Recipe, title: str = "") -> Table:
+    """Add what a transformer does to a table to a recipe; return the table that it makes."""
     if transformer is None or isinstance(transformer, str):
-        return [] if transformer == "drop" else columns
+        return table.take([]) if transformer == "drop" else table
     name = type(transformer).__name__ if type(transformer).__module__.split(".")[0] == "sklearn" else ""
     title = title or type(transformer).__name__
     if is_unfitted(transformer):
         raise AdoptionError(f"{title}: {type(transformer).__name__} is not fitted")
     if name == "Pipeline":
         for step, part in transformer.steps:
-            columns = read_transformer(part, columns, recipe, step)
-        return columns
+            table = read_transformer(part, table, recipe, step)
+        return table
     if name == "ColumnTransformer":
-        return _read_columns(transformer, columns, recipe)
+        return _read_columns(transformer, table, recipe)
     if name == "FeatureUnion":
         weights = transformer.transformer_weights or {}
-        return [
-            column
+        parts = [
+            _weighted(read_transformer(one, table, recipe, part), weights.get(part), recipe)
             for part, one in transformer.transformer_list
-            for column in _weighted(read_transformer(one, columns, recipe, part), weights.get(part), recipe)
         ]
+        return Table.join(parts, recipe, as_sparse=any(part.form is not None for part in parts))
     if name and hasattr(transformer, "get_support"):
-        return [columns[f] for f in transformer.get_support(indices=True)]
-    made = READERS[name](transformer, columns, recipe) if name in READERS else None
-    return _call(transformer, columns, recipe, title) if made is None else made
+        return table.take(transformer.get_support(indices=True))
+    made = None
+    if name in READERS:
+        made = table.made_by(name, lambda columns: READERS[name](transformer, columns, recipe), transformer, recipe)
+    return _call(transformer, table, recipe, title) if made is None else made
 
 
-def _read_columns(transformer: Any, columns: list[int], recipe: Recipe) -> list[int]:
-    made, weights = list[int](), transformer.transformer_weights or {}
+def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
+    made, weights = list[Table](), transformer.transformer_weights or {}
     places = transformer._transformer_to_input_indices  # noqa: SLF001 - the public columns may be masks or slices
     for name, part, chosen in transformer.transformers_:
-        some = [columns[place] for place in places[name]]
-        if some and isinstance(chosen, str | int) and not isinstance(part, str):
+        some = table.take(places[name])
+        if some.values and isinstance(chosen, str | int) and not isinstance(part, str):
             raise AdoptionError(
                 f"ColumnTransformer: {name!r} takes {chosen!r} as a list of values; it must be a table, [{chosen!r}]"
             )
-        if some:
-            made += _weighted(read_transformer(part, some, recipe, name), weights.get(name), recipe)
-    return made
+        if some.values:
+            made.append(_weighted(read_transformer(part, some, recipe, name), weights.get(name), recipe))
+    return Table.join(made, recipe, as_sparse=transformer.sparse_output_)
 
 
-def _weighted(columns: list[int], weight: float | None, recipe: Recipe) -> list[int]:
-    return columns if weight is None else recipe.apply_each("multiply", columns, weight)
+def _weighted(table: Table, weight: float | None, recipe: Recipe) -> Table:
+    return table if weight is None else table.each(lambda columns: recipe.apply_each("multiply", columns, weight))
 
 
-def _call(transformer: Any, columns: list[int], recipe: Recipe, title: str) -> list[int]:
-    recipe.refuse_texts(columns, title)
-    function = CallableTransformer(transformer)
+def _call(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
+    recipe.refuse_texts(table.values, title)
     try:
         width = len(transformer.get_feature_names_out())
     except (AttributeError, ValueError, TypeError, NotImplementedError):
-        width = _count_made(function, len(columns), title)
-    return recipe.call(title, function, columns, width)
+        width = _count_made(transformer, table, title)
+    return table.called(title, transformer, width, recipe)
 
 
-def _count_made(function: CallableTransformer, count: int, title: str) -> int:
-    """Return the number of columns that a function makes of a row of zeros."""
+def _count_made(transformer: Any, table: Table, title: str) -> int:
+    """Return the number of columns that a transformer makes of a row of zeros."""
+    function, count = CallableTransformer(transformer, table.form), len(table.values) * (1 + (table.form is not None))
     try:
         return len(function(np.zeros((1, count))).T)
     except Exception as error:
         raise AdoptionError(f"{title}: cannot be called with a row of numbers: {describe(error)}") from error
-
-
-@frozen(eq=False)
-class CallableTransformer:
-    """A fitted transformer as a picklable function of rows, float64 (rows, d), to float64 (rows, width)."""
-
-    transformer: Any
-
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Transform rows; a transformer with feature names gets a frame."""
-        names = getattr(self.transformer, "feature_names_in_", None)
-        made = self.transformer.transform(rows if names is None else as_frame(rows, names))
-        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, np.float64)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, count
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.tables.categories import OTHER, is_missing
 from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -60,13 +62,13 @@ class Recipe:
             self._labels[made] = self._labels[column]
         return made
 
+    def hide_zeros(self, columns: Sequence[int]) -> list[int]:
+        """Make columns with NaN in place of zeros."""
+        return [self.apply("replace", column, numbers=[0.0, np.nan])[0] for column in columns]
+
     def call(self, name: str, function: Callable[..., Any], reads: Sequence[int], width: int) -> list[int]:
-        """Add an opaque operation under a name that no other one has, and return the columns that it makes."""
-        titles = {each.name for each in self._operations if isinstance(each, OpaqueOperation)}
-        free = next(
-            title for n in range(1, len(titles) + 2) if (title := name if n == 1 else f"{name} {n}") not in titles
-        )
-        return self._add(OpaqueOperation(free, function, tuple(reads), width))
+        """Add an opaque operation, and return the columns that it makes."""
+        return self._add(OpaqueOperation(name, function, tuple(reads), width))
 
     def refuse_texts(self, reads: Iterable[int], what: str) -> None:
         """Refuse columns with texts, where numbers are read."""
@@ -89,10 +91,30 @@ class Recipe:
         return column
 
     def finish(self, outputs: Sequence[int], names: Sequence[str]) -> Preparation:
-        """Return the preparation that makes some columns."""
+        """Return the preparation that makes some columns, by the operations that they need."""
         listed = {f: (*labels, OTHER) for f, labels in self._labels.items() if f < len(self.names)}
         categories = {self.names[f]: labels for f, labels in (listed | self._own).items()}
-        return Preparation(self.names, tuple(self._operations), tuple(outputs), tuple(names), categories)
+        return Preparation(self.names, *self._needed(outputs), tuple(names), categories)
+
+    def _needed(self, outputs: Sequence[int]) -> tuple[list[Operation | OpaqueOperation], list[int]]:
+        """Return the operations behind some columns, with different names of opaque ones, and the columns' places."""
+        first = list(accumulate((each.width for each in self._operations), initial=len(self.names)))
+        wanted, kept = set(outputs), list[int]()
+        for number in reversed(range(len(self._operations))):
+            if not wanted.isdisjoint(range(first[number], first[number + 1])):
+                kept.append(number)
+                wanted.update(self._operations[number].reads)
+        place = {column: column for column in range(len(self.names))}
+        needed, titles = list[Operation | OpaqueOperation](), set[str]()
+        for number in reversed(kept):
+            operation = self._operations[number]
+            if isinstance(operation, OpaqueOperation):
+                operation = evolve(operation, name=_free(operation.name, titles))
+                titles.add(operation.name)
+            needed.append(evolve(operation, reads=[place[column] for column in operation.reads]))
+            for column in range(first[number], first[number + 1]):
+                place[column] = len(place)
+        return needed, [place[column] for column in outputs]
 
     def _add(self, operation: Operation | OpaqueOperation) -> list[int]:
         self._operations.append(operation)
@@ -117,6 +139,11 @@ class Recipe:
 
     def _title(self, column: int) -> str:
         return f"column {self.names[column]!r}" if column < len(self.names) else "a column made before"
+
+
+def _free(name: str, titles: Collection[str]) -> str:
+    """Return a name that is not taken: the given one, or "name 2" and so on."""
+    return next(title for n in count(1) if (title := name if n == 1 else f"{name} {n}") not in titles)
 
 
 def _as_table(keys: Sequence[float], values: Iterable[float], what: str) -> NDArray[np.float64]:

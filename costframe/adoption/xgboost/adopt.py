@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.stage_tree import StageTree
 
-__all__ = ["adopt_xgboost", "adopt_xgboost_file", "is_xgboost", "looks_like_xgboost"]
+__all__ = ["adopt_xgboost", "adopt_xgboost_file", "has_trees", "is_xgboost", "looks_like_xgboost"]
 
 
 def is_xgboost(model: object) -> bool:
@@ -24,6 +25,18 @@ def is_xgboost(model: object) -> bool:
         base.__module__.split(".")[0] == "xgboost" and base.__name__ in {"Booster", "XGBModel"}
         for base in type(model).__mro__
     )
+
+
+def has_trees(model: Any) -> bool:
+    """Return whether a model is a fitted one of xgboost with trees, to which absent entries of sparse rows are missing.
+
+    Its linear models skip missing values, which makes them zeros.
+    """
+    if not is_xgboost(model):
+        return False
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    return name != "gblinear"
 
 
 def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> StageTree:

@@ -1,11 +1,11 @@
-"""Saved models of xgboost 1.0 to 3.2, JSON or UBJSON, read without xgboost: a broken file ends its process."""
+"""Saved models of xgboost since 1.0, JSON or UBJSON, read without xgboost: a broken file ends its process."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from costframe.adoption.documents import parse_json
-from costframe.adoption.xgboost.models import BOOSTERS, adopt_document
+from costframe.adoption.xgboost.models import BOOSTERS, adopt_document, read_best_rounds
 from costframe.adoption.xgboost.ubjson import parse_ubjson
 from costframe.core.errors import AdoptionError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt_xgboost_file", "looks_like_xgboost", "parse_xgboost"]
 
-_NEWEST = (3, 2)
 _SPACE = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -40,7 +39,8 @@ def _is_legacy(data: bytes) -> bool:
 def adopt_xgboost_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
     """Adopt the content of a file that xgboost saved, exactly; see `adopt_xgboost`.
 
-    All of its trees predict, as in a Booster loaded from it.
+    All of its trees predict, as in a Booster loaded from it; of an estimator that stopped early, those up to its best
+    round, as in the estimator loaded from it.
 
     Parameters
     ----------
@@ -56,11 +56,12 @@ def adopt_xgboost_file(data: bytes, where: str, feature_names: Sequence[str] | N
     AdoptionError
         If the content is not a whole model, or has a part that cannot be adopted; the text names it.
     """
-    return adopt_document(parse_xgboost(data, where), len(data), feature_names)
+    document = parse_xgboost(data, where)
+    return adopt_document(document, len(data), feature_names, rounds=read_best_rounds(document))
 
 
 def parse_xgboost(data: bytes, where: str) -> Part:
-    """Return a saved model as a document; refuse other forms, and versions that are not known."""
+    """Return a saved model as a document; refuse other forms, and versions before the first of these documents."""
     if _is_legacy(data):
         raise AdoptionError(
             f"{where}: is a legacy binary file of xgboost; load it with xgboost < 3.1 and save it as .json or .ubj"
@@ -68,9 +69,6 @@ def parse_xgboost(data: bytes, where: str) -> Part:
     length = data.lstrip(_SPACE)[1:2]  # of a first name in UBJSON
     document = parse_ubjson(data, where) if length in {b"i", b"U", b"I", b"l", b"L"} else parse_json(data, where)
     version = tuple(document.get("version").wholes(3, high=10**6).tolist()[:2])
-    if not (1, 0) <= version <= _NEWEST:
-        age = "newer" if version > _NEWEST else "older"
-        raise document.refuse(
-            f"written by xgboost {version[0]}.{version[1]}, {age} than known (1.0 to {_NEWEST[0]}.{_NEWEST[1]})"
-        )
+    if version < (1, 0):
+        raise document.refuse(f"written by xgboost {version[0]}.{version[1]}, older than known (1.0)")
     return document

@@ -1,7 +1,8 @@
 """Documents of xgboost's models as predictors: boosted trees, random forests, dart and linear models.
 
-Whatever version wrote a document, it is read as xgboost 3.2 reads it. Every number, length and range in it is checked
-before anything is made of it, so memory stays in proportion to the document.
+Whatever version wrote a document, it is read as xgboost 3.2 reads it; a field that it does not know may change what the
+model predicts, and is refused. Every number, length and range is checked before anything is made of it, so memory stays
+in proportion to the document.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ if TYPE_CHECKING:
 
     from costframe.adoption.documents import Part
 
-__all__ = ["BOOSTERS", "adopt_document"]
+__all__ = ["BOOSTERS", "adopt_document", "read_best_rounds"]
 
 BOOSTERS = ("gbtree", "dart", "gblinear")
 _MOST_UNNAMED = 100_000  # columns without names in the file: names of 10^7 columns take a gigabyte
 _FEW_WEIGHTS = 2**22  # weights of outputs that any document may have; more must be in proportion to it
 _LARGEST = 2**53
 _ASCII = 127
+_LEARNER = ("attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective")
+_SIZES = ("base_score", "boost_from_average", "num_class", "num_feature", "num_target")
+_TREES = ("cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees")
+_TREES_PARAM = ("num_parallel_tree", "num_trees", "size_leaf_vector")
 _OF_CLASSES = ("sigmoid", "softmax", "step")
 
 
@@ -77,7 +82,9 @@ class _Model:
 
     @classmethod
     def of(cls, learner: Part, feature_names: Sequence[str] | None, size: int) -> _Model:
-        sizes, boosting = learner.get("learner_model_param"), learner.get("gradient_booster")
+        learner.only(*_LEARNER)
+        sizes = learner.get("learner_model_param").only(*_SIZES)
+        boosting = learner.get("gradient_booster").only("name", "model", "gbtree", "weight_drop")
         classes = sizes.get("num_class").whole()
         targets = sizes.get("num_target").whole() if sizes.has("num_target") else 1
         n_scores = max(classes, targets, 1)
@@ -100,12 +107,14 @@ class _Model:
     def trees(self, rounds: int | None) -> StageTree:
         """Return the predictor of boosted trees, of the first rounds or all."""
         dart = self.booster == "dart"
-        model = (self.boosting.get("gbtree") if dart else self.boosting).get("model")
+        model = (
+            (self.boosting.get("gbtree").only("name", "model") if dart else self.boosting).get("model").only(*_TREES)
+        )
         trees, groups = model.get("trees"), model.get("tree_info").wholes(high=len(self.margins) - 1)
-        model.get("gbtree_model_param").get("num_trees").whole(len(trees), len(trees))
+        model.get("gbtree_model_param").only(*_TREES_PARAM).get("num_trees").whole(len(trees), len(trees))
         if not len(trees):
             raise model.refuse("it has no trees; train it for at least one round")
-        kept = _count_trees(model, len(trees), rounds)
+        kept = _count_trees(model, len(trees), len(self.margins), rounds)
         labels, numbers = _categories(model, self.names)
         reader = TreeReader(self.names, len(self.margins), numbers)
         tables = []
@@ -138,7 +147,7 @@ class _Model:
 
         xgboost skips missing values, so 0 stands for them; and it adds the first base score to all scores.
         """
-        weights = self.boosting.get("model").get("weights")
+        weights = self.boosting.get("model").only("weights", "boosted_rounds").get("weights")
         shape = len(self.names) + 1, len(self.margins)
         values = read_float32(weights, shape[0] * shape[1]).astype(np.float64).reshape(shape)
         read = np.flatnonzero((values[:-1] != 0).any(axis=1))
@@ -163,14 +172,33 @@ def _names(learner: Part, given: Sequence[str] | None, n_features: int) -> tuple
     return choose_names(given, own or None, n_features, learner.where)
 
 
-def _count_trees(model: Part, n_trees: int, rounds: int | None) -> int:
-    """Count the trees of the first rounds, or of all; refuse rounds that leave trees out, as xgboost would then."""
-    if not model.has("iteration_indptr"):  # before 2.0
+def read_best_rounds(document: Part) -> int | None:
+    """Return the rounds with which an estimator that stopped early predicts, None for other documents.
+
+    A Booster's own document, which may hold its best round too, predicts with all.
+    """
+    learner = document.get("learner")
+    attributes = learner.get("attributes") if learner.has("attributes") else None
+    if attributes is None or not attributes.has("scikit_learn") or not attributes.has("best_iteration"):
+        return None
+    return attributes.get("best_iteration").whole() + 1
+
+
+def _count_trees(model: Part, n_trees: int, n_scores: int, rounds: int | None) -> int:
+    """Count the trees of the first rounds, or of all."""
+    if model.has("iteration_indptr"):
+        ends = model.get("iteration_indptr").wholes(high=n_trees)
+        if not len(ends) or ends[0] != 0 or ends[-1] != n_trees or (np.diff(ends) < 0).any():
+            raise model.refuse(f"'iteration_indptr' must rise from 0 to {n_trees}")
+    else:  # before 2.0
+        sizes = model.get("gbtree_model_param")
+        each = sizes.get("num_parallel_tree").whole(1, n_trees) if sizes.has("num_parallel_tree") else 1
+        ends = np.arange(0, n_trees + 1, each * n_scores)
+    if rounds is None:
         return n_trees
-    ends = model.get("iteration_indptr").wholes(high=n_trees)
-    if not len(ends) or ends[0] != 0 or ends[-1] != n_trees or (np.diff(ends) < 0).any():
-        raise model.refuse(f"'iteration_indptr' must rise from 0 to {n_trees}")
-    return n_trees if rounds is None else int(ends[min(rounds, len(ends) - 1)])
+    if rounds >= len(ends):
+        raise model.refuse(f"the best round is number {rounds}, it has {len(ends) - 1}")
+    return int(ends[rounds])
 
 
 def _categories(
@@ -182,7 +210,8 @@ def _categories(
     """
     labels: dict[str, tuple[str, ...]] = {}
     numbers: dict[int, NDArray[np.float64] | None] = {}
-    found = list(model.get("cats").get("enc").items()) if model.has("cats") else []
+    cats = model.get("cats").only("enc", "feature_segments", "sorted_idx") if model.has("cats") else None
+    found = [] if cats is None else [each.only("type", "offsets", "values") for each in cats.get("enc").items()]
     if len(found) not in {0, len(names)}:
         raise model.refuse(f"expected categories of {len(names)} features, got {len(found)}")
     for column, each in enumerate(found):

@@ -41,12 +41,18 @@ _OBJECTIVES = {
     "rank:ndcg": _RAW,
     "rank:map": _RAW,
 }
+_FIELDS = (
+    "name", "aft_loss_param", "lambda_rank_param", "lambdarank_param", "poisson_regression_param", "pseduo_huber_param",
+    "pseudo_huber_param", "quantile_loss_param", "reg_loss_param", "softmax_multiclass_param",
+    "tweedie_regression_param", "ti+", "tj-",
+)  # fmt: skip
+"""What an objective may hold: parameters and state of its training."""
 _SMALLEST = np.float32(1e-6)  # xgboost 3 takes probabilities from here to one minus this
 
 
 def read_link(objective: Part) -> str:
     """Return the link of an objective; refuse unknown ones by name."""
-    return _find(objective)[0]
+    return _find(objective.only(*_FIELDS))[0]
 
 
 def _find(objective: Part) -> tuple[str, str]:

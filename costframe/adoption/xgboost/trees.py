@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeReader", "read_float32"]
 
+_FIELDS = (
+    "base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes", "default_left", "id",
+    "leaf_child_counts", "leaf_weights", "left_children", "loss_changes", "parents", "right_children",
+    "split_conditions", "split_indices", "split_type", "sum_hessian", "tree_param",
+)  # fmt: skip
+_PARAM = ("num_deleted", "num_feature", "num_nodes", "num_roots", "size_leaf_vector")
 _NO_CATEGORY = 2**24
 _MOST = 2**31 - 1
 
@@ -51,9 +57,9 @@ class TreeReader:
 
     def read(self, tree: Part) -> TreeTable:
         """Return the table of one tree; refuse arrays that do not describe one."""
-        left = tree.get("left_children").wholes(low=-1, high=_MOST)
+        left = tree.only(*_FIELDS).get("left_children").wholes(low=-1, high=_MOST)
         n_nodes, leaf = len(left), left < 0
-        tree.get("tree_param").get("num_nodes").whole(n_nodes, n_nodes)
+        tree.get("tree_param").only(*_PARAM).get("num_nodes").whole(n_nodes, n_nodes)
         right = tree.get("right_children").wholes(n_nodes, low=-1, high=_MOST)
         order = _order(left, right, tree)
         column = np.where(leaf, -1, tree.get("split_indices").wholes(n_nodes, high=_MOST * 2 + 1))

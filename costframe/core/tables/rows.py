@@ -124,7 +124,10 @@ def _numbers(X: Any) -> NDArray[np.float64]:
     if type(X) is np.ndarray and X.dtype == np.float64:
         return X
     if hasattr(X, "toarray"):
-        raise DataError("expected a dense table, got a sparse matrix; use X.toarray()")
+        raise DataError(
+            "expected a dense table, got a sparse matrix; use X.toarray(), or, for trees of XGBoost, to which what is "
+            "not stored is missing, a table with NaN in its place"
+        )
     try:
         if is_pandas(X):
             return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))  # pandas' own missing values too
