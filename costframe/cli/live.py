@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import sys
 from collections import Counter, deque
 from functools import partial
@@ -16,7 +17,7 @@ import click
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.cli.group import end_interrupted
+from costframe.cli.group import end_interrupted, print_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["LiveRun"]
 
 DEGRADED, UNANSWERED = 3, 4  # exit statuses
+_DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[A-Za-z0-9]")
+_CODE = 8  # letters of a code such as 3f2a99cd: as many are rarely the same number in a name and all keys by chance
 
 
 @frozen(eq=False)
@@ -75,6 +78,7 @@ class LiveRun:
             keys = _Keys.read(self.keys, sources)
             self._columns(keys, [])  # before anything is paid
             found = self._read_kept(keys, resume=resume, force=force)
+            print_error(keys.note)
             left = [i for i in range(len(keys.rows)) if i not in found]
             try:
                 with self._open_kept(keys, found) as file:
@@ -91,9 +95,10 @@ class LiveRun:
                 if not found:
                     self.kept.unlink(missing_ok=True)
                 raise
+            without_keys = sources.without_keys
         self._write(keys, [found[i] for i in range(len(keys.rows))])
         self.kept.unlink(missing_ok=True)
-        return self._close(list(found.values()))
+        return self._close(list(found.values()), without_keys)
 
     def _check_files(self) -> None:
         """Refuse to write over what the run reads."""
@@ -242,7 +247,7 @@ class LiveRun:
             f"probability_{label}": spread(p) for label, p in named
         }
 
-    def _close(self, records: list[dict[str, Any]]) -> int:
+    def _close(self, records: list[dict[str, Any]], without_keys: dict[str, bool]) -> int:
         """Print what the run paid, and how it ended."""
         unit, count = printable(self.prices.unit), max(1, len(records))
         paid, vain = (sum(record[name] for record in records) for name in ("cost", "failed_cost"))
@@ -257,7 +262,11 @@ class LiveRun:
         for error, times in failed.most_common(3):
             click.echo(f"  {format_count(times, 'row')} without an answer: {printable(error)}")
         click.echo(f"wrote {printable(str(self.output))}")
-        return UNANSWERED if failed else DEGRADED if degraded else 0
+        for name in (name for name, found_none in without_keys.items() if found_none):
+            print_error(f"{self.sources}: {shown(name)} has a row for none of the keys it was asked for")
+        if failed or (without_keys and all(without_keys.values())):
+            return UNANSWERED
+        return DEGRADED if degraded else 0
 
 
 def _money(records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -273,19 +282,25 @@ class _Keys:
     """The keys of a run: one column, or several for lookups that name theirs."""
 
     columns: dict[str, Any]
+    note: str
     rows: list[Any] = field(factory=list)
 
     @classmethod
     def read(cls, path: Path, sources: Sources) -> _Keys:
+        """Read keys as the file writes them; only a file with types, such as Parquet, has keys that are numbers."""
+        from costframe.datasets.dialects import find_indices
         from costframe.datasets.table_files import TableFile
 
-        columns = TableFile.open(path).read()
+        file = TableFile.open(path)
+        columns = file.read(texts=file.names())
         named = [lookup.key for lookup in sources.lookups.values() if lookup.key is not None]
+        indices, notes = find_indices(columns, named)
+        columns = {name: column for name, column in columns.items() if name not in indices} or columns
         if lacking := [name for name in named if name not in columns]:
             raise DataError(f"{path}: no column {quote_names(lacking)}; it has {quote_names(columns)}")
-        values = [column.to_pylist() for column in columns.values()]
+        values = [[None if each != each else each for each in column.to_pylist()] for column in columns.values()]
         for name, column in zip(columns, values, strict=True):
-            if wrong := [each for each in column if isinstance(each, list | dict)]:
+            if wrong := [each for each in column if isinstance(each, list | dict | bool)]:
                 raise DataError(
                     f"{path}: column {shown(name)}: expected keys that are texts or numbers, got {shown(wrong[0])}"
                 )
@@ -295,8 +310,11 @@ class _Keys:
                     f"{path}: expected one column of keys, got {quote_names(columns)}; or name each source's in the "
                     "source file, by = NAME"
                 )
-            return cls(columns, values[0])
-        return cls(columns, [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)])
+            _check_header(path, next(iter(columns)), values[0])
+        notes = [*([file.note] if file.note else []), *notes]
+        notes.append(f"{path.name}: {format_count(len(values[0]), 'key')} under {quote_names(columns)}")
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)] if named else values[0]
+        return cls(columns, "; ".join(notes), rows)
 
     def name(self, row: int) -> Any:
         """Return a hashable name of a row's key."""
@@ -305,3 +323,15 @@ class _Keys:
     @staticmethod
     def name_of(key: Any) -> Any:
         return tuple(key.values()) if isinstance(key, dict) else key
+
+
+def _check_header(path: Path, header: str, keys: list[Any]) -> None:
+    """Refuse a first line that is a key rather than the name of the column, as in a file without a header."""
+    texts = {key for key in keys if isinstance(key, str)}
+    is_alike = _DIGITS.sub("0", header) in {_DIGITS.sub("0", text) for text in texts}
+    is_code = len(header) >= _CODE and {_LETTERS.sub("x", text) for text in texts} == {_LETTERS.sub("x", header)}
+    if header in texts or (_DIGITS.search(header) and (is_alike or is_code)):
+        raise DataError(
+            f"{path}: the first line, {shown(header)}, looks like a key; write the name of the column above the keys, or "
+            "name it in the source file, by = NAME"
+        )

@@ -191,13 +191,12 @@ class TableFile:
 
         007, 1E5, 1.50 and a number of more digits than fit are names: as numbers, two of them might be one.
         """
-        numbers = self.as_numbers(column)
-        if self.dialect is None or is_text(numbers.type):
+        if self.dialect is None:
             return column
-        pairs = zip(column.to_pylist(), numbers.to_pylist(), strict=True)
-        sign = self.dialect.decimal
-        plain = all(text.replace(sign, ".").lower() == str(value).lower() for text, value in set(pairs) if value is not None)
-        return numbers if plain else column
+        sign, numbers = self.dialect.decimal, self.as_numbers(texts := column.unique())
+        pairs = zip(texts.to_pylist(), numbers.to_pylist(), strict=True)
+        plain = all(text.replace(sign, ".").lower() == str(value).lower() for text, value in pairs if value is not None)
+        return self.as_numbers(column) if plain else column
 
     def _check_names(self, names: Sequence[str]) -> list[str]:
         # An index that pandas wrote is not a column.
