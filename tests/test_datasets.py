@@ -233,7 +233,9 @@ def test_an_index_that_a_csv_has_is_left_out_and_said(table):
     assert read_table(path, "y", ignore=["Unnamed: 0"]).feature_names == ("a", "b")
 
 
-@pytest.mark.parametrize("labels", [["007", "7"], ["1E5", "2E5"], ["+1", "-1"], ["1" * 23, "1" * 22 + "2"], ["yes", "1"]])
+@pytest.mark.parametrize(
+    "labels", [["007", "7"], ["1E5", "2E5"], ["+1", "-1"], ["1" * 23, "1" * 22 + "2"], ["yes", "1"]]
+)
 def test_labels_and_categories_are_what_is_written(table, labels):
     texts = np.array(labels)[np.arange(60) % 2]
     for name in ("t.csv", "t.parquet"):

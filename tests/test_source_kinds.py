@@ -381,7 +381,7 @@ def test_keys_of_tables_have_the_type_of_their_column():
 
 
 def test_a_float_that_several_whole_numbers_round_to_is_no_key():
-    with Sources({"all": Lookup(TableSource(dict.fromkeys(NAMES, [0.5])), list(NAMES))}) as found:
+    with Sources({"all": Lookup(TableSource({name: [0.5] for name in NAMES}), list(NAMES))}) as found:
         ends = dict(predict_stream(TREE, found, [2.0**53, 0.0]))
     assert "several whole numbers" in str(ends[2.0**53])
     assert ends[0.0].acquired

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import sys
 from collections import Counter, deque
 from functools import partial
@@ -15,10 +14,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from attrs import define, field, frozen
+from attrs import frozen
 
 from costframe.cli.group import end_interrupted, print_error
-from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
+from costframe.cli.keys import Keys
+from costframe.core.errors import ParameterError, format_count, printable, quote_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["LiveRun"]
 
 DEGRADED, UNANSWERED = 3, 4  # exit statuses
-_DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[A-Za-z0-9]")
-_CODE = 8  # letters of a code such as 3f2a99cd: as many are rarely the same number in a name and all keys by chance
 
 
 @frozen(eq=False)
@@ -75,7 +73,7 @@ class LiveRun:
 
         self._check_files()
         with Sources.load(self.sources, self.prices) as sources:
-            keys = _Keys.read(self.keys, sources)
+            keys = Keys.read(self.keys, sources)
             self._columns(keys, [])  # before anything is paid
             found = self._read_kept(keys, resume=resume, force=force)
             print_error(keys.note)
@@ -111,14 +109,14 @@ class LiveRun:
             if path is not None and (other := taken.setdefault(path.resolve(), option)) is not option:
                 raise ParameterError(f"{option} {path}: expected another file than that of {other}")
 
-    def _columns(self, keys: _Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
+    def _columns(self, keys: Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
         columns = self._answers(records) | _money(records)
         if twice := [name for name in columns if name in keys.columns]:
             raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")
         return columns
 
-    def _predict(self, sources: Sources, keys: _Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _predict(self, sources: Sources, keys: Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
         from costframe.sources import InquiryLog, Sources, predict_stream
 
         waiting: dict[Any, deque[int]] = {}
@@ -140,7 +138,7 @@ class LiveRun:
                 yield waiting[keys.name_of(key)].popleft(), self._record(end)
                 progress.update(1)
 
-    def _partitions(self, keys: _Keys, left: list[int]) -> Any:
+    def _partitions(self, keys: Keys, left: list[int]) -> Any:
         """Return keys as a dask array of blocks of rows that advance together."""
         import dask.array as da
 
@@ -159,14 +157,14 @@ class LiveRun:
         degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
         return {"value": value, **money, "reason": end.reason, "error": None} | ({"degraded": True} if degraded else {})
 
-    def _digest(self, keys: _Keys) -> str:
+    def _digest(self, keys: Keys) -> str:
         """Return a text that differs between runs whose rows must not be mixed."""
         prices = json.dumps(self.prices.to_dict(), sort_keys=True)
         texts = [each.encode() for each in (repr(keys.rows), repr(self.limits), prices)]
         parts = [Path(self.model).read_bytes(), self.sources.read_bytes(), *texts]
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
-    def _read_kept(self, keys: _Keys, *, resume: bool, force: bool) -> dict[int, dict[str, Any]]:
+    def _read_kept(self, keys: Keys, *, resume: bool, force: bool) -> dict[int, dict[str, Any]]:
         """Return the rows of an interrupted run."""
         if not self.kept.exists():
             return {}
@@ -187,7 +185,7 @@ class LiveRun:
         return {record.pop("row"): record for record in records[1:]}
 
     @contextlib.contextmanager
-    def _open_kept(self, keys: _Keys, found: dict[int, dict[str, Any]]) -> Iterator[IO[str]]:
+    def _open_kept(self, keys: Keys, found: dict[int, dict[str, Any]]) -> Iterator[IO[str]]:
         """Open the file of kept rows anew, with those found."""
         from costframe.core.files import write_atomically
 
@@ -215,7 +213,7 @@ class LiveRun:
         if os.fstat(file.fileno()).st_ino != self.kept.stat().st_ino:
             raise ParameterError(f"{self.kept}: another run began it at the same time")
 
-    def _write(self, keys: _Keys, records: list[dict[str, Any]]) -> None:
+    def _write(self, keys: Keys, records: list[dict[str, Any]]) -> None:
         from costframe.core.files import open_atomically
         from costframe.datasets.table_writer import table_writer
 
@@ -275,63 +273,3 @@ def _money(records: list[dict[str, Any]]) -> dict[str, Any]:
     kinds = {"cost": pa.float64(), "failed_cost": pa.float64(), "rounds": pa.int64(), "reason": pa.string()}
     kinds["error"] = pa.string()
     return {name: pa.array([record[name] for record in records], kind) for name, kind in kinds.items()}
-
-
-@define
-class _Keys:
-    """The keys of a run: one column, or several for lookups that name theirs."""
-
-    columns: dict[str, Any]
-    note: str
-    rows: list[Any] = field(factory=list)
-
-    @classmethod
-    def read(cls, path: Path, sources: Sources) -> _Keys:
-        """Read keys as the file writes them; only a file with types, such as Parquet, has keys that are numbers."""
-        from costframe.datasets.dialects import find_indices
-        from costframe.datasets.table_files import TableFile
-
-        file = TableFile.open(path)
-        columns = file.read(texts=file.names())
-        named = [lookup.key for lookup in sources.lookups.values() if lookup.key is not None]
-        indices, notes = find_indices(columns, named)
-        columns = {name: column for name, column in columns.items() if name not in indices} or columns
-        if lacking := [name for name in named if name not in columns]:
-            raise DataError(f"{path}: no column {quote_names(lacking)}; it has {quote_names(columns)}")
-        values = [[None if each != each else each for each in column.to_pylist()] for column in columns.values()]
-        for name, column in zip(columns, values, strict=True):
-            if wrong := [each for each in column if isinstance(each, list | dict | bool)]:
-                raise DataError(
-                    f"{path}: column {shown(name)}: expected keys that are texts or numbers, got {shown(wrong[0])}"
-                )
-        if not named:
-            if len(columns) > 1:
-                raise DataError(
-                    f"{path}: expected one column of keys, got {quote_names(columns)}; or name each source's in the "
-                    "source file, by = NAME"
-                )
-            _check_header(path, next(iter(columns)), values[0])
-        notes = [*([file.note] if file.note else []), *notes]
-        notes.append(f"{path.name}: {format_count(len(values[0]), 'key')} under {quote_names(columns)}")
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)] if named else values[0]
-        return cls(columns, "; ".join(notes), rows)
-
-    def name(self, row: int) -> Any:
-        """Return a hashable name of a row's key."""
-        return self.name_of(self.rows[row])
-
-    @staticmethod
-    def name_of(key: Any) -> Any:
-        return tuple(key.values()) if isinstance(key, dict) else key
-
-
-def _check_header(path: Path, header: str, keys: list[Any]) -> None:
-    """Refuse a first line that is a key rather than the name of the column, as in a file without a header."""
-    texts = {key for key in keys if isinstance(key, str)}
-    is_alike = _DIGITS.sub("0", header) in {_DIGITS.sub("0", text) for text in texts}
-    is_code = len(header) >= _CODE and {_LETTERS.sub("x", text) for text in texts} == {_LETTERS.sub("x", header)}
-    if header in texts or (_DIGITS.search(header) and (is_alike or is_code)):
-        raise DataError(
-            f"{path}: the first line, {shown(header)}, looks like a key; write the name of the column above the keys, or "
-            "name it in the source file, by = NAME"
-        )

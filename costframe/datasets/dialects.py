@@ -179,8 +179,8 @@ def _find_separator(text: str, usual: str, *, ended: bool) -> str:
 def _find_decimal(records: list[list[str]], separator: str) -> str:
     """Return the decimal sign of numbers.
 
-    Between commas, a number with a decimal comma is in quotes. So are amounts with commas for thousands, and lists: where
-    these may be meant, such fields are texts.
+    Between commas, a number with a decimal comma is in quotes. So are amounts with commas for thousands, and lists:
+    where these may be meant, such fields are texts.
     """
     fields = [field.strip() for record in records for field in record]
     commas, points = ([field for field in fields if sign.fullmatch(field)] for sign in (_COMMA, _POINT))

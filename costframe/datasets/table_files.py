@@ -13,7 +13,7 @@ from pyarrow import csv, feather, ipc, parquet
 
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, shown
-from costframe.core.tables.columns import MISSING_TEXTS, is_text, null_texts
+from costframe.core.tables.columns import MISSING_TEXTS, null_texts
 from costframe.core.tables.file_errors import name_reading_errors
 from costframe.core.tables.parquet_files import ParquetFiles, is_several
 from costframe.datasets.dialects import Dialect, find_dialect

@@ -59,9 +59,11 @@ def read_table(
     ----------
     path : str or path
         Ends in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. Every column is a feature,
-        except the target, ``split`` (train, valid or test) and ``qid`` (the query of a row: the table is a ranking).
+        except the target, ``split`` (train, valid or test), ``qid`` (the query of a row: the table is a ranking) and an
+        index that `to_csv` wrote without a name.
     target : str
-        The column to predict; no value may be missing.
+        The column to predict; no value may be missing. Labels of a text file are texts as they are written, such as 007
+        and 1E5, unless all are numbers as they are printed. NA and nan are missing values in every format.
     costs : CostModel, or anything `CostModel.of` accepts
         Prices of exactly the features; None prices every feature at one.
     task : {"classification", "regression", "ranking"}, optional
@@ -156,6 +158,7 @@ def outline(opened: TableFile, table: dict[str, Any], how: Reading, notes: list[
     task, reason = _task(y, how, qid)
     if task == "classification":
         y = as_target(opened.as_written(table[how.target]), how.target)
+        reason = _task(y, how, qid)[1]
     y = _convert_target(y, task, how.target, qid)
     notes = notes + reason
     classes, queries = (y if task == "classification" else None), (qid if task == "ranking" else None)
@@ -166,9 +169,7 @@ def outline(opened: TableFile, table: dict[str, Any], how: Reading, notes: list[
     return Outline(y, task, queries, split, notes)
 
 
-def _dataset(
-    opened: TableFile, table: dict[str, Any], how: Reading, costs: CostModel, notes: list[str]
-) -> Dataset:
+def _dataset(opened: TableFile, table: dict[str, Any], how: Reading, costs: CostModel, notes: list[str]) -> Dataset:
     features, rest = costs.names, outline(opened, table, how, notes)
     notes = [*rest.notes]
     X, categorical, texts = _values(table, features, how)

@@ -234,6 +234,8 @@ def as_key(key: Any, entry: str | None) -> Hashable:
     numeric = type(key) not in {int, str} and isinstance(key, numbers.Real | Decimal | np.bool_)
     if numeric and math.isfinite(key) and key == int(key):
         if isinstance(key, float) and abs(key) > _MOST_EXACT:
-            raise InquiryError(f"expected a key, got {shown(key)}, a float that several whole numbers may be rounded to")
+            raise InquiryError(
+                f"expected a key, got {shown(key)}, a float that several whole numbers may be rounded to"
+            )
         return int(key)  # equal keys share a trip, and sources that make texts of them would tell 1.0 and True from 1
     return key  # type: ignore[no-any-return]

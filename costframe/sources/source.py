@@ -53,11 +53,11 @@ def as_text(key: object) -> str:
 def as_type(key: Any, kind: type, most: int | None = None) -> Any:
     """Return a key as a value of the type of a source's keys, exactly that; a `KeyRefusedError` refuses others.
 
-    A text is the number or date that is printed so: "7" is 7, and "0007", "7e0" and "+7" are keys of nobody. Whole numbers
-    end before `most`.
+    A text is the number or date that is printed so: "7" is 7, and "0007", "7e0" and "+7" are nobody. Numbers end
+    before `most`.
     """
     try:
-        value = as_text(key) if kind is str else _converted(key, kind)
+        value: Any = as_text(key) if kind is str else _converted(key, kind)
         if most is not None and not -most <= value < most:
             raise ValueError  # noqa: TRY301
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -67,7 +67,7 @@ def as_type(key: Any, kind: type, most: int | None = None) -> Any:
     return value
 
 
-def _converted(key: Any, kind: type) -> Any:
+def _converted(key: Any, kind: Any) -> Any:
     if kind in {int, float, Decimal}:
         value = kind(key)
         if not math.isfinite(value) or not (_is_printed(key, value) if isinstance(key, str) else value == key):
@@ -76,7 +76,7 @@ def _converted(key: Any, kind: type) -> Any:
     if kind is UUID and not isinstance(key, UUID):
         return UUID(str(key))
     if issubclass(kind, date | time) and isinstance(key, str):
-        value = kind.fromisoformat(key)  # type: ignore[attr-defined]
+        value = kind.fromisoformat(key)
         if key not in {str(value), value.isoformat()}:
             raise ValueError
         return value

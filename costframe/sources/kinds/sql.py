@@ -173,7 +173,8 @@ class SQLSource(Source):
         most = bound(column, is_sqlite=self._database.is_sqlite)
         typed: dict[Any, list[Hashable]] = {}
         errors: dict[Hashable, Any] = {}
-        kinds = (object, int) if kind is object and self._database.is_sqlite else (kind,)  # where each value has its type
+        # In a column without a type, each value of SQLite has its own.
+        kinds = (object, int) if kind is object and self._database.is_sqlite else (kind,)
         for key in wanted:
             for each in kinds if isinstance(key, str) else kinds[:1]:
                 try:

@@ -8,6 +8,7 @@ from costframe.sources.source import MOST_BYTES
 
 __all__ = ["bound", "is_too_long"]
 
+
 def bound(column: Any, *, is_sqlite: bool) -> int | None:
     """Return how far a column's integers go; PostgreSQL refuses a whole list with one that goes further."""
     import sqlalchemy as sa
