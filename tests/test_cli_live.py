@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -50,6 +51,68 @@ def test_rows_of_sources_are_predicted_in_the_order_of_their_keys(run, folder):
     text = (folder / "log.jsonl").read_text()
     (folder / "log.jsonl").write_text(text.replace('"cost": 1.0', '"cost": 2.0', 1))
     assert run("audit", "log.jsonl", "my.model").exit_code == 1
+
+
+ODD = ["7", "0007", "1E5", "00e1", "+39", "true", "1.50", "12345678901234567890123", "NA", " 7"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "sqlite"])
+def test_keys_are_texts_as_they_are_written(run, folder, kind):
+    rows = FRAME[: len(ODD)].assign(key=ODD)
+    if kind == "sqlite":
+        pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+        with sqlite3.connect(folder / "rows.db") as connection:
+            rows.to_sql("rows", connection)
+        connection.close()
+        where = f"kind = 'sql'\nurl = 'sqlite:///{folder}/rows.db'\ntable = 'rows'\nkey = 'key'\n"
+    else:
+        rows.to_csv(folder / "rows.csv", index=False) if kind == "csv" else rows.to_parquet(folder / "rows.parquet")
+        where = ROWS.replace(".csv", f".{kind}")
+    (folder / "sources.toml").write_text(f"[sources.all]\n{where}features = ['age', 'chol', 'pulse', 'scan']\n")
+    rows[["key"]].to_csv(folder / "keys.csv")  # with an index
+    done = live(run, "--output", "out.csv")
+    assert done.exit_code == 0, done.output
+    assert "'Unnamed: 0': left out, an index without a name; keys.csv: 10 keys under 'key'\n" in done.stderr
+    out = pd.read_csv(folder / "out.csv", dtype={"key": str}, keep_default_na=False)
+    assert out.key.tolist() == ODD
+    np.testing.assert_array_equal(out.prediction, tree().cost(rows[list(NAMES)], COSTS).predictions)
+    (folder / "keys.csv").write_text("key\n39\n100000\n")
+    strange = live(run, "--output", "out.csv", "--force")
+    assert strange.exit_code == 4
+    assert "'all' has a row for none of the keys it was asked for" in strange.stderr
+
+
+@pytest.mark.parametrize("policy", ["", "absent = 'missing'\n", "on_failure = 'missing'\n"])
+def test_sources_without_any_key_are_said_by_the_status(run, folder, policy):
+    text = (folder / "sources.toml").read_text().replace("features =", f"{policy}features =")
+    (folder / "sources.toml").write_text(text.replace("[sources.rest]", f"{policy}[sources.rest]"))
+    (folder / "keys.csv").write_text("key\nnobody\n")
+    done = live(run, "--output", "out.csv")
+    assert done.exit_code == 4
+    assert "'rest' has a row for none of the keys it was asked for" in done.stderr
+
+
+@pytest.mark.parametrize("keys", ["0007\n7\n", "k1\nk2\nx\n", "anna\nbob\nanna\n", "3f2a-99cd\n9911-f0cc\nabcd-ef12\n"])
+def test_a_file_of_keys_without_a_header_loses_no_key(run, folder, keys):
+    (folder / "keys.csv").write_text(keys)
+    refused = live(run, "--output", "out.csv")
+    assert refused.exit_code == 2
+    assert f"the first line, {keys.split()[0]!r}, looks like a key; write the name" in refused.stderr
+    assert not (folder / "out.csv").exists()
+
+
+def test_keys_with_types_are_numbers_and_truths_are_none(run, folder):
+    FRAME.assign(key=range(40)).to_csv(folder / "rows.csv", index=False)
+    expected = tree().cost(FRAME[list(NAMES)], COSTS).predictions
+    for keys, rows in {"int64": [7, 3], "float64": [7.0, np.nan], "category": ["7", "3"]}.items():
+        pd.DataFrame({"key": pd.Series(rows).astype(keys)}).to_parquet(folder / "keys.parquet")
+        done = live(run, "--keys", "keys.parquet", "--output", "out.csv", "--force")
+        assert done.exit_code == (4 if keys == "float64" else 0), done.output
+        there = [int(row) for row in rows if str(row) != "nan"]
+        np.testing.assert_array_equal(pd.read_csv(folder / "out.csv").prediction.dropna(), expected[there])
+    pd.DataFrame({"key": [True]}).to_parquet(folder / "keys.parquet")
+    refused = live(run, "--keys", "keys.parquet", "--output", "out.csv", "--force")
+    assert "expected keys that are texts or numbers, got True" in refused.stderr
 
 
 def test_blocks_of_rows_are_tasks_of_a_cluster(run, folder):

@@ -221,3 +221,52 @@ def test_shared_tables(name, task, full):
     assert data.full_cost == pytest.approx(full)
     frame = pd.read_parquet(SHARED / name / "data.parquet")
     assert {part: len(data.part(part)) for part in ("train", "valid", "test")} == dict(frame["split"].value_counts())
+
+
+def test_an_index_that_a_csv_has_is_left_out_and_said(table):
+    (path := table("")).write_text(some_frame(y=np.arange(60) % 2).to_csv())
+    data = read_table(path, "y")
+    assert data.feature_names == ("a", "b")
+    assert "'Unnamed: 0': left out, an index without a name" in data.notes
+    with pytest.raises(CostModelError, match="'Unnamed: 0' is an index"):
+        read_table(path, "y", {"features": {"a": 1, "b": 1, "Unnamed: 0": 1}})
+    assert read_table(path, "y", ignore=["Unnamed: 0"]).feature_names == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "labels", [["007", "7"], ["1E5", "2E5"], ["+1", "-1"], ["1" * 23, "1" * 22 + "2"], ["yes", "1"]]
+)
+def test_labels_and_categories_are_what_is_written(table, labels):
+    texts = np.array(labels)[np.arange(60) % 2]
+    for name in ("t.csv", "t.parquet"):
+        data = read_table(table(some_frame(y=texts, kind=texts[::-1]), name), "y", categorical=["kind"])
+        assert (data.classes, data.categorical["kind"]) == (tuple(sorted(labels)), tuple(sorted(labels)))
+        np.testing.assert_array_equal(data.y, texts)
+
+
+def test_numbers_that_are_written_as_they_are_printed_stay_numbers(table):
+    frame = some_frame(y=np.arange(60) % 3 / 1.0, kind=np.arange(60) % 4 / 2, truth=np.arange(60) % 2 == 0)
+    frame.loc[5, "kind"] = np.nan
+    found = [read_table(table(frame, name), "y", categorical=["kind"]) for name in ("t.csv", "t.parquet")]
+    assert found[0].classes == found[1].classes == (0, 1, 2)
+    assert found[0].categorical == found[1].categorical == {"kind": None}
+    np.testing.assert_array_equal(found[0].X, found[1].X)
+    assert read_table(table(frame.round(1).astype({"y": str})), "y", task="regression").y.dtype == np.float64
+
+
+def test_queries_are_what_is_written(table):
+    names = ["7", "007", "+7", "7.0", "1" * 23, "1" * 22 + "2", *map(str, range(20, 40))]
+    data = read_table(table(some_frame(y=np.arange(60) % 4, qid=np.array(names)[np.arange(60) % 26])), "y")
+    assert len(np.unique(data.qid)) == 26
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("text", ["NA", "nan"])
+def test_texts_of_missing_values_mean_the_same_in_every_file(table, name, text):
+    texts = np.array(["x", text, "z"], object)[np.arange(60) % 3]
+    data = read_table(table(some_frame(y=np.arange(60) % 2, kind=texts), name), "y")
+    assert data.categorical == {"kind": ("x", "z")}
+    np.testing.assert_array_equal(np.isnan(data.X[:, 2]), texts == text)
+    assert f"'kind': {text!r} is taken for a missing value" in data.notes
+    with pytest.raises(DataError, match=f"target 'y': 20 values are missing: {text!r} stands for a missing value"):
+        read_table(table(some_frame(y=texts), name), "y")

@@ -6,6 +6,8 @@ import json
 import os
 import sqlite3
 import threading
+from datetime import date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -13,7 +15,18 @@ from live_cases import COSTS, NAMES, postgres_url, redis_url, table, tree
 
 import costframe as cf
 from costframe.core.errors import InquiryError, ParameterError, PluginError, SourceError
-from costframe.sources import HTTPSource, Lookup, Policy, RedisSource, Sources, SQLSource, predict_one, predict_stream
+from costframe.sources import (
+    HTTPSource,
+    Lookup,
+    Policy,
+    RedisSource,
+    Sources,
+    SQLSource,
+    TableSource,
+    predict_one,
+    predict_stream,
+)
+from costframe.sources.source import as_type
 
 FRAME, TREE = table().assign(number=range(60)), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
@@ -326,3 +339,49 @@ def test_a_key_that_no_source_is_asked_for_costs_nothing(sqlite):
         ends = dict(predict_stream(tree(), sources, ["x", 1.5, 10**30, 10**6]))
     assert [ends[key].failed_cost for key in ("x", 1.5)] == [0.0, 0.0]
     assert ends[10**6].failed_cost > 0.0  # was asked for, and is not there
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (int, {"7": 7, "-7": -7, 7.0: 7}, ["0007", "+7", "7.0", "7e0", " 7", "7_0", "\u0667", "-0", "", 7.5]),
+        (float, {"7": 7.0, "7.0": 7.0, "1e+22": 1e22, 7: 7.0}, ["07", "7.00", "1e0", "nan", "12345678901234567890123"]),
+        (Decimal, {"1.50": Decimal("1.5"), "-7": Decimal(-7)}, ["07", "1e0", "+1", "1.", "nan"]),
+        (date, {"2024-01-05": date(2024, 1, 5)}, ["20240105", "2024-1-5"]),
+        (datetime, {"2024-01-05 10:00:00": datetime(2024, 1, 5, 10)}, ["2024-01-05", "2024-01-05 10:00"]),  # noqa: DTZ001
+        (str, {7: "7", "0007": "0007"}, [None]),
+    ],
+)
+def test_a_text_is_the_value_that_is_printed_so(kind, good, bad):
+    assert {key: as_type(key, kind) for key in good} == good
+    for key in bad:
+        with pytest.raises(InquiryError, match="expected a key"):
+            as_type(key, kind)
+
+
+def test_keys_of_a_column_without_a_type_are_texts_and_numbers(tmp_path):
+    """In SQLite each value has its type."""
+    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("create table people (key, age real)")
+        connection.executemany("insert into people values (?, ?)", [(1, 0.5), ("2", 1.5), (3, 2.5), ("3", 3.5)])
+    connection.close()
+    source = SQLSource(f"sqlite:///{tmp_path}/a.db", "people", "key")
+    reply = fetch(source, dict.fromkeys(["1", "2", "3", "01"], ("age",)))
+    assert (reply["1"], reply["2"], "01" in reply) == ({"age": 0.5}, {"age": 1.5}, False)
+    assert str(reply["3"]) == "two rows have this key"
+
+
+def test_keys_of_tables_have_the_type_of_their_column():
+    reply = fetch(TableSource({"key": [7, 8], "age": [0.5, 1.5]}, "key"), dict.fromkeys(["7", 8, "0007"], ("age",)))
+    assert (reply["7"], reply[8]) == ({"age": 0.5}, {"age": 1.5})
+    assert str(reply["0007"]) == "expected a key of type int, got '0007'"
+    reply = fetch(TableSource({"key": ["7", None], "age": [0.5, 1.5]}, "key"), dict.fromkeys([7, "8"], ("age",)))
+    assert reply == {7: {"age": 0.5}}
+
+
+def test_a_float_that_several_whole_numbers_round_to_is_no_key():
+    with Sources({"all": Lookup(TableSource({name: [0.5] for name in NAMES}), list(NAMES))}) as found:
+        ends = dict(predict_stream(TREE, found, [2.0**53, 0.0]))
+    assert "several whole numbers" in str(ends[2.0**53])
+    assert ends[0.0].acquired

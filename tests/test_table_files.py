@@ -11,6 +11,7 @@ import pytest
 from pyarrow import feather
 
 from costframe.core.errors import DataError
+from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.datasets import read_table
 from costframe.datasets.endings import ending_of
 from costframe.datasets.model_rows import ModelRows, read_rows
@@ -163,3 +164,63 @@ def test_blocks_join_to_the_whole_table(tmp_path, monkeypatch, name):
 
 def test_rows_without_features_are_counted(table):
     assert read_rows(table("a,b\n1,2\n3,4\n"), []).shape == (2, 0)
+
+
+ODD = ["007", "7", "1E5", "+39", "true", "1.50", "12345678901234567890123", "NA", "nan", " x", ""]
+
+
+def test_what_is_kept_and_known_labels_are_what_is_written(table):
+    rows = [f"{i},{text},{text}" for i, text in enumerate(ODD)]
+    path, labels = table("a,id,label\n" + "\n".join(rows) + "\n"), tuple(ODD[:-1])
+    remarks = []
+    found = ModelRows(TableFile.open(path), ["a", "label"], None, {"label": labels}, keep=["id"], remark=remarks.append)
+    ((X, kept),) = found.blocks()
+    assert kept["id"].to_pylist() == [*ODD[:-1], None]
+    np.testing.assert_array_equal(X[:, 1], [*range(len(labels)), np.nan])
+    rest = ModelRows(TableFile.open(path), ["label"], None, {"label": ("007",)}, keep=["id"], remark=remarks.append)
+    np.testing.assert_array_equal(next(rest.blocks())[0][:, 0], [0.0] + [np.nan] * 10)
+    list(rest.blocks())
+    assert "7 labels such as '7' that" in remarks[0]  # NA and nan are missing values to a model without such labels
+
+
+def test_hashes_are_of_what_is_written(table):
+    path = table("label\n007\n7\n1E5\nNA\nx\n")
+    X = read_rows(path, ["label"], categories={"label": HashedLabels()})
+    assert X[:, 0].tolist() == [HashedLabels().number(text) for text in ("007", "7", "1E5", "NA", "x")]
+    with pytest.raises(DataError, match="expected texts or whole numbers"):
+        read_rows(table("label\n1.5\n"), ["label"], categories={"label": HashedLabels()})
+
+
+@pytest.mark.parametrize(
+    ("rows", "values"),
+    [
+        (['"0,346",1', '"1,200",2'], [0.346, 1.2]),
+        (['"1,5",1', ",2"], [1.5, np.nan]),
+        (['"1,200",1', '"2,300",2'], ["1,200", "2,300"]),  # may be thousands
+        (['"1,234,567",1', '"1,5",2'], ["1,234,567", "1,5"]),
+        (['"1,5",2.5', '"1,6",1'], ["1,5", "1,6"]),  # a list, beside numbers with points
+    ],
+)
+def test_decimal_commas_between_commas(table, rows, values):
+    file = TableFile.open(table("a,b\n" + "\n".join(rows) + "\n"))
+    np.testing.assert_array_equal(np.array(file.read()["a"].to_pylist(), type(values[0])), values)
+    assert (file.dialect.decimal == ",") == (file.note is not None) == isinstance(values[0], float)
+    if file.note:
+        np.testing.assert_array_equal(read_rows(file.path, ["a"])[:, 0], values)
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        (",a,b", ["Unnamed: 0", "a", "b"]),
+        ('"","a","b"', ["Unnamed: 0", "a", "b"]),
+        (",,b", ["Unnamed: 0", "Unnamed: 1", "b"]),
+        (",Unnamed: 0,b", ["Unnamed: 0.1", "Unnamed: 0", "b"]),
+        ('"","a\nc",b', ["Unnamed: 0", "a\nc", "b"]),
+    ],
+)
+def test_an_index_has_the_name_that_pandas_gives_it(table, header, names):
+    path = table(f"{header}\n0,1.5,2\n1,2.5,3\n")
+    file = TableFile.open(path)
+    assert list(file.read()) == file.names() == names == list(pd.read_csv(path))
+    np.testing.assert_array_equal(read_rows(path, names[::-1]), [[2, 1.5, 0], [3, 2.5, 1]])

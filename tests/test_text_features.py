@@ -37,6 +37,7 @@ TEXTS = {
         [f"{1 + i % 28}.03.2021" for i in range(60)],
         r"dates such as '1\.03\.2021' are no numbers; write numbers",
     ),
+    "decimal commas": (["0,5", "12,25", None] * 20, "amounts such as '0,5' are no numbers"),
     "shares": (["5%", "10 %", None] * 20, "amounts such as '5%' are no numbers; write numbers without signs; or"),
     "thousands": (["1,200", "$3,400.50"] * 30, "amounts such as '1,200' are no numbers"),
     "dates of a month": (["03/04/2021", None, "03/05/2021"] * 20, "dates such as '03/04/2021' are no numbers"),

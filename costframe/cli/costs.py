@@ -14,6 +14,7 @@ from costframe.cli.arguments import (
     text,
 )
 from costframe.cli.given_data import is_file, is_larger_than_memory, load_named, refuse_for_named
+from costframe.cli.group import print_error
 from costframe.cli.overwriting import check_overwrite, force_option, on_terminal
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
 
@@ -106,16 +107,19 @@ def _columns(
         refuse_for_named(data, {"--target": target, "--ignore": ignore})
         return list(dataset.feature_names), [], known or dataset.costs
     from costframe.core.tables.splits import SPLIT
+    from costframe.datasets.dialects import find_indices
     from costframe.datasets.one_hot import find_one_hot
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID
 
     opened = TableFile.open(data)
+    indices, notes = find_indices(opened.names(), others := {*ignore, *([] if target is None else [target])})
+    for note in notes:
+        print_error(note)
     table = next(opened.blocks(opened.names())) if is_larger_than_memory(data) else opened.read()
-    others = {*ignore, *([] if target is None else [target])}
     if unknown := [name for name in others if name not in table]:
         raise DataError(f"{data}: no column {quote_names(unknown)}; the columns are {quote_names(table)}")
-    names = [name for name in table if name not in {*others, SPLIT, QID}]
+    names = [name for name in table if name not in {*others, *indices, SPLIT, QID}]
     if not names:
         raise DataError(f"{data}: no column is left to be a feature")
     return names, find_one_hot({name: table[name] for name in names}), known

@@ -14,10 +14,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from attrs import define, field, frozen
+from attrs import frozen
 
-from costframe.cli.group import end_interrupted
-from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
+from costframe.cli.group import end_interrupted, print_error
+from costframe.cli.keys import Keys
+from costframe.core.errors import ParameterError, format_count, printable, quote_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,9 +73,10 @@ class LiveRun:
 
         self._check_files()
         with Sources.load(self.sources, self.prices) as sources:
-            keys = _Keys.read(self.keys, sources)
+            keys = Keys.read(self.keys, sources)
             self._columns(keys, [])  # before anything is paid
             found = self._read_kept(keys, resume=resume, force=force)
+            print_error(keys.note)
             left = [i for i in range(len(keys.rows)) if i not in found]
             try:
                 with self._open_kept(keys, found) as file:
@@ -91,9 +93,10 @@ class LiveRun:
                 if not found:
                     self.kept.unlink(missing_ok=True)
                 raise
+            without_keys = sources.without_keys
         self._write(keys, [found[i] for i in range(len(keys.rows))])
         self.kept.unlink(missing_ok=True)
-        return self._close(list(found.values()))
+        return self._close(list(found.values()), without_keys)
 
     def _check_files(self) -> None:
         """Refuse to write over what the run reads."""
@@ -106,14 +109,14 @@ class LiveRun:
             if path is not None and (other := taken.setdefault(path.resolve(), option)) is not option:
                 raise ParameterError(f"{option} {path}: expected another file than that of {other}")
 
-    def _columns(self, keys: _Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
+    def _columns(self, keys: Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
         columns = self._answers(records) | _money(records)
         if twice := [name for name in columns if name in keys.columns]:
             raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")
         return columns
 
-    def _predict(self, sources: Sources, keys: _Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _predict(self, sources: Sources, keys: Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
         from costframe.sources import InquiryLog, Sources, predict_stream
 
         waiting: dict[Any, deque[int]] = {}
@@ -135,7 +138,7 @@ class LiveRun:
                 yield waiting[keys.name_of(key)].popleft(), self._record(end)
                 progress.update(1)
 
-    def _partitions(self, keys: _Keys, left: list[int]) -> Any:
+    def _partitions(self, keys: Keys, left: list[int]) -> Any:
         """Return keys as a dask array of blocks of rows that advance together."""
         import dask.array as da
 
@@ -154,14 +157,14 @@ class LiveRun:
         degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
         return {"value": value, **money, "reason": end.reason, "error": None} | ({"degraded": True} if degraded else {})
 
-    def _digest(self, keys: _Keys) -> str:
+    def _digest(self, keys: Keys) -> str:
         """Return a text that differs between runs whose rows must not be mixed."""
         prices = json.dumps(self.prices.to_dict(), sort_keys=True)
         texts = [each.encode() for each in (repr(keys.rows), repr(self.limits), prices)]
         parts = [Path(self.model).read_bytes(), self.sources.read_bytes(), *texts]
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
-    def _read_kept(self, keys: _Keys, *, resume: bool, force: bool) -> dict[int, dict[str, Any]]:
+    def _read_kept(self, keys: Keys, *, resume: bool, force: bool) -> dict[int, dict[str, Any]]:
         """Return the rows of an interrupted run."""
         if not self.kept.exists():
             return {}
@@ -182,7 +185,7 @@ class LiveRun:
         return {record.pop("row"): record for record in records[1:]}
 
     @contextlib.contextmanager
-    def _open_kept(self, keys: _Keys, found: dict[int, dict[str, Any]]) -> Iterator[IO[str]]:
+    def _open_kept(self, keys: Keys, found: dict[int, dict[str, Any]]) -> Iterator[IO[str]]:
         """Open the file of kept rows anew, with those found."""
         from costframe.core.files import write_atomically
 
@@ -210,7 +213,7 @@ class LiveRun:
         if os.fstat(file.fileno()).st_ino != self.kept.stat().st_ino:
             raise ParameterError(f"{self.kept}: another run began it at the same time")
 
-    def _write(self, keys: _Keys, records: list[dict[str, Any]]) -> None:
+    def _write(self, keys: Keys, records: list[dict[str, Any]]) -> None:
         from costframe.core.files import open_atomically
         from costframe.datasets.table_writer import table_writer
 
@@ -242,7 +245,7 @@ class LiveRun:
             f"probability_{label}": spread(p) for label, p in named
         }
 
-    def _close(self, records: list[dict[str, Any]]) -> int:
+    def _close(self, records: list[dict[str, Any]], without_keys: dict[str, bool]) -> int:
         """Print what the run paid, and how it ended."""
         unit, count = printable(self.prices.unit), max(1, len(records))
         paid, vain = (sum(record[name] for record in records) for name in ("cost", "failed_cost"))
@@ -257,7 +260,11 @@ class LiveRun:
         for error, times in failed.most_common(3):
             click.echo(f"  {format_count(times, 'row')} without an answer: {printable(error)}")
         click.echo(f"wrote {printable(str(self.output))}")
-        return UNANSWERED if failed else DEGRADED if degraded else 0
+        for name in (name for name, found_none in without_keys.items() if found_none):
+            print_error(f"{self.sources}: {shown(name)} has a row for none of the keys it was asked for")
+        if failed or (without_keys and all(without_keys.values())):
+            return UNANSWERED
+        return DEGRADED if degraded else 0
 
 
 def _money(records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -266,42 +273,3 @@ def _money(records: list[dict[str, Any]]) -> dict[str, Any]:
     kinds = {"cost": pa.float64(), "failed_cost": pa.float64(), "rounds": pa.int64(), "reason": pa.string()}
     kinds["error"] = pa.string()
     return {name: pa.array([record[name] for record in records], kind) for name, kind in kinds.items()}
-
-
-@define
-class _Keys:
-    """The keys of a run: one column, or several for lookups that name theirs."""
-
-    columns: dict[str, Any]
-    rows: list[Any] = field(factory=list)
-
-    @classmethod
-    def read(cls, path: Path, sources: Sources) -> _Keys:
-        from costframe.datasets.table_files import TableFile
-
-        columns = TableFile.open(path).read()
-        named = [lookup.key for lookup in sources.lookups.values() if lookup.key is not None]
-        if lacking := [name for name in named if name not in columns]:
-            raise DataError(f"{path}: no column {quote_names(lacking)}; it has {quote_names(columns)}")
-        values = [column.to_pylist() for column in columns.values()]
-        for name, column in zip(columns, values, strict=True):
-            if wrong := [each for each in column if isinstance(each, list | dict)]:
-                raise DataError(
-                    f"{path}: column {shown(name)}: expected keys that are texts or numbers, got {shown(wrong[0])}"
-                )
-        if not named:
-            if len(columns) > 1:
-                raise DataError(
-                    f"{path}: expected one column of keys, got {quote_names(columns)}; or name each source's in the "
-                    "source file, by = NAME"
-                )
-            return cls(columns, values[0])
-        return cls(columns, [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)])
-
-    def name(self, row: int) -> Any:
-        """Return a hashable name of a row's key."""
-        return self.name_of(self.rows[row])
-
-    @staticmethod
-    def name_of(key: Any) -> Any:
-        return tuple(key.values()) if isinstance(key, dict) else key

@@ -104,8 +104,9 @@ def predict(
     MODEL. A table is read and written in blocks.
 
     With --source and --keys, the values come from the databases and services in a source file, and only those that a
-    row needs. The exit status is 0 if all went well, 3 if some rows had to do without values that did not come, and 4
-    if some have no answer.
+    row needs. Keys are texts as they are written, 0007 is not 7; those of a Parquet, Feather or Arrow file have its
+    types. The exit status is 0 if all went well, 3 if some rows had to do without values that did not come, and 4 if
+    some have no answer, or the sources have none of the keys.
     """
     ending = _check_output(output, force=force)
     fitted, prices = open_model(model, costs)

@@ -19,7 +19,7 @@ from costframe.datasets.dataset import Dataset
 from costframe.datasets.splits import check_parts, split_rows
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.tables import QID, Reading, outline
-from costframe.datasets.text_features import describe_texts, is_few_texts
+from costframe.datasets.text_features import describe_missing, describe_texts, is_few_texts
 from costframe.training.blocks import BlockTable
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def read_block_table(
     special = {target, *({SPLIT, QID} - set(how.ignore))}
     table = opened.read([name for name in names if name in special])
     with name_file(file):
-        rest = outline(table, how, notes)
+        rest = outline(opened, table, how, notes)
         X = BlockTable(opened.parquet(), model.names, name=file.name)
         found, notes = _categories(X, how)
         split, remarks = rest.split, list[str]()
@@ -170,6 +170,7 @@ def _categories(X: BlockTable, how: Reading) -> tuple[dict[str, tuple[str, ...] 
     """Return the labels of the features that are categorical, None where numbers are, and notes on them."""
     found: dict[str, tuple[str, ...] | None] = {}
     texts: list[str] = []
+    missing: list[str] = []
     for name, kind in zip(X.columns, X.dtypes, strict=True):
         known = kind == "category" or name in how.categorical
         if kind == "float64":
@@ -181,6 +182,7 @@ def _categories(X: BlockTable, how: Reading) -> tuple[dict[str, tuple[str, ...] 
                 raise DataError(f"column {name!r}: expected numbers or texts, got {X.files.schema.field(name).type}")
             texts.append(name)
         found[name] = as_categories(values, name)[1]
+        missing += describe_missing({name: values})
     named = [name for name in found if name not in texts]
-    notes = [describe_texts(texts)] if texts else []
+    notes = [*missing, describe_texts(texts)] if texts else missing
     return found, [*notes, f"split by categories: {quote_names(named)}"] if named else notes

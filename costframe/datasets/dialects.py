@@ -9,18 +9,19 @@ import codecs
 import csv
 import io
 import re
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from attrs import frozen
 
-from costframe.core.errors import DataError, shown
+from costframe.core.errors import DataError, quote_names, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["Dialect", "find_dialect"]
+__all__ = ["Dialect", "find_dialect", "find_indices"]
 
 _CHUNK = 1 << 16  # bytes that show the separator and the decimal sign
 _LONGEST = 1 << 24  # of a line
@@ -35,6 +36,7 @@ _SAVE = "save it as UTF-8 (in Excel: 'CSV UTF-8')"
 _SAID = re.compile(r'"?sep=([,;\t])"?\r?\n')  # a line that Excel understands
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+_INDEX = re.compile(r"Unnamed: \d+(?:\.\d+)?")
 _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
 
@@ -52,6 +54,8 @@ class Dialect:
         Lines before the header.
     header : int
         Bytes of the header, about.
+    names : tuple of str
+        Names of all columns, where the first ones have none in the header: an index that `to_csv` wrote.
     """
 
     encoding: str = "utf-8"
@@ -59,6 +63,7 @@ class Dialect:
     decimal: str = "."
     skip: int = 0
     header: int = 0
+    names: tuple[str, ...] = ()
 
     def describe(self, usual: str) -> str | None:
         """Return what is unusual, given the usual separator, as a text; None if nothing is."""
@@ -84,8 +89,24 @@ def find_dialect(file: Path, usual: str) -> Dialect:
     text = text[said.end() :] if said else text
     separator = said.group(1) if said else _find_separator(text, usual, ended=ended)
     header = len(begin) if "\n" not in text else len(text[: text.index("\n")].encode())
-    decimal = "." if separator == "," else _find_decimal(_records(text, separator, ended=ended)[1:], separator)
-    return Dialect(encoding, separator, decimal, 1 if said else 0, header)
+    names, *rows = _records(text, separator, ended=ended) or [[]]
+    return Dialect(encoding, separator, _find_decimal(rows, separator), 1 if said else 0, header, _name_index(names))
+
+
+def _name_index(header: list[str]) -> tuple[str, ...]:
+    """Return the names of a header whose first ones are empty as pandas names them; none for another header."""
+    nameless = next((place for place, name in enumerate(header) if name.strip()), 0)
+    for place in range(nameless):
+        name = f"Unnamed: {place}"
+        names = chain([name], (f"{name}.{i}" for i in count(1)))
+        header[place] = next(each for each in names if each not in header)
+    return tuple(header) if nameless else ()
+
+
+def find_indices(names: Iterable[str], but: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Return the columns that are an index that `to_csv` wrote, except some, and a note on them if there are any."""
+    indices = [name for name in names if _INDEX.fullmatch(name) and name not in but]
+    return indices, [f"{quote_names(indices)}: left out, an index without a name"] if indices else []
 
 
 def _read_begin(file: Path) -> tuple[bytes, bool]:
@@ -156,11 +177,19 @@ def _find_separator(text: str, usual: str, *, ended: bool) -> str:
 
 
 def _find_decimal(records: list[list[str]], separator: str) -> str:
-    """Return the decimal sign of numbers between semicolons or tabs."""
+    """Return the decimal sign of numbers.
+
+    Between commas, a number with a decimal comma is in quotes. So are amounts with commas for thousands, and lists:
+    where these may be meant, such fields are texts.
+    """
     fields = [field.strip() for record in records for field in record]
     commas, points = ([field for field in fields if sign.fullmatch(field)] for sign in (_COMMA, _POINT))
     out = "write numbers with one decimal sign, and none for thousands"
-    if odd := [field for field in fields if _THOUSANDS.fullmatch(field)]:
+    odd = [field for field in fields if _THOUSANDS.fullmatch(field)]
+    if separator == ",":
+        surely = not (points or odd) and not all(_MAYBE_THOUSANDS.fullmatch(field) for field in commas)
+        return "," if surely else "."
+    if odd:
         raise DataError(f"expected numbers such as 1234.5, got {shown(odd[0])}; {out}")
     if commas and points:
         raise DataError(f"expected one decimal sign, got {shown(commas[0])} and {shown(points[0])}; {out}")

@@ -9,7 +9,15 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
-from costframe.core.tables.columns import decode_column, feature_values, is_number, text_values
+from costframe.core.tables.columns import (
+    MISSING_TEXTS,
+    decode_column,
+    feature_values,
+    is_number,
+    is_numeric,
+    null_texts,
+    text_values,
+)
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.core.tables.splits import SPLIT
@@ -62,8 +70,7 @@ class ModelRows:
         """
         path, names, found = self.file.path, self._check_names(), 0
         unknown: dict[str, tuple[int, str]] = {}
-        # A label may spell a number, which a text must not become.
-        texts = {name for name, labels in self.categories.items() if _spell_numbers(labels)}
+        texts = {name for name, labels in self.categories.items() if _are_texts(labels)}
         copied = set(self.keep)
         for columns in self.file.blocks(names, texts | copied | {SPLIT}):
             with name_file(path):
@@ -73,8 +80,7 @@ class ModelRows:
                     inside = np.asarray(text_values(columns[SPLIT], SPLIT) == self.part)
                 X = np.empty((rows, len(self.feature_names)))
                 for f, name in enumerate(self.feature_names):
-                    column = columns[name]
-                    column = self.file.as_numbers(column) if name in copied - texts else column
+                    column = self._as_read(columns[name], name, is_copy=name in copied - texts)
                     X[:, f] = feature_values(column, name, self.categories.get(name))
                     if name in self.categories:
                         _count_unknown(unknown, name, column, np.isnan(X[:, f]) & inside)
@@ -88,6 +94,14 @@ class ModelRows:
         if not found:
             what = "expected rows, got none" if self.part is None else f"no row is in the part {self.part!r}"
             raise DataError(f"{path}: {what}")
+
+    def _as_read(self, column: Any, name: str, *, is_copy: bool) -> Any:
+        """Return a column as the model reads it: texts with hashes as written, unless they are fractions or truths."""
+        is_hashed = isinstance(self.categories.get(name), HashedLabels)
+        if not (is_hashed or is_copy):
+            return column
+        kind = (numbers := self.file.as_numbers(column)).type
+        return column if is_hashed and (pa.types.is_integer(kind) or not is_numeric(kind)) else numbers
 
     def _check_names(self) -> list[str]:
         """Return the columns to read, at least one; refuse what the file lacks."""
@@ -118,11 +132,15 @@ def read_rows(
 
 def _count_unknown(unknown: dict[str, tuple[int, str]], name: str, column: Any, missing: NDArray[np.bool_]) -> None:
     """Add to the number of a column's labels that are missing to a model though not in the file, with the first one."""
-    strange = decode_column(column, name).filter(pa.array(missing)).drop_null()
+    strange = null_texts(decode_column(column, name), MISSING_TEXTS).filter(pa.array(missing)).drop_null()
     if len(strange):
         count, example = unknown.get(name, (0, str(strange[0])))
         unknown[name] = count + len(strange), example
 
 
-def _spell_numbers(labels: Labels) -> bool:
-    return not isinstance(labels, HashedLabels) and any(map(is_number, labels))
+def _are_texts(labels: Labels) -> bool:
+    """Return whether some labels, such as 007, true or NA, would be read as something else than texts."""
+    if isinstance(labels, HashedLabels):
+        return True
+    others = {*MISSING_TEXTS, "true", "false"}
+    return any(is_number(label) or label[:1].isdigit() or {label, label.lower()} & others for label in labels)

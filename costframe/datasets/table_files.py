@@ -13,6 +13,7 @@ from pyarrow import csv, feather, ipc, parquet
 
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, shown
+from costframe.core.tables.columns import MISSING_TEXTS, null_texts
 from costframe.core.tables.file_errors import name_reading_errors
 from costframe.core.tables.parquet_files import ParquetFiles, is_several
 from costframe.datasets.dialects import Dialect, find_dialect
@@ -28,6 +29,8 @@ __all__ = ["TableFile"]
 # Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
 _BLOCK, _LINES = 1 << 20, 64
 _CELLS = 1 << 20  # of a block of Parquet
+_EMPTY = ("",)
+_KINDS = (pa.int64(), pa.float64(), pa.bool_(), pa.date32(), pa.timestamp("s"))  # of what may be written
 
 _Columns = dict[str, Any]  # pyarrow.ChunkedArray or Array, by name
 
@@ -74,13 +77,13 @@ class TableFile:
         said = None if self.dialect is None else self.dialect.describe(TEXTS[self.ending])
         return None if said is None else f"{self.path.name}: {said}"
 
-    def read(self, columns: Sequence[str] | None = None) -> _Columns:
+    def read(self, columns: Sequence[str] | None = None, *, texts: Collection[str] = ()) -> _Columns:
         """Read columns, by name in order, all by default: at least one column and row; names differ and are not empty.
 
-        Some columns alone are of Parquet files.
+        Some columns alone are of Parquet files. Of a text file, those in `texts` hold what is written, each letter.
         """
         with name_reading_errors(self.path):
-            table = self._read() if columns is None else self.parquet().dataset.to_table(columns=list(columns))
+            table = self._read(texts) if columns is None else self.parquet().dataset.to_table(columns=list(columns))
         names = self._check_names(table.column_names)
         if not names or not table.num_rows:
             raise DataError(f"{self.path}: expected rows, got an empty table")
@@ -105,16 +108,18 @@ class TableFile:
     def blocks(self, names: Sequence[str], texts: Collection[str] = ()) -> Iterator[_Columns]:
         """Read the columns `names` block by block, some rows at a time, in their order.
 
-        Columns of a text hold texts if they are in `texts`, else numbers; where some are none, all are texts.
+        Columns of a text file hold what is written if they are in `texts`, else numbers; where some are none, texts.
         """
         with name_reading_errors(self.path):
             if self.dialect is not None:
-                numbers = [name for name in names if name not in texts]
                 options = self._conversion(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
                 with csv.open_csv(self.path, *self._how_written(), options) as reader:
                     for batch in reader:
                         columns = dict(zip(names, batch.columns, strict=True))
-                        yield columns | {name: self.as_numbers(columns[name]) for name in numbers}
+                        yield {
+                            name: null_texts(column, _EMPTY) if name in texts else self.as_numbers(column)
+                            for name, column in columns.items()
+                        }
                 return
             rows = max(1, _CELLS // max(1, len(names)))
             for batch in self._batches(list(names), rows):
@@ -133,9 +138,11 @@ class TableFile:
             for group in range(file.num_row_groups):  # one by one: of several, pyarrow keeps all in memory
                 yield from file.iter_batches(rows, row_groups=[group], columns=names)
 
-    def _read(self) -> Any:
+    def _read(self, texts: Collection[str] = ()) -> Any:
         if self.dialect is not None:
-            return csv.read_csv(self.path, *self._how_written(), self._conversion())
+            options = self._conversion(column_types=dict.fromkeys(texts, pa.string()))
+            table = csv.read_csv(self.path, *self._how_written(), options)
+            return pa.table([null_texts(column, _EMPTY) for column in table.columns], table.column_names)
         if self.files is not None:
             return self.files.dataset.to_table()
         if self.ending == ".parquet":
@@ -149,30 +156,47 @@ class TableFile:
 
     def _how_written(self) -> tuple[Any, Any]:
         dialect = self.dialect or Dialect()
+        names = {"column_names": list(dialect.names), "skip_rows_after_names": 1} if dialect.names else {}
         return (
             csv.ReadOptions(
-                block_size=max(_BLOCK, _LINES * dialect.header), encoding=dialect.encoding, skip_rows=dialect.skip
+                block_size=max(_BLOCK, _LINES * dialect.header),
+                encoding=dialect.encoding,
+                skip_rows=dialect.skip,
+                **names,
             ),
             csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True),
         )
 
     def _conversion(self, **more: Any) -> Any:
         decimal = "." if self.dialect is None else self.dialect.decimal
-        return csv.ConvertOptions(strings_can_be_null=True, decimal_point=decimal, **more)
+        return csv.ConvertOptions(decimal_point=decimal, **more)
 
     def as_numbers(self, column: Any) -> Any:
-        """Return a column of texts of a text file as numbers or truth values, unchanged if some are neither."""
+        """Return a column of a text file as numbers, truth values or dates, or as its texts if some are none."""
         if self.dialect is None:
             return column
-        if column.null_count == len(column):
-            return pa.nulls(len(column))
-        texts = pc.utf8_trim_whitespace(column)
+        texts = null_texts(column, MISSING_TEXTS)
+        if texts.null_count == len(texts):
+            return pa.nulls(len(texts))
+        texts = pc.utf8_trim_whitespace(texts)
         if self.dialect.decimal == ",":
             texts = pc.replace_substring(texts, ",", ".")
-        for kind in (pa.int64(), pa.float64(), pa.bool_()):
+        for kind in _KINDS:
             with contextlib.suppress(pa.ArrowInvalid):
                 return pc.cast(texts, kind)
         return column
+
+    def as_written(self, column: Any) -> Any:
+        """Return a column of a text file as numbers where each is written as it is printed, else as its texts.
+
+        007, 1E5, 1.50 and a number of more digits than fit are names: as numbers, two of them might be one.
+        """
+        if self.dialect is None:
+            return column
+        sign, numbers = self.dialect.decimal, self.as_numbers(texts := column.unique())
+        pairs = zip(texts.to_pylist(), numbers.to_pylist(), strict=True)
+        plain = all(text.replace(sign, ".").lower() == str(value).lower() for text, value in pairs if value is not None)
+        return self.as_numbers(column) if plain else column
 
     def _check_names(self, names: Sequence[str]) -> list[str]:
         # An index that pandas wrote is not a column.

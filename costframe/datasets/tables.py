@@ -24,11 +24,12 @@ from costframe.core.tables.columns import (
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
+from costframe.datasets.dialects import find_indices
 from costframe.datasets.price_draft import describe_open
 from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
 from costframe.datasets.table_files import TableFile
-from costframe.datasets.text_features import describe_texts, is_few_texts
+from costframe.datasets.text_features import describe_missing, describe_texts, is_few_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,9 +59,11 @@ def read_table(
     ----------
     path : str or path
         Ends in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. Every column is a feature,
-        except the target, ``split`` (train, valid or test) and ``qid`` (the query of a row: the table is a ranking).
+        except the target, ``split`` (train, valid or test), ``qid`` (the query of a row: the table is a ranking) and an
+        index that `to_csv` wrote without a name.
     target : str
-        The column to predict; no value may be missing.
+        The column to predict; no value may be missing. Labels of a text file are texts as they are written, such as 007
+        and 1E5, unless all are numbers as they are printed. NA and nan are missing values in every format.
     costs : CostModel, or anything `CostModel.of` accepts
         Prices of exactly the features; None prices every feature at one.
     task : {"classification", "regression", "ranking"}, optional
@@ -84,10 +87,12 @@ def read_table(
     file = as_path(path)
     how = Reading.of(file, target, costs, task, ignore, categorical, seed)
     opened = TableFile.open(file)
-    table = opened.read()
+    named = {QID, *how.categorical}
+    table = opened.read(texts={how.target, *named})
+    table |= {name: opened.as_written(column) for name, column in table.items() if name in named - {how.target}}
     model, notes = how.price(opened, table)
     with name_file(file):
-        return _dataset(table, how, model, notes)
+        return _dataset(opened, table, how, model, notes)
 
 
 @frozen
@@ -120,10 +125,13 @@ class Reading:
             features = _features(columns, self)
             model = CostModel.of(self.prices, features)
         others = {self.target: "the target"} | dict.fromkeys(self.ignore, "ignored")
+        indices, index_notes = find_indices(columns, others)
+        others |= dict.fromkeys(indices, "an index")
         adding = f"`costframe costs {shlex.quote(str(opened.path))} --costs {shlex.quote(self.source)}` adds them"
         way_out, file = adding if self.from_file else "", str(opened.path)
         model = order_prices(model, features, table=file, source=self.source, others=others, way_out=way_out)
         notes = [opened.note] if opened.note else []
+        notes += index_notes
         notes += [] if self.prices is not None else ["no prices given: every feature costs one unit"]
         note = describe_open(as_path(self.source)) if self.from_file else None
         return model, [*notes, note] if note else notes
@@ -140,11 +148,17 @@ class Outline:
     notes: list[str]
 
 
-def outline(table: dict[str, Any], how: Reading, notes: list[str]) -> Outline:
-    """Read the target, the queries and the split of a table, pyarrow columns by name."""
+def outline(opened: TableFile, table: dict[str, Any], how: Reading, notes: list[str]) -> Outline:
+    """Read the target, the queries and the split of a file's table, pyarrow columns by name.
+
+    The target of a text file is as it is written: for classes labels, else numbers.
+    """
     qid = _queries(table) if QID in table and QID not in how.ignore else None
-    y = as_target(table[how.target], how.target)
+    y = as_target(opened.as_numbers(table[how.target]), how.target)
     task, reason = _task(y, how, qid)
+    if task == "classification":
+        y = as_target(opened.as_written(table[how.target]), how.target)
+        reason = _task(y, how, qid)[1]
     y = _convert_target(y, task, how.target, qid)
     notes = notes + reason
     classes, queries = (y if task == "classification" else None), (qid if task == "ranking" else None)
@@ -155,14 +169,15 @@ def outline(table: dict[str, Any], how: Reading, notes: list[str]) -> Outline:
     return Outline(y, task, queries, split, notes)
 
 
-def _dataset(table: dict[str, Any], how: Reading, costs: CostModel, notes: list[str]) -> Dataset:
-    features, rest = costs.names, outline(table, how, notes)
-    notes = rest.notes
+def _dataset(opened: TableFile, table: dict[str, Any], how: Reading, costs: CostModel, notes: list[str]) -> Dataset:
+    features, rest = costs.names, outline(opened, table, how, notes)
+    notes = [*rest.notes]
     X, categorical, texts = _values(table, features, how)
     if texts:
         notes = [*notes, describe_texts(texts)]
     if named := [name for name in categorical if name not in texts]:
         notes = [*notes, f"split by categories: {quote_names(named)}"]
+    notes += describe_missing({name: table[name] for name in categorical})
     data = Dataset.from_arrays(
         X,
         rest.y,
@@ -209,7 +224,7 @@ def _features(columns: Iterable[str], how: Reading) -> tuple[str, ...]:
         raise DataError(f"the column {how.target!r} has a meaning of its own and cannot be the target")
     if how.target in how.ignore:
         raise DataError(f"the column {how.target!r} cannot be both the target and ignored")
-    others = {how.target, SPLIT, QID, *how.ignore}
+    others = {how.target, SPLIT, QID, *how.ignore, *find_indices(table)[0]}
     features = tuple(name for name in table if name not in others)
     if not features:
         raise DataError("no column is left to be a feature")

@@ -7,17 +7,26 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
-from costframe.core.tables.columns import decode_column, is_number, is_text, kind_of, show_example
+from costframe.core.tables.columns import (
+    MISSING_TEXTS,
+    decode_column,
+    is_number,
+    is_text,
+    kind_of,
+    missing_text,
+    null_texts,
+    show_example,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["describe_texts", "is_few_texts"]
+__all__ = ["describe_missing", "describe_texts", "is_few_texts"]
 
 _MOST_TEXTS = 100  # different ones that become categories without a flag
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?")
-# As 12%, 1,234.5 and $ 5: an amount, for which every value would be a category of its own.
-_AMOUNT = re.compile(r"[+-]?[$€£]? ?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d*)? ?[%€]?")
+# As 12%, 1,234.5, 0,5 beside 0.5, and $ 5: an amount, for which every value would be a category of its own.
+_AMOUNT = re.compile(r"[+-]?[$€£]? ?(?:\d+|\d{1,3}(?:,\d{3})+)(?:[.,]\d*)? ?[%€]?")
 
 
 def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
@@ -35,7 +44,7 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
         return False
-    texts = [text for text in column.unique().to_pylist() if text is not None]
+    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
     example = next((text for text in texts if not is_number(text)), None)
     ways = f"--ignore {shlex.quote(name)}, or split it by categories with --categorical {shlex.quote(name)}"
     if example is not None and all(_DATE.fullmatch(text.strip()) for text in texts):
@@ -59,6 +68,12 @@ def describe_texts(names: Sequence[str]) -> str:
     """Return a note about features that became categories because they hold few texts."""
     what = "it" if len(names) == 1 else "them"
     return f"{quote_names(names)}: texts of few values, split as categories; --ignore leaves {what} out"
+
+
+def describe_missing(columns: Mapping[str, Any]) -> list[str]:
+    """Return a note on each column of categories in which texts stand for missing values."""
+    found = {name: missing_text(column) for name, column in columns.items()}
+    return [f"{shown(name)}: {shown(text)} is taken for a missing value" for name, text in found.items() if text]
 
 
 def _refuse_dates(name: str, what: str, example: str) -> DataError:

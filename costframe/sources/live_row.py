@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveRow", "RowTerms", "supply_rows"]
 
+_MOST_EXACT = 2**53 - 1  # of whole numbers in doubles
+
 
 @frozen(eq=False)
 class RowTerms:
@@ -230,5 +232,9 @@ def as_key(key: Any, entry: str | None) -> Hashable:
         raise InquiryError(f"expected a hashable key, got {shown(key)} of type {type(key).__name__}") from None
     numeric = type(key) not in {int, str} and isinstance(key, numbers.Real | Decimal | np.bool_)
     if numeric and math.isfinite(key) and key == int(key):
+        if isinstance(key, float) and abs(key) > _MOST_EXACT:
+            raise InquiryError(
+                f"expected a key, got {shown(key)}, a float that several whole numbers may be rounded to"
+            )
         return int(key)  # equal keys share a trip, and sources that make texts of them would tell 1.0 and True from 1
     return key  # type: ignore[no-any-return]

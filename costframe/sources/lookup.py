@@ -86,6 +86,7 @@ class Trips:
 
     def __init__(self, name: str, lookup: Lookup) -> None:
         self.name, self.lookup, self.made = name, lookup, 0
+        self.found, self.absent = 0, 0  # keys with a row, and without one
         self._failures, self._rests_until, self._trying = 0, 0.0, False
         self._left_behind: set[asyncio.Task[Any]] = set()
 
@@ -150,7 +151,10 @@ class Trips:
             return {}
         again: dict[Hashable, tuple[str, ...]] = {}
         for key, names in wants.items():
-            if isinstance(reply := raw.get(key), BaseException):
+            reply = raw.get(key)
+            self.absent += reply is None or isinstance(reply, KeyRefusedError)
+            self.found += not (reply is None or isinstance(reply, BaseException))
+            if isinstance(reply, BaseException):
                 self._fail({key: names}, outcomes, describe(reply), lost=not isinstance(reply, KeyRefusedError))
                 if isinstance(reply, TripError) or not isinstance(reply, InquiryError):
                     again[key] = names

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping
+from datetime import date, time
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from costframe.core.errors import InquiryError, shown
 from costframe.core.tables.categories import is_missing
 
-__all__ = ["MOST_BYTES", "KeyRefusedError", "Reply", "Source", "TripError", "Wanted", "as_text"]
+__all__ = ["MOST_BYTES", "KeyRefusedError", "Reply", "Source", "TripError", "Wanted", "as_text", "as_type"]
+
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,400})(?:\.[0-9]{1,400})?")
 
 Wanted = Mapping[Hashable, Collection[str]]
 """The places, such as columns or fields, that each key wants in one trip."""
@@ -41,6 +48,48 @@ def as_text(key: object) -> str:
     if is_missing(key) or "\0" in text:
         raise KeyRefusedError(f"expected a key, got {shown(key)}")
     return text
+
+
+def as_type(key: Any, kind: type, most: int | None = None) -> Any:
+    """Return a key as a value of the type of a source's keys, exactly that; a `KeyRefusedError` refuses others.
+
+    A text is the number or date that is printed so: "7" is 7, and "0007", "7e0" and "+7" are nobody. Numbers end
+    before `most`.
+    """
+    try:
+        value: Any = as_text(key) if kind is str else _converted(key, kind)
+        if most is not None and not -most <= value < most:
+            raise ValueError  # noqa: TRY301
+    except (TypeError, ValueError, ArithmeticError) as error:
+        if isinstance(error, KeyRefusedError):
+            raise
+        raise KeyRefusedError(f"expected a key of type {kind.__name__}, got {shown(key)}") from None
+    return value
+
+
+def _converted(key: Any, kind: Any) -> Any:
+    if kind in {int, float, Decimal}:
+        value = kind(key)
+        if not math.isfinite(value) or not (_is_printed(key, value) if isinstance(key, str) else value == key):
+            raise ValueError
+        return value
+    if kind is UUID and not isinstance(key, UUID):
+        return UUID(str(key))
+    if issubclass(kind, date | time) and isinstance(key, str):
+        value = kind.fromisoformat(key)
+        if key not in {str(value), value.isoformat()}:
+            raise ValueError
+        return value
+    if not isinstance(key, kind):
+        raise TypeError
+    return key
+
+
+def _is_printed(text: str, value: Any) -> bool:
+    """Return whether a number is written as it is printed, a decimal with or without zeros at the end."""
+    if isinstance(value, Decimal):
+        return _DECIMAL.fullmatch(text) is not None
+    return text == str(value) or (isinstance(value, float) and value.is_integer() and text == str(int(value)))
 
 
 class Source(ABC):

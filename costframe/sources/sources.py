@@ -105,6 +105,11 @@ class Sources:
         """Trips made to each lookup so far, retries included."""
         return {name: trips.made for name, trips in self._trips.items()}
 
+    @property
+    def without_keys(self) -> dict[str, bool]:
+        """For each lookup that said so far which keys it has, whether it has none."""
+        return {name: not trips.found for name, trips in self._trips.items() if trips.found or trips.absent}
+
     def check_serves(self, features: Iterable[str]) -> None:
         """Refuse features that no lookup serves."""
         if lacking := [name for name in features if name not in self._served]:

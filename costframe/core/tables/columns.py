@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import csv
 
-from costframe.core.errors import DataError, format_count
+from costframe.core.errors import DataError, format_count, shown
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories, Labels
 
 __all__ = [
+    "MISSING_TEXTS",
     "as_categories",
     "as_hashes",
     "as_numbers",
@@ -31,6 +33,8 @@ __all__ = [
     "is_numeric",
     "is_text",
     "kind_of",
+    "missing_text",
+    "null_texts",
     "refuse_missing",
     "show_example",
     "table_of",
@@ -38,6 +42,8 @@ __all__ = [
 ]
 
 _NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+MISSING_TEXTS = tuple(csv.ConvertOptions().null_values)
+"""Texts that stand for a missing value in a file, such as NA and nan, unless a model knows them as labels."""
 _STRIP = 256  # rows at a time, so that the cache holds them
 
 
@@ -69,7 +75,8 @@ def as_categories(
         if labels is not None and not pa.types.is_null(column.type):
             raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {kind_of(column.type)}")
         return as_numbers(column, name), None
-    known = labels if labels is not None else tuple(sorted(column.unique().drop_null().to_pylist()))
+    own = () if labels is not None else null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    known = labels if labels is not None else tuple(sorted(own))
     places = pc.index_in(column, pa.array(known, column.type)).cast(pa.float64())
     return np.array(places.to_numpy(zero_copy_only=False), np.float64), known or None
 
@@ -105,6 +112,8 @@ def as_target(column: Any, name: str) -> NDArray[Any]:
     where = f"target {name!r}"
     column = decode_column(column, where)
     if is_text(column.type):
+        more = "" if (text := missing_text(column)) is None else f": {shown(text)} stands for a missing value"
+        refuse_missing(null_texts(column, MISSING_TEXTS).null_count, where, more)
         return _texts(column, where)
     if pa.types.is_boolean(column.type):
         refuse_missing(column.null_count, where)
@@ -121,8 +130,9 @@ def as_target(column: Any, name: str) -> NDArray[Any]:
 
 def as_queries(column: Any, name: str) -> NDArray[Any]:
     """Return a column that names queries as an array; refuse missing values."""
+    column = null_texts(decode_column(column, f"column {name!r}"), MISSING_TEXTS)
     refuse_missing(column.null_count, f"column {name!r}")
-    return np.asarray(decode_column(column, f"column {name!r}").to_numpy(zero_copy_only=False))
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def text_values(column: Any, name: str) -> NDArray[Any]:
@@ -143,10 +153,24 @@ def decode_column(column: Any, where: str) -> Any:
         raise DataError(f"{where}: expected text in UTF-8, got text in another encoding") from error
 
 
-def refuse_missing(count: int, where: str) -> None:
+def missing_text(column: Any) -> str | None:
+    """Return a text of a column that stands for a missing value, such as NA; None if there is none."""
+    values = decode_column(column, "column").unique()
+    found = values.filter(pc.is_in(values, pa.array(MISSING_TEXTS[1:], values.type))) if is_text(values.type) else []
+    return str(found[0]) if len(found) else None
+
+
+def null_texts(column: Any, texts: Sequence[str]) -> Any:
+    """Return a column of texts with nothing in the place of these; others are unchanged."""
+    if not is_text(column.type):
+        return column
+    return pc.if_else(pc.is_in(column, pa.array(texts, column.type)), pa.scalar(None, column.type), column)
+
+
+def refuse_missing(count: int, where: str, more: str = "") -> None:
     """Refuse missing values, if their number is not zero."""
     if count:
-        raise DataError(f"{where}: {format_count(count, 'value')} {'is' if count == 1 else 'are'} missing")
+        raise DataError(f"{where}: {format_count(count, 'value')} {'is' if count == 1 else 'are'} missing{more}")
 
 
 def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:

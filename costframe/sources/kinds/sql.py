@@ -14,9 +14,9 @@ from attrs import define, field
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, quote_names, shown
 from costframe.sources.kinds.needed import needed
-from costframe.sources.kinds.sql_types import as_type, bound, is_too_long
+from costframe.sources.kinds.sql_types import bound, is_too_long
 from costframe.sources.kinds.threads import Threads
-from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, Wanted
+from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, Wanted, as_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -97,7 +97,10 @@ class SQLSource(Source):
                 error = InquiryError(f"expected a value of at most {MOST_BYTES:,} bytes, got more")
                 row |= {place: error for place in long if row[place] is None}
             found[key] = InquiryError("two rows have this key") if key in found else row
-        return reply | {key: found[value] for value, keys in typed.items() if value in found for key in keys}
+        for value, keys in typed.items():
+            if value in found:
+                reply |= {key: InquiryError("two rows have this key") if key in reply else found[value] for key in keys}
+        return reply
 
     async def close(self) -> None:
         """Close the pool of connections."""
@@ -170,13 +173,14 @@ class SQLSource(Source):
         most = bound(column, is_sqlite=self._database.is_sqlite)
         typed: dict[Any, list[Hashable]] = {}
         errors: dict[Hashable, Any] = {}
+        # In a column without a type, each value of SQLite has its own.
+        kinds = (object, int) if kind is object and self._database.is_sqlite else (kind,)
         for key in wanted:
-            try:
-                value = as_type(key, kind, most)
-            except (TypeError, ValueError, ArithmeticError):
-                errors[key] = KeyRefusedError(f"expected a key of type {kind.__name__}, got {shown(key)}")
-                continue
-            typed.setdefault(value, []).append(key)
+            for each in kinds if isinstance(key, str) else kinds[:1]:
+                try:
+                    typed.setdefault(as_type(key, each, most), []).append(key)
+                except KeyRefusedError as error:
+                    errors |= {key: error} if each is kind else {}
         return typed, errors
 
     def _select(

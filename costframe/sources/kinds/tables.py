@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import DataError, InquiryError, ParameterError, shown
+from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names
-from costframe.sources.source import Reply, Source, Wanted
+from costframe.sources.source import KeyRefusedError, Reply, Source, Wanted, as_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
 
 __all__ = ["TableSource", "read_source"]
+
+_KINDS = {str, int, float, date, datetime, Decimal, UUID}
 
 
 @define(eq=False, repr=False)
@@ -27,7 +33,8 @@ class TableSource(Source):
     table : data frame, or mapping of str to sequence (rows,)
         Columns by name.
     key : str, optional
-        The column of keys; None numbers the rows from 0. A key in two rows fails.
+        The column of keys; None numbers the rows from 0. A key in two rows fails. Keys of one type are found by their
+        texts, too, and texts by whole numbers.
     """
 
     table: Any
@@ -35,6 +42,7 @@ class TableSource(Source):
 
     _columns: dict[str, Any] = field(factory=dict, init=False)
     _rows: dict[Hashable, list[int]] = field(factory=dict, init=False)
+    _kind: type | None = field(default=None, init=False)  # of all keys
 
     def __attrs_post_init__(self) -> None:
         names = list(self.table) if isinstance(self.table, dict) else column_names(self.table)
@@ -47,7 +55,11 @@ class TableSource(Source):
         if self.key is not None and self.key not in self._columns:
             raise ParameterError(f"key: expected a column of the table, got {shown(self.key)}")
         for i, key in enumerate(range(sizes.pop()) if self.key is None else self._columns[self.key]):
-            self._rows.setdefault(key, []).append(i)
+            if not is_missing(key):
+                self._rows.setdefault(key, []).append(i)
+        kinds = {type(key) for key in self._rows}
+        if len(kinds) == 1 and kinds <= _KINDS:
+            (self._kind,) = kinds
 
     def __repr__(self) -> str:
         """Name its size."""
@@ -55,7 +67,15 @@ class TableSource(Source):
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Look the rows up."""
-        return {key: self._one(self._rows[key], places) for key, places in wanted.items() if key in self._rows}
+        reply: dict[Hashable, Any] = {}
+        for key, places in wanted.items():
+            try:
+                own = key if self._kind is None else as_type(key, self._kind)
+            except KeyRefusedError as error:
+                reply[key] = error
+            else:
+                reply |= {key: self._one(self._rows[own], places)} if own in self._rows else {}
+        return reply
 
     def _one(self, rows: list[int], places: Collection[str]) -> object:
         if len(rows) > 1:
@@ -74,4 +94,4 @@ def read_source(path: str, key: str, folder: Path = Path()) -> TableSource:
     """Read a file with a table, such as CSV or Parquet, beside the file that names it."""
     from costframe.datasets.table_files import TableFile
 
-    return TableSource(TableFile.open(folder / path).read(), key)
+    return TableSource(TableFile.open(folder / path).read(texts=[key]), key)
