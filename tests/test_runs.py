@@ -271,6 +271,18 @@ def test_a_run_out_of_time_ends_with_what_is_finished(data, tmp_path, processes)
     assert all(isinstance(error, UnfinishedError) for error in unfinished.values())
 
 
+def test_the_files_of_fits_are_read_once(data, tmp_path, monkeypatch):
+    """Also where each further fit makes a frontier of those so far."""
+    read = []
+    monkeypatch.setattr("costframe.frontier.finished.unpack_fits", lambda *of: read.append(of) or unpack_fits(*of))
+    frontier = Frontier.sweep(
+        data, ["miser"], list(np.linspace(0, 0.1, 12)), parameters=FEW, folds=0, directory=tmp_path,
+        interim=lambda so_far: so_far(),
+    )  # fmt: skip
+    assert len({point.name for point in frontier.points}) == 12
+    assert len(read) == 12
+
+
 def test_an_interrupted_run_ends_its_own_processes_only(data):
     """Not one that the caller began meanwhile."""
     others = []

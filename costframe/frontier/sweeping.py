@@ -66,8 +66,10 @@ def collect_fits(
     found: dict[str, list[Fitted]] = {}
     errors: dict[str, CostframeError] = {}
 
+    finished = None if sweep.directory is None else FinishedFits(sweep.directory)
+
     def so_far() -> list[Fitted]:
-        kept = found if sweep.directory is None else join_fits(FinishedFits(sweep.directory).all(), found)
+        kept = found if finished is None else join_fits(finished.all(), found)
         return [fitted for name in names for fitted in kept.get(name, ())]
 
     with closing(fit_each(sweep, names, progress, n_processes, lambda: show(so_far), cluster)) as outcomes:
