@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.errors import CostframeError, DataError, ParameterError
+from costframe.core.plugins.registry import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.budgets import Budget
@@ -22,6 +25,8 @@ from costframe.frontier.checks import check_score
 from costframe.frontier.estimates import difference_error
 from costframe.frontier.points import describe_useless_budget
 from costframe.frontier.promises import FITS
+from costframe.frontier.sweeping import process_count
+from costframe.frontier.tasks import Sweep
 from costframe.frontier.tradeoffs import fill, grid, refine
 from costframe.frontier.trial import Fitted, silent
 from costframe.report.tables import payments
@@ -236,6 +241,27 @@ def test_processes_side_by_side_change_nothing(data):
     assert told[-1][:2] == (300, 300)  # an algorithm that failed counts as much as the others
     with pytest.raises(CostframeError, match="subsample"):
         Frontier.sweep(data, ["miser", "cegb"], [0.0], parameters={"subsample": 0.5}, folds=0, n_jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "distribution", "keeps", "processes"),
+    [
+        ("ours", "costframe", False, 2),
+        ("theirs", "theirs", True, 2),
+        ("theirs", "theirs", False, 0),  # their models may not go to another process
+        ("theirs (costframe 1)", "theirs", False, 0),  # whatever a name says
+        ("here", None, True, 0),  # another process would not know it
+    ],
+)
+def test_algorithms_are_fitted_side_by_side_where_other_processes_can(
+    data, tmp_path, monkeypatch, plugin, distribution, keeps, processes
+):
+    monkeypatch.setattr("costframe.frontier.sweeping.thread_count", lambda: 2)
+    owner = EntryPoint(plugin, "some.module", "costframe")
+    vars(owner)["dist"] = distribution and SimpleNamespace(name=distribution, version="no distribution")
+    monkeypatch.setitem(registry().owners, "cegb", owner)
+    sweep = Sweep(data, "roc_auc", directory=tmp_path if keeps else None)
+    assert process_count(sweep, ["miser", "cegb"]) == processes
 
 
 def test_what_a_sweep_refuses(data):

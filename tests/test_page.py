@@ -17,7 +17,8 @@ from planned_stumps import planned
 
 import costframe as cf
 from costframe.core.errors import ParameterError, printable
-from costframe.frontier import Frontier
+from costframe.frontier import Frontier, Point
+from costframe.frontier import frontier as frontier_module
 from costframe.frontier.buys import next_buys
 from costframe.frontier.page import frontier_page, render_report
 from costframe.report.page.document import render_page
@@ -69,6 +70,22 @@ def test_the_choice_within_any_budget_is_that_of_the_frontier(stretch):
     assert len(chosen) > 2
     assert {choice.name for choice in page.frontier.choices} == chosen
     assert chosen <= {card.name for card in page.cards}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_choice_is_that_of_the_frontier_wherever_constants_are(seed):
+    """Few costs, so that points share them; constants at any of them, and noise that orders scores anew."""
+    rng, found = np.random.default_rng(seed), frontier(24)
+    points = [
+        evolve(point, cost=float(cost), score=float(score), n_features=int(n), score_error=0.01)
+        for point, cost, score, n in zip(
+            found.points, rng.integers(0, 8, 24), rng.normal(0.6, 0.02, 24), rng.integers(0, 5, 24), strict=True
+        )
+    ]
+    drawn = Frontier(tuple(points), "roc_auc", "CAD", found.full_cost, influences=found.influences)
+    page = frontier_page(drawn, rows(), prices(), title="patients")
+    for budget in sorted({point.cost for point in points}):
+        assert page.frontier.choice(budget) == drawn.recommended(budget).name
 
 
 def test_budgets_below_the_cheapest_model_choose_none():
@@ -281,3 +298,35 @@ def test_colors_have_contrast(scheme):
         for name in ("ink", "faint", "accent", *(f"c{i}" for i in range(6))):
             light, dark = sorted((luminance(colors[name]), luminance(colors[ground])), reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, ground)
+
+
+class Counted:
+    """How often each function was called."""
+
+    def __init__(self, monkeypatch, *targets):
+        self.calls = 0
+        for target, name in targets:
+            monkeypatch.setattr(target, name, self._counting(getattr(target, name)))
+
+    def _counting(self, function):
+        def call(*arguments, **named):
+            self.calls += 1
+            return function(*arguments, **named)
+
+        return call
+
+
+def test_the_work_of_a_report_grows_with_the_points(monkeypatch):
+    """Not with their pairs: comparisons of points, and of the influences of their rows."""
+
+    def work(n):
+        found = frontier(n)
+        bare = Frontier(found.points, found.score_name, found.unit, found.full_cost, influences=found.influences)
+        with monkeypatch.context() as patched:
+            counted = Counted(patched, (Point, "__eq__"), (frontier_module, "difference_error"))
+            render_report(bare, rows(), prices(), title="patients")
+            bare.to_csv()
+            repr(bare)
+        return counted.calls
+
+    assert work(400) < 5 * work(100)

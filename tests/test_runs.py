@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import multiprocessing
+import threading
+import time
+from functools import partial
 
 import attrs
 import numpy as np
+import pandas as pd
 import pytest
 from frontier_cases import COSTS, some_rows
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import costframe as cf
 from costframe.core.errors import ParameterError, StorageError
 from costframe.datasets.dataset import Dataset
 from costframe.frontier import Frontier, tasks
+from costframe.frontier.digests import digest
 from costframe.frontier.finished import FinishedFits, pack_fits, unpack_fits
 from costframe.frontier.tasks import UnfinishedError
 from costframe.frontier.trial import Trial
@@ -135,6 +147,93 @@ def test_a_folder_without_the_right_to_write_is_named(whole, tmp_path, monkeypat
         whole[1].save(tmp_path / "locked")
 
 
+def changed(array, place=500, value=9.0):
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+def times(n):
+    return lambda y, p: n * y @ p
+
+
+def cycle(value):
+    made = [value]
+    made.append(made)
+    return made
+
+
+LONG = np.arange(10_000.0)
+PAIRS = {  # how to make a value, and another one
+    "inside a long array": (LONG.copy, lambda: changed(LONG)),
+    "dtype": (LONG.copy, lambda: LONG.astype(np.int64)),
+    "shape": (LONG.copy, lambda: LONG.reshape(100, 100)),
+    "objects in an array": (lambda: np.array([1, "a"] * 900, object), lambda: np.array([1, "a"] * 899 + [2, "a"], "O")),
+    "masks": (lambda: np.ma.masked_less(LONG, 5), lambda: np.ma.masked_less(LONG, 6)),
+    "texts": (lambda: np.array(["a", "b"], "U9"), lambda: np.array(["a", "c"], "U1")),
+    "kinds of numbers": (lambda: 1, lambda: 1.0),
+    "truth": (lambda: True, lambda: 1),
+    "a long list": (lambda: list(range(5000)), lambda: [*range(4999), 0]),
+    "a dict": (lambda: {"a": LONG.copy(), "b": {1, 2}}, lambda: {"a": LONG, "b": {1, 3}}),
+    "a nested estimator": (
+        lambda: make_pipeline(StandardScaler(), LogisticRegression(C=0.5)),
+        lambda: make_pipeline(StandardScaler(), LogisticRegression(C=0.25)),
+    ),
+    "what an estimator learned": (
+        lambda: LogisticRegression().fit([[0.0], [1]], [0, 1]), lambda: LogisticRegression().fit([[0.0], [2]], [0, 1])
+    ),
+    "an estimator's array": (
+        lambda: GaussianProcessRegressor(alpha=LONG.copy()), lambda: GaussianProcessRegressor(alpha=changed(LONG))
+    ),
+    "code": (lambda: lambda y, p: y @ p, lambda: lambda y, p: y + p),
+    "a constant in code": (lambda: lambda y, p: 2.0 * (y @ p), lambda: lambda y, p: 3.0 * (y @ p)),
+    "what a function closes over": (lambda: times(2), lambda: times(3)),
+    "a partial function": (lambda: partial(np.quantile, q=0.5), lambda: partial(np.quantile, q=0.7)),
+    "functions by name": (lambda: np.mean, lambda: np.median),
+    "classes": (lambda: Ridge, lambda: Lasso),
+    "prices": (lambda: cf.CostModel.of(COSTS, list("abcd")), lambda: cf.CostModel.uniform(list("abcd"))),
+    "random states": (lambda: np.random.RandomState(0), lambda: np.random.RandomState(1)),
+    "frames": (lambda: pd.DataFrame({"a": LONG}), lambda: pd.DataFrame({"a": changed(LONG)})),
+    "cycles": (lambda: cycle(1), lambda: cycle(2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("difference", PAIRS)
+def test_digests_of_values_are_equal_where_the_values_are(difference):
+    make, make_other = PAIRS[difference]
+    assert digest(make(), "value") == digest(make(), "value") == digest(copy.deepcopy(make()), "value")
+    assert digest(make(), "value") != digest(make_other(), "value")
+    assert digest([make(), make()], "value") == digest([make()] * 2, "value")  # one object or two
+
+
+def test_digests_see_values_only():
+    turned = np.asfortranarray(LONG.reshape(100, 100))
+    assert digest(turned, "value") == digest(turned.copy("C"), "value") == digest(LONG.reshape(100, 100), "value")
+    assert digest(np.array(["a"], "U9"), "value") == digest(np.array(["a"]), "value")
+    assert digest({"a": 1, "b": 2}, "value") == digest({"b": 2, "a": 1}, "value")
+    model = cf.adopt(LogisticRegression().fit(*some_rows()), list("abcd"))
+    before = digest(model, "value")
+    model.predict(np.zeros((1, 4)))  # which caches
+    assert digest(model, "value") == before
+
+
+def test_runs_are_resumed_by_the_values_of_parameters(data, tmp_path):
+    """Also of functions, whose texts have an address, and of what is in long arrays, whose texts are cut."""
+
+    def sweep(array, **more):
+        shift = FunctionTransformer(lambda rows: rows + array[500])
+        parameters = {"expensive": make_pipeline(shift, GaussianNB())}
+        settings = {"algorithms": ["adapt"], "tradeoffs": [0.1], "folds": 0, "directory": tmp_path}
+        return Frontier.sweep(data, **settings, parameters=parameters | more, resume=(tmp_path / "run.json").exists())
+
+    first = sweep(LONG)
+    assert sweep(LONG.copy()).points == first.points
+    with pytest.raises(ParameterError, match=r"has other parameters of estimators$"):
+        sweep(changed(LONG))
+    with pytest.raises(ParameterError, match=r"verbose: a run in a directory .* leave out the directory$"):
+        sweep(LONG, verbose=threading.Lock())
+
+
 def test_what_a_run_refuses(data, whole, tmp_path):
     folder, _ = whole
     with pytest.raises(ParameterError, match="holds a run; resume it, or give another"):
@@ -170,6 +269,43 @@ def test_a_run_out_of_time_ends_with_what_is_finished(data, tmp_path, processes)
     assert {point.algorithm for point in frontier.points} == {"miser"}
     assert "cegb" in unfinished
     assert all(isinstance(error, UnfinishedError) for error in unfinished.values())
+
+
+def test_the_files_of_fits_are_read_once(data, tmp_path, monkeypatch):
+    """Also where each further fit makes a frontier of those so far."""
+    read = []
+    monkeypatch.setattr("costframe.frontier.finished.unpack_fits", lambda *of: read.append(of) or unpack_fits(*of))
+    frontier = Frontier.sweep(
+        data, ["miser"], list(np.linspace(0, 0.1, 12)), parameters=FEW, folds=0, directory=tmp_path,
+        interim=lambda so_far: so_far(),
+    )  # fmt: skip
+    assert len({point.name for point in frontier.points}) == 12
+    assert len(read) == 12
+
+
+def test_an_interrupted_run_ends_its_own_processes_only(data):
+    """Not one that the caller began meanwhile."""
+    others = []
+
+    def progress(*_event):
+        if not others:
+            before = set(multiprocessing.active_children())
+            others.append(multiprocessing.get_context("spawn").Process(target=time.sleep, args=(600,)))
+            others[0].start()
+            own.extend(before)
+            raise KeyboardInterrupt
+
+    own = []
+    with pytest.raises(KeyboardInterrupt):
+        Frontier.sweep(data, **SWEEP, n_jobs=2, progress=progress)
+    try:
+        assert len(own) == 2
+        assert [each for each in own if each.is_alive()] == []
+        others[0].join(0.5)  # time for a signal to arrive
+        assert others[0].is_alive()
+    finally:
+        others[0].kill()
+        others[0].join()
 
 
 def test_large_tables_have_first_looks(data, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import costframe as cf
+from costframe.core.errors import ParameterError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel, thread_count
 
@@ -46,6 +47,36 @@ def test_thread_counts():
     assert thread_count(None) >= 1
     assert thread_count(-1) == thread_count(None)
     assert thread_count(-100) == 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        cf.MiserClassifier(n_estimators=3), cf.CEGBRegressor(n_estimators=3), cf.CEGBRanker(n_estimators=3),
+        cf.BudgetRFClassifier(n_estimators=3), cf.PlannerClassifier(n_estimators=3), cf.AdaptClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_predictions_use_the_threads_of_the_estimator(model, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y, rows, helpers = (X[:, 0] > 0).astype(int), rng.normal(size=(20_000, 2)), []
+    ranks = {"qid": np.arange(200) // 10} if model.kind == "ranker" else {}
+    model.fit(X, y, **ranks)
+    monkeypatch.setattr("costframe.core.threads._submit", lambda _work, size, _count: helpers.append(size) or [])
+    methods = [name for name in ("predict", "predict_proba", "decision_function", "cost") if hasattr(model, name)]
+    for n_jobs, expected in ((1, []), (3, [2])):
+        model.set_params(n_jobs=n_jobs)
+        for name in methods:
+            helpers.clear()
+            getattr(model, name)(rows)
+            assert sorted(set(helpers)) == expected, name
+    if ranks:
+        helpers.clear()
+        model.score(rows, np.ones(len(rows)))
+        assert set(helpers) == {2}
+    with pytest.raises(ParameterError, match="n_jobs: expected a whole number other than 0"):
+        model.set_params(n_jobs=0).predict(rows)
 
 
 def test_results_do_not_depend_on_threads():

@@ -6,8 +6,10 @@ threads, so results do not depend on that number.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock, Semaphore
 from typing import TypeVar
 
@@ -23,17 +25,30 @@ B = TypeVar("B")
 
 _pools: dict[int, tuple[ThreadPoolExecutor, Semaphore]] = {}  # by size; the semaphore counts idle threads
 _lock = Lock()
+_limit: ContextVar[int | None] = ContextVar("_limit", default=None)  # for work that names no number
 os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """Return the number of threads for `n_jobs`; None or a negative number means all cores of this process."""
+    """Return the number of threads for `n_jobs`; None is that of `limit_threads`, else all cores, as for -1."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise ParameterError(f"n_jobs: expected a whole number other than 0, or None, got {shown(n_jobs)}")
     if n_jobs is not None and n_jobs > 0:
         return int(min(n_jobs, _MOST))
+    if n_jobs is None and (limit := _limit.get()) is not None:
+        return limit
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, available + 1 + n_jobs) if n_jobs is not None and n_jobs < 0 else available
+
+
+@contextmanager
+def limit_threads(n_jobs: int | None) -> Iterator[None]:
+    """Let work of this thread that names no number of threads use those of `n_jobs`; None changes nothing."""
+    token = _limit.set(thread_count(n_jobs) if n_jobs is not None else _limit.get())
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int) -> list[B]:

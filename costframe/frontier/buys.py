@@ -65,9 +65,11 @@ def next_buys(frontier: Frontier, point: Point, count: int = 2) -> tuple[Buy, ..
     for each in above:
         step = frontier.difference(each, before)
         buy = buy_of(each)
-        if len(found) < count and step.value > step.error and buy.is_certain:
+        if step.value > step.error and buy.is_certain:
             found.append(buy)
             before = each
+        if len(found) == count:
+            break
     if not found and above:
         best = max(above, key=lambda each: each.score)
         found = [buy_of(best)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
-from costframe.core.plugins.registry import TASKS, estimator, registry, two_classes_only
+from costframe.core.plugins.registry import TASKS, estimator, plugin_title, registry, two_classes_only
 from costframe.core.plugins.registry import algorithms as usable_algorithms
 from costframe.training.query_scores import QueryScore
 from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score
@@ -172,7 +172,9 @@ def name_failures(algorithm: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise FitError(f"algorithm {algorithm!r} of {plugin_of(algorithm)} failed: {what}") from error
+        point = registry().owners.get(algorithm)
+        owner = "an unknown plugin" if point is None else f"plugin {plugin_title(point)}"
+        raise FitError(f"algorithm {algorithm!r} of {owner} failed: {what}") from error
 
 
 def failure_text(algorithm: str, error: CostframeError) -> str:
@@ -204,13 +206,3 @@ def keep_successes(
             raise outcome
         errors[name] = outcome
         failed(name, outcome)
-
-
-def plugin_of(algorithm: str) -> str:
-    """Return the plugin of an algorithm, as `name (distribution version)`."""
-    for implementation in registry().manager.hook.costframe_algorithms.get_hookimpls():
-        with contextlib.suppress(Exception, SystemExit):  # a broken neighbor
-            brought: Any = implementation.function()
-            if algorithm in {one.name for one in brought}:
-                return f"plugin {implementation.plugin_name}"
-    return "an unknown plugin"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,8 @@ class FinishedFits:
 
     directory: Path
     kept: Callable[[], None] = lambda: None  # called after each
+    _known: dict[Path, tuple[list[Fitted], list[tuple[float, float]]]] = field(factory=dict, init=False)  # files read
+    _names: set[str] = field(factory=set, init=False)  # of points: those on disk before the first fit, and new ones
 
     def recall(
         self, key: Mapping[str, Any], label: str, fit: Callable[[], tuple[list[Fitted], list[tuple[float, float]]]]
@@ -99,8 +102,11 @@ class FinishedFits:
         )
 
     def _read(self, file: Path) -> tuple[list[Fitted], list[tuple[float, float]]]:
-        found, header = unpack_fits(file, self.directory / MODELS)
-        return found, [(cost, score) for cost, score in header["front"]]
+        if file not in self._known:  # which nothing changes
+            found, header = unpack_fits(file, self.directory / MODELS)
+            self._known[file] = found, [(cost, score) for cost, score in header["front"]]
+        fits, front = self._known[file]
+        return [*fits], [*front]
 
     def _save_models(self, found: Sequence[Fitted], label: str) -> list[Fitted]:
         """Name points and save their models; those of kinds that cannot be saved stay in memory."""
@@ -114,12 +120,12 @@ class FinishedFits:
 
     def _free_names(self, label: str) -> Iterator[str]:
         label = file_name(label)
-        known = {fitted.point.name for each in self.all().values() for fitted in each}
-        number = 1
-        while True:
-            if (name := f"{label}-{number}") not in known:
+        if not self._names:
+            self._names.update(fitted.point.name for each in self.all().values() for fitted in each)
+        for number in itertools.count(1):
+            if (name := f"{label}-{number}") not in self._names:
+                self._names.add(name)
                 yield name
-            number += 1
 
 
 def save_model(model: Any, folder: Path, name: str) -> SavedModel | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -87,9 +88,7 @@ class Frontier(FrontierFits):
         algorithms = dict.fromkeys(fitted.point.algorithm for fitted in found)
         each = [correct_choice([one for one in found if one.point.algorithm == name]) for name in algorithms]
         kept = name_points(correct_choice_of_algorithm(list(itertools.chain(*each))))
-        points, models, influences = (
-            tuple(getattr(fitted, name) for fitted in kept) for name in ("point", "model", "influence")
-        )
+        points, models, influences = zip(*((each.point, each.model, each.influence) for each in kept), strict=True)
         return cls(points, score, unit, full_cost, models, influences)
 
     def __len__(self) -> int:
@@ -102,21 +101,29 @@ class Frontier(FrontierFits):
         """Return the point with a name; every method that takes a point takes its name too."""
         if isinstance(point, Point):
             return point
-        named = {each.name: each for each in reversed(self.points) if each.name}
-        if not isinstance(point, str) or point not in named:
-            names = [each.name for each in self.points]
-            raise ParameterError(
-                f"point: expected the name of one, such as {quote_names(names)}, got {shown(point)}"
-                f"{suggestion(point, names)}"
-            )
-        return named[point]
+        if isinstance(point, str) and point and point in self._places:
+            return self.points[self._places[point]]
+        names = [each.name for each in self.points]
+        expected = f"point: expected the name of one, such as {quote_names(names)}"
+        raise ParameterError(f"{expected}, got {shown(point)}{suggestion(point, names)}")
+
+    @cached_property
+    def _places(self) -> dict[Point | str, int]:
+        """The place of each point among all, and of each name; of equal ones, the first."""
+        places = list(enumerate(self.points))[::-1]
+        return {each: place for place, point in places for each in (point, point.name)}
 
     def _place(self, point: Point | str) -> int:
         """Return the place of a point among all, or refuse one of another frontier."""
-        point = self[point]
-        if point not in self.points:
+        place = self._places.get(self[point])
+        if place is None:
             raise ParameterError("point: expected one of this frontier's, fitted by it")
-        return self.points.index(point)
+        return place
+
+    @cached_property
+    def above_constant(self) -> frozenset[Point]:
+        """The points that beat the constant by more than one standard error; all points without a constant."""
+        return frozenset(points_above_constant(self))
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write points and models to a folder; `load` reads it, and `cf.load` each `models/NAME.model` in it.
@@ -158,9 +165,7 @@ class Frontier(FrontierFits):
         """
         folder = as_path(directory, "directory")
         found, header = unpack_fits(folder / FRONTIER, folder / MODELS)
-        points, models, influences = (
-            tuple(getattr(fitted, name) for fitted in found) for name in ("point", "model", "influence")
-        )
+        points, models, influences = zip(*((each.point, each.model, each.influence) for each in found), strict=True)
         return cls(points, header["score_name"], header["unit"], header["full_cost"], models, influences)
 
     def non_dominated(self) -> tuple[Point, ...]:
@@ -225,7 +230,7 @@ class Frontier(FrontierFits):
 
     def useful(self) -> Point | None:
         """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
-        return min(points_above_constant(self, self.points), key=lambda point: (point.cost, -point.score), default=None)
+        return min(points_above_constant(self), key=lambda point: (point.cost, -point.score), default=None)
 
     def difference_error(self, one: Point | str, other: Point | str) -> float:
         """Return the standard error of the difference of two scores; without influences, the better one's error."""
@@ -269,10 +274,11 @@ class Frontier(FrontierFits):
 
     def model(self, point: Point | str) -> Any:
         """Return the fitted estimator of a point, given the point or its name."""
-        point, place = self[point], self._place(point)
+        place = self._place(point)
         if not self.models:
             raise ParameterError("point: expected one of this frontier's, fitted by it")
         if (model := self.models[place]) is None:
+            point = self.points[place]
             raise ParameterError(f"point: models of {point.algorithm} cannot be saved, so {point.name} has none here")
         return model.load() if isinstance(model, SavedModel) else model
 

@@ -121,7 +121,8 @@ class _Drawing:
         # A much worse constant would squeeze all other points.
         points = self.frontier.points
         self.points = [p for p in points if p.n_features or p == display.chosen] or list(points)
-        front = [point for point in self.frontier.non_dominated() if point in self.points]
+        drawn = frozenset(self.points)
+        front = [point for point in self.frontier.non_dominated() if point in drawn]
         self.best = keep_non_dominated(front, lambda point: (point.cost, point.score))
         self.lines: list[Line2D] = []  # that labels must not cover
         self.bars: list[Any] = []

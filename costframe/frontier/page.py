@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
 
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.frontier.buys import next_buys
-from costframe.frontier.finished import MODELS, SavedModel
-from costframe.frontier.points import at_tradeoff
+from costframe.frontier.finished import MODELS
+from costframe.frontier.points import at_tradeoff, best_first
 from costframe.report.console import cost, milliseconds, saving
 from costframe.report.page.content import BudgetChoice, FrontierView, ModelCard, Page, Spot
 from costframe.report.page.document import render_page
@@ -88,7 +90,7 @@ def frontier_page(
     if time_budget is not None:
         facts = [*facts, ("chosen models", f"have 95 % of the rows within {milliseconds(time_budget)}")]
     choices = tuple(BudgetChoice(limit, names[point]) for limit, point in chosen)
-    good = frontier.non_dominated()
+    good = dict.fromkeys(frontier.non_dominated())
     spots = tuple(_spot(point, name, non_dominated=point in good) for point, name in names.items())
     # The page can show any choice; models of the frontier that no budget chooses fill the room that is left.
     shown = list(dict.fromkeys([*(point for _, point in chosen), *good]))
@@ -107,11 +109,22 @@ def _name_points(frontier: Frontier) -> dict[Point, str]:
 def _choose(frontier: Frontier) -> list[tuple[float, Point]]:
     """Return each budget from which on `Frontier.recommended` chooses another point, with that point, ascending."""
     choices: list[tuple[float, Point]] = []
-    for limit in sorted({point.cost for point in frontier.points}):
-        point = frontier.recommended(limit)
-        if not choices or choices[-1][1] != point:
-            choices.append((limit, point))
+    nothing = (-math.inf, -math.inf)
+    seen: tuple[Any, ...] = (nothing, nothing, False)
+    for limit, alike in itertools.groupby(sorted(frontier.points, key=_cost_of), _cost_of):
+        before = seen
+        for point in alike:
+            now = (frontier.rank(point), nothing) if point.n_features else (nothing, best_first(point))
+            seen = tuple(map(max, seen, (*now, point in frontier.above_constant)))
+        # Dearer points change the choice only as a new best one, a new constant, or the first above the constant.
+        if seen != before:
+            chosen = frontier.recommended(limit)
+            choices += [] if choices and choices[-1][1] == chosen else [(limit, chosen)]
     return choices
+
+
+def _cost_of(point: Point) -> float:
+    return point.cost
 
 
 def _spot(point: Point, name: str, *, non_dominated: bool) -> Spot:
@@ -157,8 +170,8 @@ def _card(
     if point.test_score is not None:
         figures.append((f"{label} on test", f"{point.test_score:.4f}", f"at {cost(point.test_cost)} per row"))
         sentence += f"; on test {point.test_score:.4f} at {cost(point.test_cost)}"
-    kept = frontier.models[frontier.points.index(point)] if frontier.models else None
-    predictor = None if kept is None else as_predictor(frontier.model(point))
+    file = frontier.file(point)
+    predictor = as_predictor(frontier.model(point)) if frontier.has_model(point) else None
     report = None if predictor is None else ExpectedCost(costs).evaluate(predictor, X)
     return ModelCard(
         name=name,
@@ -168,7 +181,7 @@ def _card(
         payments=None if report is None else tuple(payments(report, costs)),
         paid_by=format_count(len(X), f"{part} row"),
         stages=() if predictor is None else view_stages(predictor, costs, X),
-        path=f"{MODELS}/{kept.path.name}" if isinstance(kept, SavedModel) else None,
+        path=None if file is None else f"{MODELS}/{file.name}",
     )
 
 

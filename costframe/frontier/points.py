@@ -128,7 +128,7 @@ def points_records(frontier: Frontier) -> list[dict[str, Any]]:
 
     Latencies are left out where prices have no times.
     """
-    worth_having = frontier.non_dominated()
+    worth_having = frozenset(frontier.non_dominated())
     known = [name for name in attrs.fields_dict(Point) if frontier.has_times or not name.startswith("latency")]
     more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
     return [
@@ -154,8 +154,9 @@ def best_first(point: Point) -> tuple[float, float]:
     return (point.score, -point.cost)
 
 
-def points_above_constant(frontier: Frontier, points: Sequence[Point]) -> list[Point]:
+def points_above_constant(frontier: Frontier) -> list[Point]:
     """Return the points that beat the frontier's constant by more than one standard error; all without a constant."""
+    points = frontier.points
     constant = max((point for point in frontier.points if not point.n_features), key=best_first, default=None)
     if constant is None:
         return list(points)
@@ -170,16 +171,18 @@ def cheapest_near_best(frontier: Frontier, points: Sequence[Point]) -> Point:
     """
     constants = [point for point in points if not point.n_features]
     if constants:
-        if not points_above_constant(frontier, points):
+        if frontier.above_constant.isdisjoint(points):
             return max(constants, key=best_first)
         points = [point for point in points if point.n_features]
     best = max(points, key=frontier.rank)
-    good = [
-        point
-        for point in points
-        if _within_error(frontier, point, best) or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
-    ]
-    return min([best, *good], key=lambda point: (point.cost, -point.score))
+    cheapest_first = sorted([best, *points], key=lambda point: (point.cost, -point.score))
+    return next(point for point in cheapest_first if point == best or _is_near(frontier, point, best))
+
+
+def _is_near(frontier: Frontier, point: Point, best: Point) -> bool:
+    """Return whether a point is within one standard error of the best, or surely within a negligible loss."""
+    within = _within_error(frontier, point, best)
+    return within or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
 
 
 def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:

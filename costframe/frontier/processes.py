@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import CostframeError
@@ -34,9 +35,8 @@ def fit_side_by_side(
     sweep: Sweep, tasks: Sequence[Task], total: Total, n_processes: int, kept: Callable[[], None]
 ) -> Iterator[Outcome]:
     """Fit tasks in processes; yield as `fit_each` does."""
-    # New processes rather than forks: threads and locks of this one would be missing or held there.
-    context = multiprocessing.get_context("spawn")
-    events, before = context.SimpleQueue(), set(multiprocessing.active_children())
+    context = _OwnProcesses()
+    events = context.SimpleQueue()
     with ProcessPoolExecutor(min(n_processes, len(tasks)), context, _begin, (sweep, events)) as pool:
         try:
             with _without_interrupts():
@@ -55,15 +55,28 @@ def fit_side_by_side(
                     yield from _outcome(fits[fit], fit)
             if waiting:
                 yield from ((fits[fit].name, UnfinishedError(LATE)) for fit in waiting)
-                _end_processes(before)
+                context.end()
         except BaseException:  # also an interrupt, and a caller that wants no more
-            _end_processes(before)
+            context.end()
             raise
 
 
-def _end_processes(but: set[Any]) -> None:
-    for process in set(multiprocessing.active_children()) - but:
-        process.terminate()
+class _OwnProcesses(SpawnContext):
+    """Begins new processes rather than forks, in which threads and locks of this one would be missing or held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun: list[SpawnProcess] = []
+
+    def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
+        self._begun.append(SpawnProcess(*arguments, **named))
+        return self._begun[-1]
+
+    def end(self) -> None:
+        """End the processes that it began, and no others of this one."""
+        for process in self._begun:
+            if process.pid is not None:  # else the system refused it
+                process.terminate()
 
 
 def _outcome(task: Task, fit: Any) -> Iterator[Outcome]:

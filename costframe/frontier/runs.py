@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from costframe.core.errors import ParameterError
 from costframe.core.files import remove_unfinished, write_folder
+from costframe.frontier.digests import digest
 from costframe.frontier.finished import FITS, MODELS
 
 if TYPE_CHECKING:
@@ -135,19 +133,13 @@ def _describe(sweep: Sweep) -> dict[str, Any]:
     """Return what the fits of a sweep depend on, beside algorithm, tradeoff, and number of points."""
     from costframe import __version__
 
-    data, digest = sweep.data, hashlib.sha256()
-    for array in (data.X, data.y, data.split, data.qid):
-        values = np.asarray([] if array is None else array)
-        text = values if values.dtype.kind in "biuf" else np.char.encode(values.astype(np.str_), "utf-8")
-        digest.update(f"{values.dtype.kind} {values.shape}".encode())
-        digest.update(np.ascontiguousarray(text).tobytes())
-    digest.update(repr((data.feature_names, data.task, data.classes, dict(data.categorical))).encode())
-    prices = json.dumps(data.costs.to_dict(), sort_keys=True)
+    data = sweep.data
+    table = (data.X, data.y, data.split, data.qid, data.feature_names, data.task, data.classes, dict(data.categorical))
     return {
         "version": __version__,
-        "table": digest.hexdigest(),
-        "prices": hashlib.sha256(prices.encode()).hexdigest(),
+        "table": digest(table, "data"),
+        "prices": digest(data.costs.to_dict(), "costs"),
         "score": sweep.score,
         "folds": sweep.folds,
-        "parameters": {name: repr(value) for name, value in sorted(sweep.parameters.items())},
+        "parameters": {name: digest(value, name) for name, value in sorted(sweep.parameters.items())},
     }

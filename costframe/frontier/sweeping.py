@@ -7,8 +7,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.errors import CostframeError
+from costframe.core.plugins.registry import registry
 from costframe.core.threads import thread_count
-from costframe.frontier.checks import joint_error, keep_successes, plugin_of
+from costframe.frontier.checks import joint_error, keep_successes
 from costframe.frontier.clusters import fit_over_cluster
 from costframe.frontier.finished import FinishedFits, join_fits
 from costframe.frontier.processes import fit_side_by_side
@@ -40,9 +41,9 @@ def process_count(sweep: Sweep, names: Sequence[str]) -> int:
     of others may have models that cannot go to another process, so they need fits that are kept as files; those that
     are not installed are known to this process only.
     """
-    plugins, kept = [plugin_of(name) for name in names], sweep.directory is not None
-    ours = all("(costframe " in each for each in plugins)
-    if any("no distribution" in each for each in plugins) or not (kept or ours):
+    points, kept = [registry().owners.get(name) for name in names], sweep.directory is not None
+    owners = {None if point is None or point.dist is None else point.dist.name for point in points}
+    if None in owners or not (kept or owners == {"costframe"}):
         return 0
     cells = len(sweep.data.part("train").X) * len(sweep.data.feature_names)
     count = 1 if cells > _CELLS else min(thread_count(), len(names))
@@ -65,8 +66,10 @@ def collect_fits(
     found: dict[str, list[Fitted]] = {}
     errors: dict[str, CostframeError] = {}
 
+    finished = None if sweep.directory is None else FinishedFits(sweep.directory)
+
     def so_far() -> list[Fitted]:
-        kept = found if sweep.directory is None else join_fits(FinishedFits(sweep.directory).all(), found)
+        kept = found if finished is None else join_fits(finished.all(), found)
         return [fitted for name in names for fitted in kept.get(name, ())]
 
     with closing(fit_each(sweep, names, progress, n_processes, lambda: show(so_far), cluster)) as outcomes:

@@ -115,8 +115,7 @@ def name_purchases(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[
     rows = part[:: max(1, len(part) // ROWS_PAID)]
     found = {}
     for point in rows_of_frontier(frontier, chosen):
-        model = frontier.models[frontier.points.index(point)] if frontier.models else None
-        if model is not None and point.n_features:
+        if frontier.has_model(point) and point.n_features:
             report = ExpectedCost(dataset.costs).evaluate(frontier.model(point).predictor_, rows)
             paid = sorted(payments(report, dataset.costs), key=lambda payment: -payment.mean)
             found[point.name] = [
@@ -132,7 +131,7 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
     """Return a table of all models that fits the width, non-dominated ones in bold, and the columns left out."""
     algorithms = list(dict.fromkeys(point.algorithm for point in frontier.points))
     points = sorted(distinct(frontier), key=lambda point: algorithms.index(point.algorithm))
-    good = frontier.non_dominated()
+    good = frozenset(frontier.non_dominated())
     columns = {name: text for name, text in COLUMNS.items() if frontier.has_times or name not in TIMES}
 
     def make(without: frozenset[str]) -> Table:

@@ -137,7 +137,7 @@ class CostAwareRanker(CostAwareEstimator):
         rows = self._read(X)
         queries = None if qid is None else check_queries(qid, len(rows), "qid")
         grades = self._encode(y, len(rows), "y", first=False)
-        return ndcg_at_5(grades, self.predictor_.predict(rows), None, queries)
+        return ndcg_at_5(grades, self._ask("predict", rows, None, (), {}), None, queries)
 
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.float64]:
         del first

@@ -13,11 +13,13 @@ from costframe.core.cost.report import CostReport
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.tables.partitions import by_partition
+from costframe.core.threads import limit_threads
 from costframe.training.block_columns import is_dataset
 from costframe.training.row_reader import RowReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -82,7 +84,8 @@ class Predicting(RowReader):
         }  # fmt: skip
         rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
         prices = self.costs_ if costs is None else costs
-        reports = [self.predictor_.cost(some, prices, **how) for some in rows]
+        with self._own_threads():
+            reports = [self.predictor_.cost(some, prices, **how) for some in rows]
         return reports[0] if len(reports) == 1 else CostReport.merge(reports)
 
     @by_partition
@@ -98,8 +101,13 @@ class Predicting(RowReader):
         """Call a method of the predictor for checked rows, of a dataset block by block."""
         rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
         ask, terms = getattr(self.predictor_, method), self._terms(terms)
-        found = [ask(some, max_cost=max_cost, unavailable=unavailable, **terms) for some in rows]
+        with self._own_threads():
+            found = [ask(some, max_cost=max_cost, unavailable=unavailable, **terms) for some in rows]
         return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _own_threads(self) -> AbstractContextManager[None]:
+        """Limit the threads to those that the estimator's `n_jobs` allows."""
+        return limit_threads(getattr(self, "n_jobs", None))
 
     def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
         """Return the terms of a prediction; refuse those of a plan if the predictor is not one."""

@@ -43,6 +43,8 @@ class Registry:
         Usable entries by name.
     broken : dict of str to str
         Error texts: by entry point for a plugin that failed, and by name for an entry that two plugins claim.
+    owners : dict of str to EntryPoint
+        The plugin of each algorithm.
     """
 
     manager: pluggy.PluginManager
@@ -50,15 +52,18 @@ class Registry:
     datasets: dict[str, Callable[[], Any]] = field(factory=dict)
     sources: dict[str, Callable[..., Any]] = field(factory=dict)
     broken: dict[str, str] = field(factory=dict)
+    owners: dict[str, EntryPoint] = field(factory=dict)
 
     @classmethod
     def load(cls, found: Iterable[EntryPoint]) -> Registry:
         """Load plugins from entry points; note the faults of broken ones instead of raising them."""
-        registry = cls(pluggy.PluginManager(GROUP))
+        registry, points = cls(pluggy.PluginManager(GROUP)), list(found)
         registry.manager.add_hookspecs(hooks)
-        for point in found:
+        for point in points:
             registry._register(point)
-        registry._collect("costframe_algorithms", registry.algorithms, _check_algorithms)
+        titled = {plugin_title(point): point for point in points}
+        plugins = registry._collect("costframe_algorithms", registry.algorithms, _check_algorithms)
+        registry.owners.update((name, titled[first]) for name, (first, *_) in plugins.items())
         registry._collect("costframe_datasets", registry.datasets, _check_functions)
         registry._collect("costframe_sources", registry.sources, _check_functions)
         return registry
@@ -152,7 +157,7 @@ class Registry:
         return None
 
     def _register(self, point: EntryPoint) -> None:
-        title = _title(point)
+        title = plugin_title(point)
         if self.manager.has_plugin(title):
             self._add_fault(point.name, f"plugin {title} is installed twice; the first found is used")
             return
@@ -170,7 +175,10 @@ class Registry:
         for implementation in reversed(getattr(self.manager.hook, hook).get_hookimpls()):
             yield implementation.plugin_name, implementation
 
-    def _collect(self, hook: str, into: dict[str, Any], read: Callable[[Any], Mapping[str, Any]]) -> None:
+    def _collect(
+        self, hook: str, into: dict[str, Any], read: Callable[[Any], Mapping[str, Any]]
+    ) -> dict[str, list[str]]:
+        """Collect what a hook brings; return the titles of the plugins of each name."""
         owners: dict[str, list[str]] = {}
         for plugin, implementation in self._implementations(hook):
             try:
@@ -186,6 +194,7 @@ class Registry:
                 del into[name]
                 claimed = " and ".join(sorted(plugins))
                 self._add_fault(name, f"{name!r} is claimed by {claimed}; neither is loaded, uninstall one of them")
+        return owners
 
     def _add_fault(self, name: str, reason: str) -> None:
         self.broken[name] = f"{self.broken[name]}; {reason}" if name in self.broken else reason
@@ -253,7 +262,8 @@ def two_classes_only(kind: Any) -> bool:
         return False
 
 
-def _title(point: EntryPoint) -> str:
+def plugin_title(point: EntryPoint) -> str:
+    """Return a plugin as `name (distribution version)`."""
     distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "no distribution"
     return f"{point.name} ({distribution})"
 
