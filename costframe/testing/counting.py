@@ -121,7 +121,8 @@ def expect_as_reported(
     expect(set(end.acquired) == fetched, f"{where}: acquired {end.acquired}, fetched {source.fetched}")
     if report.rounds is not None:
         expect(report.rounds[i] == source.calls, f"{where}: {report.rounds[i]} rounds reported, {source.calls} made")
-    expect_close(report.per_row[i], end.cost, f"{where}: reported against charged")
+    paid, told = float(report.per_row[i]), float(end.cost)
+    expect(paid == told, f"{where}: reported against charged: {paid!r} against {told!r}")
     if by_the_book:
         expect_close(end.cost, source.charged, f"{where}: charged against fetched")
     if report.cut is not None and report.predictions is not None:
