@@ -47,15 +47,21 @@ def adopt(
     Raises
     ------
     AdoptionError
-        If the model, or a part of it that the text names, cannot be adopted; or a file is malformed.
+        If the model, or a part of it that the text names, cannot be adopted; or a file is malformed; or a live model
+        answers otherwise than its parts tell, as one of a library's version to come might.
     """
+    from costframe.adoption.checking import check_answers
     from costframe.adoption.given.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 
     if features is not None:
         return adopt_opaque(model, features, feature_names)
     predictor = registry().adopt(model, feature_names)
-    return adopt_opaque(model, None, feature_names) if predictor is None else predictor
+    if predictor is None:
+        return adopt_opaque(model, None, feature_names)
+    if not isinstance(model, str | os.PathLike):
+        check_answers(model, predictor)
+    return predictor
 
 
 @hookimpl

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.adoption.adopted import is_unnamed
+from costframe.adoption.checking import check_answers
 from costframe.adoption.given.opaque import OfClassOne, opaque_tree
 from costframe.adoption.given.refitting import CallableModel
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
@@ -127,6 +128,8 @@ def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
     names = columns.of_model(model).given_names if own is not None or hasattr(model, "n_features_in_") else None
     try:
         found = registry().adopt(model, names)
+        if isinstance(found, StageTree):
+            check_answers(model, found)
     except AdoptionError:
         if not hasattr(model, "predict_proba"):
             raise

@@ -110,9 +110,9 @@ def read_transformer(transformer: Any, table: Table, recipe: Recipe, title: str 
 
 def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
     made, weights = list[Table](), transformer.transformer_weights or {}
-    places = transformer._transformer_to_input_indices  # noqa: SLF001 - the public columns may be masks or slices
+    names = list(getattr(transformer, "feature_names_in_", ()))
     for name, part, chosen in transformer.transformers_:
-        some = table.take(places[name])
+        some = table.take(_places(chosen, names, len(table.values)))
         if some.values and isinstance(chosen, str | int) and not isinstance(part, str):
             raise AdoptionError(
                 f"ColumnTransformer: {name!r} takes {chosen!r} as a list of values; it must be a table, [{chosen!r}]"
@@ -120,6 +120,19 @@ def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
         if some.values:
             made.append(_weighted(read_transformer(part, some, recipe, name), weights.get(name), recipe))
     return Table.join(made, recipe, as_sparse=transformer.sparse_output_)
+
+
+def _places(chosen: Any, names: list[str], count: int) -> list[int]:
+    """Return the places of columns that are chosen by names, numbers, a mask, or a slice of names or numbers."""
+    if isinstance(chosen, slice):
+        start, stop = chosen.start, chosen.stop
+        first = names.index(start) if isinstance(start, str) else start
+        end = names.index(stop) + 1 if isinstance(stop, str) else stop
+        return list(range(count)[first : end : chosen.step])
+    listed = [chosen] if isinstance(chosen, str) or np.ndim(chosen) == 0 else list(chosen)
+    if listed and all(isinstance(each, bool | np.bool_) for each in listed):
+        return np.flatnonzero(listed).tolist()
+    return [names.index(each) if isinstance(each, str) else range(count)[each] for each in listed]
 
 
 def _weighted(table: Table, weight: float | None, recipe: Recipe) -> Table:

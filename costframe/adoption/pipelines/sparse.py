@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CallableTransformer", "Table", "absent_is_missing", "over_sparse", "try_transformer"]
 
-_KEEP_STORED = ("FunctionTransformer", "MaxAbsScaler", "PolynomialFeatures", "RobustScaler", "StandardScaler")
+_SCALERS = ("MaxAbsScaler", "RobustScaler", "StandardScaler")
+_KEEP_STORED = ("FunctionTransformer", "PolynomialFeatures")
 _STORE_NONZERO = ("Binarizer", "KBinsDiscretizer", "MissingIndicator", "OneHotEncoder")
 
 
@@ -79,6 +80,8 @@ class Table:
         self, name: str, read: Callable[[Columns], Columns | None], transformer: Any, recipe: Recipe
     ) -> Table | None:
         """Return what a known transformer makes of the table, None if it can only be called."""
+        if self.form is not None and name in _SCALERS:
+            return self.each(lambda columns: _scaled(transformer, columns, recipe))
         values = read(self.values)
         tried = None if values is None else try_transformer(transformer, self)
         if values is None or not sparse.issparse(tried):
@@ -97,6 +100,14 @@ class Table:
             return Table.dense(values)
         stored = recipe.call(name, CallableTransformer(transformer, self.form, np.nan), reads, width)
         return Table(values, stored, type(tried))
+
+
+def _scaled(scaler: Any, columns: Columns, recipe: Recipe) -> Columns:
+    """Multiply columns by the inverse scales, as scalers do with sparse tables, where they divide dense ones."""
+    made = columns if scaler.scale_ is None else recipe.apply_each("multiply", columns, 1.0 / scaler.scale_)
+    if not getattr(scaler, "clip", False):
+        return made
+    return recipe.apply_each("minimum", recipe.apply_each("maximum", made, -1.0), 1.0)
 
 
 def try_transformer(transformer: Any, table: Table) -> Any:

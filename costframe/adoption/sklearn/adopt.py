@@ -68,6 +68,11 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         return tree.with_classes(labels_of(inner_of(model), tree.n_predictions))
     except (BankError, DataError, StageError) as error:
         raise AdoptionError(f"{name}: {error}") from error
+    except AttributeError as error:  # some parts have no public name
+        raise AdoptionError(
+            f"{name}: {error}; this version of scikit-learn may keep it elsewhere. costframe.adopt(model, "
+            "features=[...]) takes the model as one opaque learner"
+        ) from error
 
 
 def _adopters() -> Mapping[str, Callable[[Any, tuple[str, ...]], StageTree]]:

@@ -37,8 +37,8 @@ def adopt_voting(model: Any, names: tuple[str, ...]) -> StageTree:
         raise refused(model, "voting='hard' counts labels; voting='soft' averages probabilities, which can be adopted")
     method: Method = "predict_proba" if hasattr(model, "classes_") else "predict"
     terms = [member(one, names, method) for one in model.estimators_]
-    weights = model._weights_not_none  # noqa: SLF001 - of the members that are not dropped
-    votes = np.ones(len(terms)) if weights is None else np.asarray(weights, np.float64)
+    weights = np.ones(len(model.estimators)) if model.weights is None else np.asarray(model.weights, np.float64)
+    votes = weights[[one != "drop" for _, one in model.estimators]]
     each = np.eye(terms[0].n_values)
     total = add_terms([term.times(each * vote) for term, vote in zip(terms, votes, strict=True)])
     return total.divided(votes.sum()).answer()

@@ -63,22 +63,21 @@ def adopt_isolation(model: Any, names: tuple[str, ...]) -> StageTree:
     zero. Leaves hold the number of comparisons, and what a row of more comparisons would need on average.
     """
     tables = []
-    paths = zip(model._decision_path_lengths, model._average_path_length_per_tree, strict=True)  # noqa: SLF001
-    for one, columns, (depth, rest) in zip(model.estimators_, model.estimators_features_, paths, strict=True):
-        table = _tree(one.tree_, (depth + rest - 1.0)[:, None])
-        tables.append(table.remap_features(np.asarray(columns, np.int32)))
-    table, most = TreeTable.concatenate(tables), _average_path(model._max_samples)  # noqa: SLF001 - no public name
+    for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tests = one.tree_.compute_node_depths() - 1.0 + _average_path(one.tree_.n_node_samples)
+        tables.append(_tree(one.tree_, tests[:, None]).remap_features(np.asarray(columns, np.int32)))
+    table, most = TreeTable.concatenate(tables), float(_average_path(np.array([model.max_samples_]))[0])
     if most == 0:  # of a single row: the original gives -1/2
         return constant_term(names, [1.0]).answer("isolation")
     tree = one_answer(table, names, np.ones((len(table), 1)), np.zeros(1), "identity")
     return Term.scores(tree).answer("isolation", len(table) * most)
 
 
-def _average_path(n: int) -> float:
-    """Return the average number of comparisons that isolate one of n rows in a random tree."""
-    if n <= 2:
-        return float(n == 2)
-    return float(2.0 * (np.log(n - 1.0) + np.euler_gamma) - 2.0 * (n - 1.0) / n)
+def _average_path(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the average number of comparisons that isolate one of n rows in a random tree, for each n."""
+    n = np.maximum(counts, 3)
+    many = 2.0 * (np.log(n - 1.0) + np.euler_gamma) - 2.0 * (n - 1.0) / n
+    return np.where(counts > 2, many, counts == 2)
 
 
 def adopt_boosting(model: Any, names: tuple[str, ...]) -> StageTree:
