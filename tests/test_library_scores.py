@@ -363,3 +363,9 @@ def test_a_picture_scores_by_what_a_caller_gives():
     under_caps = frontier_under_caps(search.best_estimator_, X, TEXTS[2], given, None)[1]
     assert under_caps.score == chosen.test_score
     assert frontier.score_name == "make_scorer(f1_score, pos_label=yes)"
+
+
+def test_intervals_of_a_score_without_a_best_value_are_finite():
+    found = Frontier.fit(cf.CEGBClassifier(n_estimators=2), X, TEXTS[2], scoring=gain, points=3, cv=3)
+    assert any(point.rows_lacked for point in found)
+    assert all(np.isfinite([*found.interval(point), *found.score_interval(point)]).all() for point in found)

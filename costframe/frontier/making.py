@@ -18,7 +18,7 @@ from costframe.frontier.checks import (
     skipped_algorithms,
 )
 from costframe.frontier.fitting import Plan, collect, divide_rows, fit_candidates
-from costframe.frontier.rows import Rows
+from costframe.frontier.rows import Rows, check_groups
 from costframe.frontier.runs import open_run
 from costframe.frontier.sweeping import collect_fits, process_count
 from costframe.frontier.tasks import Sweep
@@ -177,6 +177,8 @@ class FrontierFits(ABC):
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
         qid_test: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
         costs: object = None,
         scoring: Any = None,
         budget: float | None = None,
@@ -202,6 +204,9 @@ class FrontierFits(ABC):
             As for an estimator's `fit`; without X_val, it holds out a `validation_fraction` of X by `random_state`.
         X_test, y_test, sample_weight_test, qid_test
             Rows to test on, never to choose by.
+        groups, groups_val : (n,), optional
+            Group of each row, such as the patient: rows of a group are held out together, in parts and in folds, and
+            errors of estimates are those of fresh groups.
         costs : optional
             Prices of all models that have none, and of all fitted ones; anything `CostModel.of` accepts. By default the
             estimators' own, which must agree.
@@ -220,8 +225,9 @@ class FrontierFits(ABC):
         """
         bounds = Budget(budget, time_budget)
         check_tradeoffs(tradeoffs)
-        given = Rows.of(X, y, sample_weight, qid)
-        valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val")
+        given = Rows.of(X, y, sample_weight, qid, groups=groups)
+        valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
+        check_groups(given, valid)
         test = Rows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test")
         candidates = candidates_of(estimators)
         task = task_of(candidates, has_queries=qid is not None)

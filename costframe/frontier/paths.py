@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from sklearn.base import is_classifier
 
-from costframe.core.errors import format_count
+from costframe.core.errors import ParameterError, format_count
 from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
 from costframe.frontier.trial import measure_latency, optional_arguments
 from costframe.training.scoring import with_labels
@@ -117,6 +117,12 @@ def _fit_path(
             front, plain, points, full_cost=full, affordable=last_affordable(front, budget, keeps_time)
         )
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
+        if trial.train.groups is not None and any(own):
+            if not trial.folds:
+                raise ParameterError(
+                    f"cv: {trial.algorithm} estimates scores by folds that ignore groups; give a number of folds"
+                )
+            own = [None] * len(chosen)
         known: Sequence[Estimate | None] = own
         if trial.folds and None in known:
             folds = []

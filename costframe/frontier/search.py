@@ -147,8 +147,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight_val: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
     ) -> Self:
-        """Search; takes the arguments of the estimator's own `fit`.
+        """Search; takes the arguments of the estimator's own `fit`, and `groups` as `Frontier.fit`.
 
         It warns (`UselessBudgetWarning`) if no model within the budget beats a constant by more than the error.
 
@@ -175,6 +177,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 sample_weight_val=sample_weight_val,
                 qid=qid,
                 qid_val=qid_val,
+                groups=groups,
+                groups_val=groups_val,
                 scoring=self.scoring,
                 budget=self.budget,
                 time_budget=self.time_budget,
