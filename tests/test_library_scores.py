@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    cohen_kappa_score,
+    d2_brier_score,
+    f1_score,
+    fbeta_score,
+    get_scorer,
+    get_scorer_names,
+    hinge_loss,
+    log_loss,
+    make_scorer,
+    mean_pinball_loss,
+    mean_squared_error,
+    r2_score,
+    roc_auc_score,
+    zero_one_loss,
+)
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier
+from costframe.frontier.capped_points import frontier_of_search, frontier_under_caps
 from costframe.frontier.checks import choose_score
+from costframe.frontier.points import UselessBudgetWarning
 from costframe.training.library_scores import BLOCKS
-from costframe.training.scoring import SCORES, best_value, influence, score_named, standard_error
+from costframe.training.scoring import (
+    SCORES,
+    best_value,
+    influence,
+    resolve_score,
+    score_named,
+    standard_error,
+    with_labels,
+)
 
 N = 240
 RNG = np.random.default_rng(0)
@@ -168,3 +198,174 @@ def test_a_sweep_chooses_by_any_score(task, name):
 def test_training_stops_by_any_score():
     model = cf.estimator("cegb", scoring="matthews_corrcoef", n_estimators=5, n_iter_no_change=2)
     assert model.fit(X[:160], LABELS[2][:160], X_val=X[160:], y_val=LABELS[2][160:]).n_iter_ <= 5
+
+
+TEXTS = {2: np.array(["yes", "no"])[LABELS[2]], 3: np.array(["c", "a", "b"])[LABELS[3]], 0: LABELS[0]}  # in no order
+FITTED = {kind: (LogisticRegression(C=0.01) if kind else LinearRegression()).fit(X, y) for kind, y in TEXTS.items()}
+
+
+def gain(y_true, y_pred):
+    return float(np.mean(np.where(y_true == y_pred, 1.0, np.where(y_true == "yes", -5.0, -1.0))))
+
+
+def weighted_gain(y_true, y_pred, sample_weight=None):
+    return float(np.average(y_true == y_pred, weights=sample_weight))
+
+
+def with_bias(estimator, X, y):
+    return -abs(float(np.mean(np.asarray(estimator.predict(X)) - y)))
+
+
+def first_class(estimator, X, y):
+    return float(np.mean(estimator.predict_proba(X)[y == estimator.classes_[0], 0])) / len(X)
+
+
+OWN = {  # what a caller gives, by the number of classes; and scikit-learn's scorer of it
+    "labels": (2, make_scorer(f1_score, pos_label="yes"), None),
+    "other labels": (2, make_scorer(f1_score, pos_label="no"), None),
+    "probabilities": (2, make_scorer(brier_score_loss, response_method="predict_proba", greater_is_better=False,
+                                     pos_label="no"), None),
+    "some labels": (3, make_scorer(f1_score, labels=["b", "c"], average="micro"), None),
+    "cross-entropy": (3, make_scorer(log_loss, response_method="predict_proba", greater_is_better=False,
+                                     labels=["a", "b", "c"]), None),
+    "a metric": (3, cohen_kappa_score, make_scorer(cohen_kappa_score)),
+    "a function": (2, gain, make_scorer(gain)),
+    "a function with weights": (2, weighted_gain, make_scorer(weighted_gain)),
+    "a partial": (2, partial(fbeta_score, beta=2, pos_label="yes"), make_scorer(fbeta_score, beta=2, pos_label="yes")),
+    "an estimator": (3, first_class, first_class),
+    "numbers": (0, make_scorer(mean_pinball_loss, alpha=0.9, greater_is_better=False), None),
+    "an estimator of numbers": (0, with_bias, with_bias),
+}  # fmt: skip
+
+
+def own_score(case):
+    kind, given, scorer = OWN[case]
+    classes = FITTED[kind].classes_ if kind else None
+    score = with_labels(choose_score("scoring", given, "classification" if kind else "regression", kind), classes)
+    codes = np.searchsorted(classes, TEXTS[kind]) if kind else TEXTS[kind]
+    p = FITTED[kind].predict_proba(X) if kind else FITTED[kind].predict(X)
+    return kind, score, scorer or given, codes, p[:, 1] if kind == 2 else p
+
+
+@pytest.mark.parametrize("case", OWN)
+def test_scores_of_a_caller_are_what_scikit_learn_makes_of_the_same_predictions(case):
+    kind, score, scorer, codes, p = own_score(case)
+    assert score_named(score)(codes, p) == pytest.approx(scorer(FITTED[kind], X, TEXTS[kind]), rel=1e-12)
+    weight = RNG.integers(1, 4, N).astype(float)
+    takes = scorer if not hasattr(scorer, "_score_func") else scorer._score_func
+    if "sample_weight" in inspect.signature(takes).parameters:
+        expected = scorer(FITTED[kind], X, TEXTS[kind], sample_weight=weight)
+        assert score_named(score)(codes, p, weight) == pytest.approx(expected, rel=1e-12)
+    else:
+        with pytest.raises(ParameterError, match=re.escape(f"score: {score} takes no sample weights")):
+            score_named(score)(codes, p, weight)
+    assert np.isfinite(influence(score, codes, p)).all()
+    assert np.isinf(best_value(str(score)))
+
+
+def test_scorers_that_scikit_learn_has_a_name_for_are_that_name():
+    for name in get_scorer_names():
+        assert resolve_score(get_scorer(name)) == name
+    names = {
+        "roc_auc": roc_auc_score, "accuracy": accuracy_score, "neg_log_loss": log_loss,
+        "neg_mean_squared_error": mean_squared_error, "r2": r2_score,
+    }  # fmt: skip
+    assert {name: resolve_score(metric) for name, metric in names.items()} == {name: name for name in names}
+    assert str(resolve_score(f1_score)) == "make_scorer(f1_score)"
+    assert str(resolve_score(d2_brier_score)) == "d2_brier_score"
+    assert resolve_score(make_scorer(mean_squared_error, greater_is_better=False)) == "neg_mean_squared_error"
+    assert str(resolve_score(make_scorer(mean_squared_error))) == "make_scorer(mean_squared_error)"
+
+
+@pytest.mark.parametrize(
+    ("scoring", "text"),
+    [
+        (zero_one_loss, r"zero_one_loss seems to be lower .* make_scorer\(zero_one_loss, greater_is_better=False"),
+        (lambda y: y.mean(), r"scoring: expected the name of a score, .* got <lambda>, which needs 1 argument"),
+        (["accuracy", "f1"], r"scoring: expected the name of a score, a scorer of scikit-learn, .* got \["),
+        ({"a": "accuracy"}, "scoring: expected the name of a score"),
+        (LogisticRegression, "scoring: expected the name of a score"),
+        ("f1_marco", "did you mean 'f1_macro'"),
+        (get_scorer("v_measure_score"), "'v_measure_score' compares clusterings"),
+        (get_scorer("r2"), "classification of 2 classes has .*, not 'r2'"),
+        (lambda y_true, y_pred: y_true["a"] @ y_pred, r"<lambda>\) of \d+ rows: IndexError: only integers"),
+        (lambda y_true, y_pred: f"{y_true} is not {y_pred}", r"<lambda>\) of \d+ rows: could not convert string"),
+        (lambda model, rows, y: rows[:, 0] @ model.coef_ - y, r"<lambda>\(estimator, X, y\) of .* TypeError"),
+        (lambda model, rows, y: model.cost(rows).mean - y, r"of \d+ rows: AttributeError: .*; scores get .*no feat"),
+        (make_scorer(hinge_loss, response_method="decision_function"), "hinge_loss.* has none of .* decision_function"),
+        (make_scorer(f1_score), "f1_score.*: pos_label=1 is not a valid label"),
+        (lambda y_true, y_pred: np.nan * len(y_true) * len(y_pred), r"score: there is no make_scorer\(<lambda>\) on"),
+    ],
+)  # fmt: skip
+def test_scores_of_a_caller_that_do_not_fit_are_refused_by_name(scoring, text):
+    with pytest.raises((ParameterError, DataError), match=text):
+        Frontier.fit(cf.CEGBClassifier(n_estimators=2), X, TEXTS[2], scoring=scoring, tradeoffs=[0.0], cv=0)
+
+
+def test_rankings_have_scores_of_their_own():
+    with pytest.raises(ParameterError, match=r"ranking has ndcg@5, .*, not 'make_scorer\(gain\)'"):
+        choose_score("scoring", gain, "ranking", 0)
+
+
+@pytest.mark.parametrize("case", ["other labels", "an estimator of numbers", "a function"])
+@pytest.mark.parametrize("along", [False, True])
+def test_searches_and_sweeps_choose_by_the_scores_of_a_caller(case, along, tmp_path):
+    kind, given, scorer = OWN[case]
+    y, name = TEXTS[kind], "cegb"
+    model = cf.estimator(name, "classification" if kind else "regression", n_estimators=5)
+    how = {} if along else {"tradeoffs": [0.0, 0.1]}
+    found = Frontier.fit(model, X, y, X_test=X, y_test=y, scoring=given, points=4, cv=0, **how)
+    for point in found:
+        assert point.test_score == pytest.approx((scorer or given)(found.model(point), X, y), rel=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UselessBudgetWarning)
+        search = cf.BudgetSearch(model, 100.0, scoring=given, points=4, cv=0, **how).fit(X, y)
+    assert [p.score for p in search.frontier_] == pytest.approx([p.score for p in found])
+    task = "classification" if kind else "regression"
+    data = Dataset.from_arrays(X, y, task=task)
+    settings = {"score": given, "points": 4, "parameters": {"n_estimators": 5}, "folds": 0, **how}
+    swept = Frontier.sweep(data, [name], **settings, directory=tmp_path)
+    test = data.part("test")
+    chosen = swept.recommended()
+    again = Frontier.sweep(data, [name], **settings, directory=tmp_path, resume=True)
+    assert again.points == swept.points
+    swept.save(tmp_path / "saved")
+    assert Frontier.load(tmp_path / "saved").recommended().name == chosen.name
+    fitted = Frontier.sweep(data, [name], **settings)
+    best = fitted.recommended()
+    assert chosen.test_score == best.test_score
+    assert best.test_score == pytest.approx((scorer or given)(fitted.model(best), test.X, test.y), rel=1e-12)
+    with pytest.raises(ParameterError, match="has another score"):
+        Frontier.sweep(
+            data, [name], **settings | {"score": make_scorer(weighted_gain)}, directory=tmp_path, resume=True
+        )
+
+
+def test_training_stops_by_the_score_of_a_caller():
+    """It sees the labels, and what predict gives: so what it says of a round is what scikit-learn says of its model."""
+    train, held = slice(160), slice(160, None)
+    for scoring in (make_scorer(f1_score, pos_label="yes"), gain):
+        model = cf.CEGBClassifier(n_estimators=8, n_iter_no_change=8, scoring=scoring)
+        model.fit(X[train], TEXTS[2][train], X_val=X[held], y_val=TEXTS[2][held])
+        scorer = scoring if scoring is not gain else make_scorer(gain)
+        best = max(model.evals_result_["validation"]["score"])
+        assert scorer(model, X[held], TEXTS[2][held]) == pytest.approx(best)
+    with pytest.raises(ParameterError, match=r"score: make_scorer\(gain\) takes no sample weights"):
+        model.fit(X[train], TEXTS[2][train], X_val=X[held], y_val=TEXTS[2][held], sample_weight_val=np.arange(1, 81))
+
+
+def test_a_picture_scores_by_what_a_caller_gives():
+    given = make_scorer(f1_score, pos_label="yes")
+    search = cf.BudgetSearch(cf.CEGBClassifier(n_estimators=3), 100.0, scoring=given, tradeoffs=[0.0], cv=0)
+    search.fit(X, TEXTS[2])
+    frontier, chosen = frontier_of_search(search, X, TEXTS[2], None)
+    assert chosen.test_score == pytest.approx(given(search.best_estimator_, X, TEXTS[2]))
+    under_caps = frontier_under_caps(search.best_estimator_, X, TEXTS[2], given, None)[1]
+    assert under_caps.score == chosen.test_score
+    assert frontier.score_name == "make_scorer(f1_score, pos_label=yes)"
+
+
+def test_intervals_of_a_score_without_a_best_value_are_finite():
+    found = Frontier.fit(cf.CEGBClassifier(n_estimators=2), X, TEXTS[2], scoring=gain, points=3, cv=3)
+    assert any(point.rows_lacked for point in found)
+    assert all(np.isfinite([*found.interval(point), *found.score_interval(point)]).all() for point in found)

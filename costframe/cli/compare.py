@@ -120,9 +120,9 @@ def compare(
     _check_room(output, resume=resume, force=force)
     dataset = open_data(data, **reading)
     check_algorithms(dataset.task, wanted, len(dataset.classes))
-    score = check_score(dataset, score)
+    named = check_score(dataset, score)
     if folds:
-        trial_maker(dataset, score, folds, {})  # it refuses a wrong number before an old run is cleared
+        trial_maker(dataset, named, folds, {})  # it refuses a wrong number before an old run is cleared
     print_broken_plugins()
     bounds = Budget(budget, time_budget)
     bounds.check_prices(dataset.costs)
@@ -137,7 +137,7 @@ def compare(
             data=dataset,
             algorithms=wanted,
             points=points,
-            score=score,
+            score=named,
             budget=budget,
             time_budget=time_budget,
             folds=folds,

@@ -69,7 +69,7 @@ def fit_in_blocks(
         raise ParameterError(
             f"{algorithm}: needs the whole table in memory, and {data} does not fit; see miser and cegb, or --cluster"
         )
-    named = check_score(dataset, score)
+    named = str(check_score(dataset, score))
     chosen, notes = _valid_rows(dataset)
     train, valid = dataset.part("train"), dataset.part("valid")
     where = "does not fit in memory: it is read by row groups" if cluster is None else "is read by the cluster"

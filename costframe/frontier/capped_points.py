@@ -16,9 +16,11 @@ from costframe.frontier.estimates import estimate_on_rows
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
 from costframe.frontier.rows import Rows
+from costframe.training.scoring import resolve_score
 
 if TYPE_CHECKING:
     from costframe.core.cost.report import CostReport
+    from costframe.training.library_scores import LibraryScore
 
 __all__ = ["frontier_of_search", "frontier_under_caps"]
 
@@ -35,12 +37,13 @@ def frontier_of_search(search: Any, X: Any, y: Any, qid: Any) -> tuple[Frontier,
     model = search.best_estimator_
     predictor = as_predictor(model).of_queries(rows.qid)
     report = predictor.cost(rows.X)
-    found = estimate_on_rows(frontier.score_name, rows, model, _predictions(report))
+    score = frontier.score_name if search.scoring is None else resolve_score(search.scoring)
+    found = estimate_on_rows(score, rows, model, _predictions(report))
     tested = evolve(chosen, test_score=found.score, test_error=found.error, test_cost=report.mean)
     return evolve(frontier, points=tuple(tested if p is chosen else p for p in frontier.points)), tested
 
 
-def frontier_under_caps(model: Any, X: Any, y: Any, scoring: str | None, qid: Any) -> tuple[Frontier, Point]:
+def frontier_under_caps(model: Any, X: Any, y: Any, scoring: Any, qid: Any) -> tuple[Frontier, Point]:
     """Score a fitted model on rows, without a cap and under falling caps; return the frontier and the point without."""
     predictor = as_predictor(model)
     if not isinstance(predictor, Predictor):
@@ -58,10 +61,10 @@ def frontier_under_caps(model: Any, X: Any, y: Any, scoring: str | None, qid: An
     reports = [free, *(predictor.cost(rows.X, max_cost=cap) for cap in caps)]
     points = [_point(model, score, rows, report) for report in reports]
     costs = CostModel.of(predictor.costs, predictor.feature_names)
-    return Frontier(tuple(points), score, free.unit, costs.full_cost(predictor.feature_names)), points[0]
+    return Frontier(tuple(points), str(score), free.unit, costs.full_cost(predictor.feature_names)), points[0]
 
 
-def _point(model: Any, score: str, rows: Rows, report: CostReport) -> Point:
+def _point(model: Any, score: str | LibraryScore, rows: Rows, report: CostReport) -> Point:
     found = estimate_on_rows(score, rows, model, _predictions(report))
     name = type(model).__name__
     return Point(

@@ -13,13 +13,14 @@ from costframe.core.errors import CostframeError, DataError, ParameterError, Plu
 from costframe.core.plugins.registry import TASKS, estimator, plugin_title, registry, two_classes_only
 from costframe.core.plugins.registry import algorithms as usable_algorithms
 from costframe.training.query_scores import QueryScore
-from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score
+from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, resolve_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from costframe.datasets import Dataset
     from costframe.datasets.block_tables import BlockDataset
+    from costframe.training.library_scores import LibraryScore
 
 T = TypeVar("T")
 
@@ -71,18 +72,18 @@ def check_share(name: str, value: Any) -> None:
         raise ParameterError(f"{name}: expected a number between 0 and 1, got {shown(value)}")
 
 
-def choose_score(parameter: str, score: str | None, task: str, n_classes: int) -> str:
-    """Return the name of the score to use, by default the task's own; refuse a score that the task does not have."""
-    name = default_score(task, n_classes) if score is None else score
-    check_fitting(parameter, name, task, n_classes)
-    return SHORT_NAMES.get(name, name)
+def choose_score(parameter: str, score: Any, task: str, n_classes: int) -> str | LibraryScore:
+    """Return the score to use, by default the task's own; refuse a score that the task does not have."""
+    found = default_score(task, n_classes) if score is None else resolve_score(score, parameter)
+    check_fitting(parameter, found, task, n_classes)
+    return SHORT_NAMES.get(found, found) if isinstance(found, str) else found
 
 
-def check_score(data: Dataset | BlockDataset, score: str | None) -> str:
+def check_score(data: Dataset | BlockDataset, score: Any) -> str | LibraryScore:
     """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
     name = choose_score("score", score, data.task, len(data.classes))
-    needs_both = name in {"average_precision", "f1"} and len(data.classes) == 2
-    for part in ("valid", "test") if needs_both or name.startswith("roc_auc") else ():
+    needs_both = str(name) in {"average_precision", "f1"} and len(data.classes) == 2
+    for part in ("valid", "test") if needs_both or str(name).startswith("roc_auc") else ():
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
         if absent:
             raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")

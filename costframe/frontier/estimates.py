@@ -14,7 +14,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError
-from costframe.training.scoring import influence, score_named, standard_error
+from costframe.training.scoring import influence, score_named, standard_error, with_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from costframe.frontier.rows import Rows
     from costframe.frontier.trial import Fitted
+    from costframe.training.library_scores import LibraryScore
 
 __all__ = [
     "Estimate",
@@ -48,13 +49,17 @@ class Estimate:
     rows_lacked: float = 0.0  # share of the final model's training rows that the models of the estimate did not have
 
 
-def estimate_on_rows(name: str, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
+def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
     """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
-    y = rows.codes(model)
+    y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None))
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
     if math.isnan(score):
         raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or variation")
     moved = influence(name, y, predictions, rows.weight, rows.qid)
+    if rows.groups is not None:  # these vary, not rows: the first row of a group has the group's influence
+        units, by_row = np.asarray(rows.units), moved
+        moved = np.zeros(len(by_row))
+        moved[np.unique(units, return_index=True)[1]] = np.bincount(units, by_row)
     return Estimate(float(score), standard_error(moved), moved)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from costframe.frontier.candidates import Candidate, Prices
     from costframe.frontier.rows import Fold
     from costframe.frontier.trial import Fitted, Progress
+    from costframe.training.library_scores import LibraryScore
 
 __all__ = ["Division", "Plan", "collect", "divide_rows", "fit_candidates"]
 
@@ -46,7 +47,7 @@ class Division:
 class Plan:
     """The fits of each candidate: the arguments of `fit_all`, and the name of the score."""
 
-    score: str
+    score: str | LibraryScore
     tradeoffs: Sequence[float] | None
     points: int | None
     budget: Budget
@@ -89,7 +90,9 @@ def fit_candidates(
         yield label, found
 
 
-def _make_trial(rows: Division, prices: Prices, score: str, promises: Promises, each: Candidate) -> Trial:
+def _make_trial(
+    rows: Division, prices: Prices, score: str | LibraryScore, promises: Promises, each: Candidate
+) -> Trial:
     return Trial(
         each.label,
         functools.partial(each.make, prices),

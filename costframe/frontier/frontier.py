@@ -260,7 +260,7 @@ class Frontier(FrontierFits):
         """
         point = self[point]
         margin, best = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0), best_value(self.score_name)
-        learned = point.rows_lacked * max(best - point.score, 0.0)
+        learned = point.rows_lacked * max(best - point.score, 0.0) if math.isfinite(best) else 0.0
         return point.score - margin, min(point.score + learned + margin, best)
 
     def file(self, point: Point | str) -> Path | None:

@@ -79,7 +79,7 @@ class FrontierDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, scoring: str | None = None, qid: Any = None,
+        cls, estimator: Any, X: Any = None, y: Any = None, *, scoring: Any = None, qid: Any = None,
         ax: Axes | None = None, **options: Any,
     ) -> Self:  # fmt: skip
         """Draw the frontier of a fitted `BudgetSearch`, or a fitted model's score and cost under falling caps.
@@ -91,7 +91,7 @@ class FrontierDisplay(Display):
             same model under caps on each row's cost (`max_cost`).
         X, y : optional
             Rows and labels: of a model, to score it; of a search, to score the chosen model as test rows do.
-        scoring : str, optional
+        scoring : str or callable, optional
             For a model; as `scoring` of `BudgetSearch`.
         qid : (n,), optional
             Query of each row, of a ranker.

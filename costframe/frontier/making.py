@@ -18,7 +18,7 @@ from costframe.frontier.checks import (
     skipped_algorithms,
 )
 from costframe.frontier.fitting import Plan, collect, divide_rows, fit_candidates
-from costframe.frontier.rows import Rows
+from costframe.frontier.rows import Rows, check_groups
 from costframe.frontier.runs import open_run
 from costframe.frontier.sweeping import collect_fits, process_count
 from costframe.frontier.tasks import Sweep
@@ -53,7 +53,7 @@ class FrontierFits(ABC):
         tradeoffs: Sequence[float] | None = None,
         *,
         points: int | None = None,
-        score: str | None = None,
+        score: Any = None,
         budget: float | None = None,
         time_budget: float | None = None,
         folds: int | None = None,
@@ -87,7 +87,7 @@ class FrontierFits(ABC):
             Without `tradeoffs`: the largest number of points of a path, 24 by default, chosen with little loss at any
             budget, the model trained without prices first; for other algorithms the number of tradeoffs, 12 by default.
             At most three fits within sets of features may follow; docs/choosing.md explains when.
-        score : str, optional
+        score : str or callable, optional
             As `scoring` of `BudgetSearch`. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional
             Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
@@ -140,18 +140,18 @@ class FrontierFits(ABC):
         bounds.check_prices(data.costs)
         check_tradeoffs(tradeoffs)
         check_time_limit(time_limit, directory)
-        score = check_score(data, score)
+        chosen = check_score(data, score)
         names = check_algorithms(data.task, algorithms, len(data.classes))
         if algorithms is None and failed is not None:
             for name, unfit in skipped_algorithms(data.task, len(data.classes)).items():
                 failed(name, unfit)
         folder = None if directory is None else as_path(directory, "directory")
-        sweep = Sweep(data, score, tradeoffs, points, bounds, folds, parameters or {}, folder, time_limit)
+        sweep = Sweep(data, chosen, tradeoffs, points, bounds, folds, parameters or {}, folder, time_limit)
         open_run(sweep, resume=resume)
         processes = process_count(sweep, names) if n_jobs is None else thread_count(n_jobs) if n_jobs != 1 else 0
 
         def make(found: list[Fitted]) -> Any:
-            return cls.of(found, score, data.costs.unit, data.full_cost)
+            return cls.of(found, str(chosen), data.costs.unit, data.full_cost)
 
         def show(so_far: Callable[[], list[Fitted]]) -> None:
             if interim is not None:
@@ -177,8 +177,10 @@ class FrontierFits(ABC):
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
         qid_test: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
         costs: object = None,
-        scoring: str | None = None,
+        scoring: Any = None,
         budget: float | None = None,
         time_budget: float | None = None,
         tradeoffs: Sequence[float] | None = None,
@@ -202,6 +204,9 @@ class FrontierFits(ABC):
             As for an estimator's `fit`; without X_val, it holds out a `validation_fraction` of X by `random_state`.
         X_test, y_test, sample_weight_test, qid_test
             Rows to test on, never to choose by.
+        groups, groups_val : (n,), optional
+            Group of each row, such as the patient: rows of a group are held out together, in parts and in folds, and
+            errors of estimates are those of fresh groups.
         costs : optional
             Prices of all models that have none, and of all fitted ones; anything `CostModel.of` accepts. By default the
             estimators' own, which must agree.
@@ -220,8 +225,9 @@ class FrontierFits(ABC):
         """
         bounds = Budget(budget, time_budget)
         check_tradeoffs(tradeoffs)
-        given = Rows.of(X, y, sample_weight, qid)
-        valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val")
+        given = Rows.of(X, y, sample_weight, qid, groups=groups)
+        valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
+        check_groups(given, valid)
         test = Rows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test")
         candidates = candidates_of(estimators)
         task = task_of(candidates, has_queries=qid is not None)
@@ -233,4 +239,4 @@ class FrontierFits(ABC):
         )  # fmt: skip
         fits = fit_candidates(candidates, rows, prices, Plan(score, tradeoffs, points, bounds), progress, n_jobs)
         found = collect(fits, [each.label for each in candidates], failed)
-        return cls.of(found, score, prices.costs.unit, prices.full_cost)
+        return cls.of(found, str(score), prices.costs.unit, prices.full_cost)

@@ -8,10 +8,12 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from costframe.core.errors import format_count
+from costframe.core.errors import ParameterError, format_count
 from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
 from costframe.frontier.trial import measure_latency, optional_arguments
+from costframe.training.scoring import with_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,8 +51,9 @@ class FitsPath(Protocol):
     """Optional methods of an estimator; `CostAwareEstimator` has `with_predictor`."""
 
     def fit_path(self, X: Any, y: Any, /, *, X_val: Any, y_val: Any, **optional: Any) -> ModelPath:
-        """Train a path of models; `optional` are arguments of `fit`, `scoring` (a name) and `progress` (a callable).
+        """Train a path of models; `optional` are arguments of `fit`, `scoring` and `progress` (a callable).
 
+        `score_named` takes the `scoring`: a name, or a caller's own score of the class codes in `TrainingData`.
         `progress` takes the finished share, from 0 to 1.
         """
 
@@ -94,7 +97,7 @@ def _fit_path(
             train.y,
             X_val=valid.X,
             y_val=valid.y,
-            scoring=trial.score,
+            scoring=with_labels(trial.score, np.unique(train.y) if is_classifier(model) else None),
             progress=report,
             **optional_arguments(train, valid),
         )
@@ -114,6 +117,12 @@ def _fit_path(
             front, plain, points, full_cost=full, affordable=last_affordable(front, budget, keeps_time)
         )
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
+        if trial.train.groups is not None and any(own):
+            if not trial.folds:
+                raise ParameterError(
+                    f"cv: {trial.algorithm} estimates scores by folds that ignore groups; give a number of folds"
+                )
+            own = [None] * len(chosen)
         known: Sequence[Estimate | None] = own
         if trial.folds and None in known:
             folds = []

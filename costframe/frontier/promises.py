@@ -14,7 +14,7 @@ from costframe.frontier.budgets import Budget
 from costframe.sets.archive import search_quickly
 from costframe.sets.choice import choose_spread
 from costframe.training.estimator import CostAwareEstimator
-from costframe.training.scoring import influence, score_named, standard_error
+from costframe.training.scoring import influence, score_named, standard_error, with_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,14 +60,14 @@ def _search(model: CostAwareEstimator, trial: Trial) -> list[Promise]:
     archive = search_quickly(data, thread_count(model.get_params().get("n_jobs")))
     if archive is None:
         return []
-    found, judge, y = [], score_named(trial.score), archive.rows.y
+    found, y, of_codes = [], archive.rows.y, with_labels(trial.score, archive.rows.labels)
     weight, qid = archive.rows.uneven_weight, archive.rows.qid
     for features in (each for each in choose_spread(archive, _SETS) if len(each) < len(data.feature_names)):
         predictions = squeeze(apply_link(archive.loss.link, archive.scores(features)))
-        score = float(judge(y, predictions, weight, qid))
+        score = float(score_named(of_codes)(y, predictions, weight, qid))
         if not math.isfinite(score):  # the searched rows may lack a class
             return []
-        error = standard_error(influence(trial.score, y, predictions, weight, qid))
+        error = standard_error(influence(of_codes, y, predictions, weight, qid))
         columns = tuple(sorted(features))
         time = _time_of_round(data.costs, [data.feature_names[f] for f in columns])
         found.append(Promise(columns, archive.prices.of_set(features), score, error, time))

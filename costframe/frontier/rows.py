@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import sys
 import warnings
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from costframe.core.errors import DataError, ParameterError, quote_names, shown
-from costframe.core.tables.rows import check_target, check_weights
+from costframe.core.tables.rows import check_queries, check_target, check_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fold", "Rows", "folds_by", "folds_of"]
+__all__ = ["Fold", "Rows", "check_groups", "folds_by", "folds_of"]
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
+_MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
 
 
 @frozen(eq=False)
 class Rows:
-    """Rows of a trial: X (n, d), y (n,), and weights and queries or None."""
+    """Rows of a trial: X (n, d), y (n,), and weights, queries and groups or None."""
 
     X: Any
     y: Any
     weight: Any = None
     qid: Any = None
+    groups: Any = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "") -> Rows:
+    def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "", groups: Any = None) -> Rows:
         """Make rows; refuse another number of labels, weights or queries than rows."""
         if y is None:
             raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
@@ -54,16 +57,34 @@ class Rows:
             np.unique(y)
         except TypeError as error:
             raise DataError(f"y{suffix}: expected labels of one kind: {error}") from None
-        return cls(X, column_or_1d(y, warn=True) if y.shape[1:] == (1,) else y, weight, qid)
+        if groups is not None:
+            check_queries(groups, n, f"groups{suffix}", "group")
+        made = cls(X, column_or_1d(y, warn=True) if y.shape[1:] == (1,) else y, weight, qid)
+        return made if groups is None else made.with_groups(np.asarray(groups), suffix)
+
+    def with_groups(self, groups: NDArray[Any], suffix: str) -> Rows:
+        """Return the rows in groups; refuse groups that cut a query."""
+        found = evolve(self, groups=groups)
+        if self.qid is not None:
+            queries = np.unique(self.qid, return_inverse=True)[1]
+            if len({*zip(queries.tolist(), np.asarray(found.units).tolist(), strict=True)}) > len(np.unique(queries)):
+                raise DataError(f"groups{suffix}: expected each query in one group")
+        return found
+
+    @property
+    def units(self) -> NDArray[np.int64] | None:
+        """The number of each row's group, or else query, whose rows stay together: (n,); None if rows are alone."""
+        values = self.qid if self.groups is None else self.groups
+        return None if values is None else np.unique(np.asarray(values), return_inverse=True)[1]
 
     @classmethod
-    def if_any(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str) -> Rows | None:
+    def if_any(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str, groups: Any = None) -> Rows | None:
         """Make rows of optional arguments, or None without X and y; refuse one of them without the other."""
         if (X is None) != (y is None):
             raise ParameterError(f"X{suffix} and y{suffix}: expected both or neither")
         if X is not None:
-            return cls.of(X, y, weight, qid, suffix)
-        for name, values in (("sample_weight", weight), ("qid", qid)):
+            return cls.of(X, y, weight, qid, suffix, groups)
+        for name, values in (("sample_weight", weight), ("qid", qid), ("groups", groups)):
             if values is not None:
                 raise ParameterError(f"{name}{suffix}: has no effect without X{suffix} and y{suffix}")
         return None
@@ -79,7 +100,7 @@ class Rows:
         return len(np.unique(self.y))
 
     def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of training rows and of a held-out share of rows, or of the queries of a ranking."""
+        """Return the numbers of training rows and of a held-out share of rows, or of the groups or queries."""
         from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
         from sklearn.utils import check_random_state
 
@@ -87,14 +108,37 @@ class Rows:
             check_random_state(seed)
         except ValueError as error:
             raise ParameterError(f"random_state: {error}") from None
-        queries = None if classes else self.qid
-        kind = StratifiedShuffleSplit if classes else ShuffleSplit if queries is None else GroupShuffleSplit
+        units = None if classes else self.units
+        kind = StratifiedShuffleSplit if classes else ShuffleSplit if units is None else GroupShuffleSplit
         splitter = kind(n_splits=1, test_size=share, random_state=seed)
         try:
-            train, valid = next(splitter.split(np.zeros(len(self.y)), np.asarray(self.y), queries))
+            if classes and self.groups is not None:
+                return self._hold_out_groups(share, seed)
+            train, valid = next(splitter.split(np.zeros(len(self.y)), np.asarray(self.y), units))
         except ValueError as error:
             raise DataError(f"y: no rows can be held out; give X_val and y_val: {error}") from error
         return train, valid
+
+    def _hold_out_groups(self, share: float, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Hold out whole groups, with about a share of the rows of each class: some of many folds."""
+        most = min(_MOST_PARTS, len(np.unique(self.groups)))
+        if most < 2:
+            raise ValueError("there is one group only")
+        parts = Fraction(share).limit_denominator(most)
+        held, count = (parts.numerator, parts.denominator) if 0 < parts < 1 else (1 if parts < 1 else most - 1, most)
+        fold = self.fold_groups(count, seed)
+        return np.flatnonzero(fold >= held), np.flatnonzero(fold < held)
+
+    def fold_groups(self, count: int, seed: Any) -> NDArray[np.int64]:
+        """Return a fold for each row, whole groups with even shares of the classes in each: int64 (n,)."""
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        fold, splitter = np.empty(len(self.y), np.int64), StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class")  # it may be in fewer folds
+            for number, (_, out) in enumerate(splitter.split(np.zeros(len(fold)), np.asarray(self.y), self.units)):
+                fold[out] = number
+        return fold
 
     def codes(self, model: Any) -> NDArray[Any]:
         """Return the labels, as class codes for a classifier, that scores compare predictions with."""
@@ -111,7 +155,7 @@ class Rows:
         """Keep some rows, by number."""
         from sklearn.utils import _safe_indexing
 
-        given = (self.X, self.y, self.weight, self.qid)
+        given = (self.X, self.y, self.weight, self.qid, self.groups)
         return Rows(*(None if each is None else _safe_indexing(each, chosen) for each in given))
 
     def append(self, other: Rows) -> Rows:
@@ -125,8 +169,11 @@ class Rows:
                 ]
             )
         y = np.concatenate([np.asarray(self.y), np.asarray(other.y)])
-        qid = None if self.qid is None else np.concatenate([np.asarray(self.qid), np.asarray(other.qid)])
-        return Rows(_stack(self.X, other.X), y, weight, qid)
+        qid, groups = (
+            None if one is None else np.concatenate([np.asarray(one), np.asarray(another)])
+            for one, another in ((self.qid, other.qid), (self.groups, other.groups))
+        )
+        return Rows(_stack(self.X, other.X), y, weight, qid, groups)
 
 
 def _stack(one: Any, other: Any) -> Any:
@@ -147,6 +194,19 @@ class Fold:
     place: NDArray[np.int64]  # (rows of out,): positions among the rows of train followed by those of valid
 
 
+def check_groups(train: Rows, valid: Rows | None) -> None:
+    """Refuse validation rows whose groups are unknown, or are in train too."""
+    if valid is None or (train.groups is None and valid.groups is None):
+        return
+    for suffix, other, rows in (("", "_val", train), ("_val", "", valid)):
+        if rows.groups is None:
+            raise ParameterError(
+                f"groups{suffix}: expected the group of each row of X{suffix}, as groups{other} has them"
+            )
+    if len(both := np.intersect1d(train.groups, valid.groups)):
+        raise DataError(f"groups_val: group {shown(both[0].item())} is in X too; rows of a group stay together")
+
+
 def folds_of(
     train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0, name: str = "folds"
 ) -> tuple[Fold, ...]:
@@ -160,16 +220,21 @@ def folds_of(
     if count == 0 or (count is None and not (_is_small(valid) and _fit_together(train, valid))):
         return ()
     rows, number = train.append(valid), FOLDS if count is None else count
-    groups = np.arange(len(rows.y)) if rows.qid is None else np.unique(np.asarray(rows.qid), return_inverse=True)[1]
+    units = np.arange(len(rows.y)) if rows.units is None else rows.units
     kinds = np.unique(np.asarray(rows.y), return_inverse=True)[1] if classes else np.zeros(len(rows.y), np.int64)
-    fewest = int(np.bincount(kinds).min()) if rows.qid is None else int(groups.max()) + 1
+    room = int(units.max()) + 1
+    fewest = int(np.bincount(np.unique(kinds * room + units) // room).min())
     if fewest < number:
         if count is None:
             return ()
-        what = "queries" if rows.qid is not None else "rows of each class" if classes else "rows"
+        what = "rows" if rows.units is None else "queries" if rows.groups is None else "groups"
+        what += " of each class" if classes else ""
         raise ParameterError(f"{name}: {count} need as many {what}, the smallest number in train and valid is {fewest}")
-    first = np.unique(groups, return_index=True)[1]
-    fold = _deal(kinds[first], number, np.random.default_rng(seed))[groups]
+    if classes and rows.groups is not None:
+        fold = rows.fold_groups(number, seed)
+    else:
+        first = np.unique(units, return_index=True)[1]
+        fold = _deal(kinds[first], number, np.random.default_rng(seed))[units]
     return tuple(_make_fold(rows, fold, k, number) for k in range(number))
 
 
@@ -177,7 +242,7 @@ def folds_by(train: Rows, valid: Rows, splitter: Any, order: NDArray[np.int64]) 
     """Divide train and valid into the parts that a splitter of scikit-learn holds out, one after another.
 
     `order`, int64, has the number of each row of train, then of valid, in the table that the splitter splits. It must
-    hold out each row once, and queries as a whole.
+    hold out each row once, and groups or queries as a whole.
     """
     from sklearn.model_selection import check_cv
 
@@ -186,9 +251,10 @@ def folds_by(train: Rows, valid: Rows, splitter: Any, order: NDArray[np.int64]) 
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The groups parameter is ignored")  # the check below finds cut queries
-            parts = list(check_cv(splitter).split(table.X, np.asarray(table.y), table.qid))
+            parts = list(check_cv(splitter).split(table.X, np.asarray(table.y), table.units))
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"cv: {error}") from error
+        hint = "; give groups to fit" if table.units is None and "groups" in str(error) else ""
+        raise ParameterError(f"cv: {str(error).removesuffix('.')}{hint}") from error
     kind, n = type(splitter).__name__, len(order)
     if len(parts) < LEAST:
         raise ParameterError(f"cv: expected at least {LEAST} parts, got {len(parts)} of {kind}")
@@ -198,14 +264,16 @@ def folds_by(train: Rows, valid: Rows, splitter: Any, order: NDArray[np.int64]) 
     fold = np.empty(n, np.int64)
     for number, (_, out) in enumerate(parts):
         fold[place[out]] = number
-    queries = np.arange(n) if rows.qid is None else np.unique(np.asarray(rows.qid), return_inverse=True)[1]
-    if len(np.unique(queries * len(parts) + fold)) > len(np.unique(queries)):
-        raise ParameterError(f"cv: expected a splitter that holds out whole queries, as GroupKFold does, got {kind}")
+    units = np.arange(n) if rows.units is None else rows.units
+    if len(np.unique(units * len(parts) + fold)) > len(np.unique(units)):
+        what = "queries" if rows.groups is None else "groups"
+        raise ParameterError(f"cv: expected a splitter that holds out whole {what}, as GroupKFold does, got {kind}")
     return tuple(_make_fold(rows, fold, number, len(parts)) for number in range(len(parts)))
 
 
 def _is_small(valid: Rows) -> bool:
-    return len(valid.y) < FEW_ROWS if valid.qid is None else len(np.unique(np.asarray(valid.qid))) < FEW_QUERIES
+    few_units = valid.units is not None and len(np.unique(valid.units)) < FEW_QUERIES
+    return few_units or (valid.qid is None and len(valid.y) < FEW_ROWS)
 
 
 def _fit_together(train: Rows, valid: Rows) -> bool:

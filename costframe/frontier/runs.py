@@ -139,7 +139,7 @@ def _describe(sweep: Sweep) -> dict[str, Any]:
         "version": __version__,
         "table": digest(table, "data"),
         "prices": digest(data.costs.to_dict(), "costs"),
-        "score": sweep.score,
+        "score": sweep.score if isinstance(sweep.score, str) else digest(sweep.score, "score"),
         "folds": sweep.folds,
         "parameters": {name: digest(value, name) for name, value in sorted(sweep.parameters.items())},
     }

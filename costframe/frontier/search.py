@@ -73,11 +73,13 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Largest number of points of a path to keep beside the chosen one, 24 by default; or number of first tradeoffs,
         12 by default. From first tradeoffs a bisection approaches the budget. At most two fits within sets of features
         follow if these promise more within the budget.
-    scoring : str, optional
+    scoring : str or callable, optional
         A score of the task: "accuracy", "roc_auc", "average_precision", "f1", "log_loss"; "r2", "rmse"; "ndcg@k",
         "precision@k", "average_precision@k" for any k (`costframe.training.query_scores.QueryScore`); or another name
         in `sklearn.metrics.get_scorer_names()` that needs only labels and predictions. Higher is better, so log loss
-        and RMSE are negative. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+        and RMSE are negative. Also a scorer of scikit-learn (`make_scorer`), a metric function of (y_true, y_pred), or
+        a function of (estimator, X, y) that only asks for predictions; not for rankings. By default ROC AUC for two
+        classes, accuracy for more, R^2, NDCG@5.
     cv : int or splitter of scikit-learn, optional
         Number of folds of all rows for estimates of scores, as `folds` of `Frontier.sweep`; 0 uses validation rows
         alone. A splitter holds out each row of X (then X_val) once; another part in turn stops the training.
@@ -114,7 +116,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         time_budget: float | None = None,
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
-        scoring: str | None = None,
+        scoring: Any = None,
         cv: Any = None,
         validation_fraction: float = 0.25,
         random_state: int = 0,
@@ -145,8 +147,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight_val: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
     ) -> Self:
-        """Search; takes the arguments of the estimator's own `fit`.
+        """Search; takes the arguments of the estimator's own `fit`, and `groups` as `Frontier.fit`.
 
         It warns (`UselessBudgetWarning`) if no model within the budget beats a constant by more than the error.
 
@@ -173,6 +177,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 sample_weight_val=sample_weight_val,
                 qid=qid,
                 qid_val=qid_val,
+                groups=groups,
+                groups_val=groups_val,
                 scoring=self.scoring,
                 budget=self.budget,
                 time_budget=self.time_budget,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.finished import Fitted
     from costframe.frontier.trial import Progress, Trial
+    from costframe.training.library_scores import LibraryScore
 
 __all__ = ["LATE", "Sweep", "Task", "Total", "UnfinishedError", "fit_task", "make_trials"]
 
@@ -36,7 +37,7 @@ class Sweep:
     """What is the same for all algorithms of a sweep; the arguments are those of `Frontier.sweep`."""
 
     data: Dataset
-    score: str
+    score: str | LibraryScore
     tradeoffs: Sequence[float] | None = None
     points: int | None = None
     budget: Budget = field(factory=Budget)

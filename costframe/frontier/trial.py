@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.estimates import Estimate
     from costframe.frontier.rows import Fold
+    from costframe.training.library_scores import LibraryScore
 
 __all__ = [
     "Fitted",
@@ -82,7 +83,7 @@ class Trial:
     train: Rows
     valid: Rows
     test: Rows | None
-    score: str
+    score: str | LibraryScore
     guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext  # context of the algorithm's own code
     folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
     fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
@@ -199,7 +200,9 @@ def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def trial_maker(data: Dataset, score: str, folds: int | None, parameters: Mapping[str, Any]) -> Callable[[str], Trial]:
+def trial_maker(
+    data: Dataset, score: str | LibraryScore, folds: int | None, parameters: Mapping[str, Any]
+) -> Callable[[str], Trial]:
     """Return a function that makes the trial of an algorithm; all trials share rows and folds."""
     given = dict(parameters)
     if data.categorical:

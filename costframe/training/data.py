@@ -57,6 +57,8 @@ class Rows:
         Positive.
     qid : int64 (n,) or None
         Query of each row, for rankings; a worker has all rows of its queries.
+    labels : (K,) or None
+        Class labels, in the order of their codes.
     workers : Workers
         Who have all rows together. What follows from all rows, as `total_weight`, is the same on every worker, and all
         must ask for it.
@@ -67,6 +69,7 @@ class Rows:
     weight: NDArray[np.float64]
     qid: NDArray[np.int64] | None = None
     workers: Workers = field(default=ALONE, repr=False)
+    labels: NDArray[Any] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Count this worker's rows."""
@@ -80,7 +83,7 @@ class Rows:
     def take(self, chosen: NDArray[Any]) -> Rows:
         """Keep some rows, by number or by mask."""
         queries = None if self.qid is None else self.qid[chosen]
-        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers)
+        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers, self.labels)
 
     def gathered(self) -> Rows:
         """Return the rows of all workers, by rank, on every one of them: for samples."""
@@ -90,7 +93,7 @@ class Rows:
         X, y, weight, qid = zip(*parts, strict=True)
         first = np.cumsum([0, *(0 if each is None else each.max(initial=-1) + 1 for each in qid[:-1])])
         queries = None if self.qid is None else np.concatenate([q + begin for q, begin in zip(qid, first, strict=True)])
-        return Rows(np.concatenate(X), np.concatenate(y), np.concatenate(weight), queries)
+        return Rows(np.concatenate(X), np.concatenate(y), np.concatenate(weight), queries, labels=self.labels)
 
     @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:

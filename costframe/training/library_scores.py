@@ -1,4 +1,4 @@
-"""Scores that scikit-learn computes, by its own names, and influences of rows on them by leaving rows out."""
+"""Scores that scikit-learn computes, by its own names or of a caller, and influences of rows by leaving rows out."""
 
 from __future__ import annotations
 
@@ -8,60 +8,84 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError, ParameterError, format_count, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LibraryScore", "library_names"]
+__all__ = ["LibraryScore", "library_names", "read_scorer"]
 
 BLOCKS = 50  # of rows, left out in turn
 _NUMBERS = np.array([0.5, 1.25, 2.0, 3.5])  # labels of a regression, on which scores are tried
 
 
+@frozen(eq=False)
+class _Predicted:
+    """Rows of which only the predictions are known: a scorer can give them to the model, and count them."""
+
+    p: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+
 class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor whose rows are its predictions."""
+    """A regressor that knows its predictions."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def predict(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        return p
+    def predict(self, rows: _Predicted) -> NDArray[np.float64]:
+        return rows.p
 
 
 class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose rows are its probabilities, float64 (n, K)."""
+    """A classifier that knows its probabilities, float64 (n, K)."""
 
-    def __init__(self, n_classes: int) -> None:
-        self.classes_ = np.arange(n_classes)
+    def __init__(self, labels: NDArray[Any]) -> None:
+        self.classes_ = labels
 
-    def predict(self, p: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.asarray(p.argmax(axis=1), np.int64)
+    def predict(self, rows: _Predicted) -> NDArray[Any]:
+        return np.asarray(self.classes_[rows.p.argmax(axis=1)])
 
-    def predict_proba(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        return p
+    def predict_proba(self, rows: _Predicted) -> NDArray[np.float64]:
+        return rows.p
 
 
 @frozen(eq=False)
 class LibraryScore:
-    """A score of `sklearn.metrics.get_scorer_names()` that needs only labels and predictions; higher is better.
+    """A score of `sklearn.metrics.get_scorer_names()`, or a caller's own, of labels and predictions; higher is better.
 
     Attributes
     ----------
     name : str
-    scorer : scorer of scikit-learn
+        A caller's own has one with parentheses.
+    scorer : callable
+        Of (estimator, X, y), as scorers of scikit-learn.
     of_classes : bool
         Whether labels are classes rather than numbers.
+    own : bool
+        Whether it is a caller's: such a one takes labels as they are, not their codes, so it needs `with_labels`.
+    labels : (K,), optional
     """
 
     name: str
     scorer: Any
     of_classes: bool
+    own: bool = False
+    labels: NDArray[Any] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def with_labels(self, labels: NDArray[Any] | None) -> LibraryScore:
+        """Return the score for codes of these class labels, or for numbers."""
+        return evolve(self, of_classes=labels is not None, labels=labels) if self.own else self
 
     @staticmethod
     def named(name: object) -> LibraryScore | None:
@@ -86,23 +110,32 @@ class LibraryScore:
         Raises
         ------
         DataError
-            If scikit-learn refuses the labels or predictions; the text is its own.
+            If scikit-learn, or the caller's function, refuses the labels or predictions; the text is its own.
         ParameterError
             If there are weights, and the score takes none.
         """
+        if self.own and self.labels is None and np.asarray(y).dtype.kind in "iu":
+            raise ParameterError(f"score: {self.name} takes labels, and these rows have only codes of classes")
         given = {} if weight is None else {"sample_weight": weight}
-        if given and "sample_weight" not in inspect.signature(self.scorer._score_func).parameters:  # noqa: SLF001
+        if given and "sample_weight" not in _parameters(getattr(self.scorer, "_score_func", self.scorer)):
             raise ParameterError(f"score: {self.name} takes no sample weights")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 return self._evaluate(y, p, given)
-            except ValueError as error:
-                raise DataError(f"score: {self.name} of {len(y)} rows: {_first_line(error)}") from error
+            except MemoryError:
+                raise
+            except Exception as error:  # a caller's function may raise anything
+                kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+                hint = "; scores get labels and predictions, no features" if kind and self.own else ""
+                raise DataError(f"score: {self.name} of {len(y)} rows: {kind}{_first_line(error)}{hint}") from error
 
     def _evaluate(self, y: NDArray[Any], p: NDArray[np.float64], given: dict[str, Any]) -> float:
         rows = self._rows(p)
-        return float(self.scorer(_Classes(rows.shape[1]) if self.of_classes else _Numbers(), rows, y, **given))
+        if not self.of_classes:
+            return float(self.scorer(_Numbers(), _Predicted(rows), y, **given))
+        labels = np.arange(rows.shape[1]) if self.labels is None else self.labels
+        return float(self.scorer(_Classes(labels), _Predicted(rows), labels[np.asarray(y, np.int64)], **given))
 
     def _rows(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities of all classes, float64 (n, K), or numbers, (n,)."""
@@ -113,7 +146,7 @@ class LibraryScore:
 
     @property
     def best(self) -> float:
-        """The score of perfect predictions, on a few made-up rows: usually 1 or 0; infinity if it has no bound."""
+        """The score of perfect predictions, on a few made-up rows: usually 1 or 0; infinity without a known bound."""
         for n_classes in (2, 3) if self.of_classes else (0,):
             if self.refusal(n_classes) is None:
                 y, mistaken = _trial_rows(n_classes)
@@ -123,6 +156,8 @@ class LibraryScore:
 
     def refusal(self, n_classes: int) -> str | None:
         """Return the reason why labels of `n_classes`, or numbers for 0, do not have this score, or None."""
+        if self.own:  # its labels are not made up
+            return None
         if self.of_classes != bool(n_classes):
             return f"for {'classes' if self.of_classes else 'numbers'}"
         try:
@@ -163,7 +198,7 @@ class LibraryScore:
     def _parts(self, y: NDArray[Any], p: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield rows with the same influence, and those of them to leave out."""
         shown = self._rows(p)
-        if self.of_classes and self.scorer._response_method == "predict":  # noqa: SLF001
+        if self.of_classes and getattr(self.scorer, "_response_method", None) == "predict":
             shown = shown.argmax(axis=1)
         kind = np.unique(np.column_stack([y, shown]), axis=0, return_inverse=True)[1].ravel()
         if kind.max(initial=-1) < BLOCKS:
@@ -188,6 +223,72 @@ def _find(name: str) -> LibraryScore | None:
     if name.endswith("_samples"):
         raise ParameterError(f"score: {name!r} is for rows with several labels each")
     return LibraryScore(name, scorer, "_regression" not in module)
+
+
+def read_scorer(scoring: Any, parameter: str) -> str | LibraryScore:
+    """Return the score that a caller gives as an object: its name, if scikit-learn has one, else the score itself.
+
+    It may be a scorer of scikit-learn, a metric function of (y_true, y_pred), taken as `make_scorer` does, or a
+    function of (estimator, X, y) that needs only predictions. The error begins with `parameter`.
+    """
+    expected = (
+        f"{parameter}: expected the name of a score, a scorer of scikit-learn, or a function of (y_true, y_pred) or "
+        "(estimator, X, y)"
+    )
+    if not callable(scoring) or isinstance(scoring, type):
+        raise ParameterError(f"{expected}, got {shown(scoring)}")
+    metric = getattr(scoring, "_score_func", scoring)
+    alike = {name: one for name, one in _library().items() if one._score_func is metric}  # noqa: SLF001
+    if metric is not scoring:
+        same = (name for name, one in alike.items() if _settings(one) == _settings(scoring))
+        named = repr(scoring).replace(", response_method='predict'", "")
+        return next(same, LibraryScore(named, scoring, of_classes=True, own=True))
+    given = [one for one in _parameters(scoring).values() if one.kind <= one.POSITIONAL_OR_KEYWORD]
+    needed = [one for one in given if one.default is one.empty]
+    name = getattr(getattr(scoring, "func", scoring), "__name__", type(scoring).__name__)
+    if alike or len(needed) == 2:
+        return _score_of_metric(scoring, name, alike, parameter)
+    if len(needed) == 3:
+        return LibraryScore(f"{name}(estimator, X, y)", scoring, of_classes=True, own=True)
+    raise ParameterError(f"{expected}, got {name}, which needs {format_count(len(needed), 'argument')}")
+
+
+def _score_of_metric(
+    metric: Callable[..., Any], name: str, alike: Mapping[str, Any], parameter: str
+) -> str | LibraryScore:
+    """Return the score of a metric function; `alike` are scorers of scikit-learn with the same one."""
+    from sklearn.metrics import make_scorer
+
+    for known, one in alike.items():
+        if not one._kwargs:  # noqa: SLF001
+            return known
+    if not alike and name.endswith(("_error", "_loss")):
+        raise ParameterError(
+            f"{parameter}: {name} seems to be lower where predictions are better; say so by "
+            f"make_scorer({name}, greater_is_better=False)"
+        )
+    how = {name.removeprefix("_"): getattr(one, name) for one in alike.values() for name in ("_response_method",)}
+    better = all(one._sign > 0 for one in alike.values())  # noqa: SLF001
+    return read_scorer(make_scorer(metric, greater_is_better=better, **how), parameter)
+
+
+def _settings(scorer: Any) -> tuple[str, ...]:
+    return tuple(repr(getattr(scorer, name, None)) for name in ("_sign", "_kwargs", "_response_method"))
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some compiled ones have none
+        return {}
+
+
+@functools.cache
+def _library() -> dict[str, Any]:
+    """Return scikit-learn's scorers by name."""
+    from sklearn.metrics import get_scorer
+
+    return {name: get_scorer(name) for name in library_names()}
 
 
 def library_names() -> list[str]:

@@ -191,7 +191,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         kept = X  # copy only if rows are dropped
         if not keep.all():
             kept = X.take(keep) if isinstance(X, BlockTable) else X[keep]
-        return Rows(kept, labels, weights, queries, self._workers)
+        return Rows(kept, labels, weights, queries, self._workers, getattr(self, "classes_", None))
 
     def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:
         if (X is None) != (y is None):

@@ -68,7 +68,8 @@ class Sample:
     def rows(self, rows: Rows) -> Rows:
         """Return the sample's rows, as those of one worker."""
         queries = None if rows.qid is None else self.gather(rows.qid + (self.workers.rank << 32))
-        return Rows(self.gather(rows.X), self.gather(rows.y), self.gather(rows.weight), queries)
+        X, y, weight = map(self.gather, (rows.X, rows.y, rows.weight))
+        return Rows(X, y, weight, queries, labels=rows.labels)
 
 
 def sampling_keys(

@@ -2,7 +2,8 @@
 
 Names are `SCORES`, computed here because paths call them often, all others of scikit-learn that need only labels and
 predictions (`LibraryScore`), and "ndcg@k", "precision@k" and "average_precision@k" for any whole k >= 1 (`QueryScore`).
-As errors are better if they are lower, their negatives are scores, with scikit-learn's names; `SHORT_NAMES` also call
+`resolve_score` reads what a caller gives, a name, a scorer or a function, and every other function takes its result. As
+errors are better if they are lower, their negatives are scores, with scikit-learn's names; `SHORT_NAMES` also call
 them.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 from costframe.core.errors import ParameterError, shown
 from costframe.core.prices.entry_checks import suggestion
 from costframe.training.influences import INFLUENCES, cross_entropies, f1_counts
-from costframe.training.library_scores import LibraryScore, library_names
+from costframe.training.library_scores import LibraryScore, library_names, read_scorer
 from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:
@@ -136,9 +137,19 @@ def default_score(task: str, n_classes: int) -> str:
     return "ndcg@5" if task == "ranking" else "r2"
 
 
+def resolve_score(scoring: Any, parameter: str = "scoring") -> str | LibraryScore:
+    """Return the name of the score that a caller gives, or a score of the caller's own; see `read_scorer`."""
+    if not isinstance(scoring, str | LibraryScore):
+        return read_scorer(scoring, parameter)
+    score_named(scoring, parameter)
+    return scoring
+
+
 @functools.cache
 def best_value(name: str) -> float:
-    """Return the score of perfect predictions: 0 of negative errors, else 1; infinity if the score has no bound."""
+    """Return the score of perfect predictions: 0 of negative errors, else 1; infinity if no bound is known."""
+    if "(" in name:  # a caller's own
+        return np.inf
     score = score_named(name)
     if isinstance(score, LibraryScore):
         return score.best
@@ -152,23 +163,25 @@ def task_scores(task: str, n_classes: int) -> tuple[str, ...]:
     return NAMES_BY_QUERY if task == "ranking" else ("r2", "neg_root_mean_squared_error")
 
 
-def check_fitting(parameter: str, name: str, task: str, n_classes: int) -> None:
+def check_fitting(parameter: str, name: str | LibraryScore, task: str, n_classes: int) -> None:
     """Refuse a score that a task does not have, and an unknown one; the error begins with `parameter`."""
     score, fitting, reason = score_named(name, parameter), task_scores(task, n_classes), None
     if isinstance(score, LibraryScore) and task != "ranking":
         reason = score.refusal(n_classes)
         fits = reason is None
     else:
-        fits = SHORT_NAMES.get(name, name) in fitting or (task == "ranking" and isinstance(score, QueryScore))
+        fits = SHORT_NAMES.get(str(name), name) in fitting or (task == "ranking" and isinstance(score, QueryScore))
     if not fits:
         kind = f"{task} of {n_classes} classes" if n_classes else task
         more = "" if task == "ranking" else " or another that scikit-learn has for it"
         why = f", which is {reason}" if reason else ""
-        raise ParameterError(f"{parameter}: {kind} has {', '.join(fitting)}{more}, not {name!r}{why}")
+        raise ParameterError(f"{parameter}: {kind} has {', '.join(fitting)}{more}, not {str(name)!r}{why}")
 
 
-def score_named(name: str, parameter: str = "score") -> Score:
-    """Return a score by name, or refuse the name; the error begins with `parameter`."""
+def score_named(name: str | LibraryScore, parameter: str = "score") -> Score:
+    """Return a score by name, a caller's own as it is, or refuse the name; the error begins with `parameter`."""
+    if isinstance(name, LibraryScore):
+        return name
     found = QueryScore.named(name) or (SCORES.get(SHORT_NAMES.get(name, name)) if isinstance(name, str) else None)
     if found is None:
         found = LibraryScore.named(name)
@@ -192,7 +205,12 @@ def score_label(name: str) -> str:
     return f"{kind}@{score.places}" + (f", relevant from grade {score.least}" if score.least else "")
 
 
-def refuse_unfit_score(name: str, y: NDArray[Any], p: NDArray[np.float64]) -> None:
+def with_labels(score: str | LibraryScore, labels: NDArray[Any] | None) -> str | LibraryScore:
+    """Return a score for codes of these class labels, or for numbers; only a caller's own depends on them."""
+    return score.with_labels(labels) if isinstance(score, LibraryScore) else score
+
+
+def refuse_unfit_score(name: str | LibraryScore, y: NDArray[Any], p: NDArray[np.float64]) -> None:
     """Refuse a known score that is not for such labels, whole numbers for classes, and predictions."""
     classes = np.issubdtype(np.asarray(y).dtype, np.integer)
     if classes or not isinstance(score_named(name), QueryScore):
@@ -201,7 +219,7 @@ def refuse_unfit_score(name: str, y: NDArray[Any], p: NDArray[np.float64]) -> No
 
 
 def influence(
-    name: str,
+    name: str | LibraryScore,
     y: NDArray[Any],
     p: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
@@ -215,7 +233,7 @@ def influence(
 
     Parameters
     ----------
-    name : str
+    name : str, or a caller's own score
         As for `score_named`.
     y, p, weight, qid
         Labels, predictions, weights and queries of n rows, the arguments of the score.
@@ -229,7 +247,7 @@ def influence(
     if isinstance(score, QueryScore):
         return score.influence(y, p, weight, qid)
     given = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
-    full_name = SHORT_NAMES.get(name, name)
+    full_name = SHORT_NAMES.get(str(name), str(name))
     with np.errstate(invalid="ignore", divide="ignore"):
         if isinstance(score, LibraryScore) and full_name not in INFLUENCES:
             moved = score.influence(y, p, weight)

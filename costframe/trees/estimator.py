@@ -76,7 +76,8 @@ class BoostedEstimator(CostAwareEstimator):
     n_iter_no_change : int, optional
         Rounds without a better validation value before stopping, 30 by default; needs X_val.
     scoring : "loss", name of a score, or callable, optional
-        The validation value for early stopping; validation loss + tradeoff * cost by default.
+        The validation value for early stopping, validation loss + tradeoff * cost by default; callables are as for
+        `BudgetSearch`.
     random_state : int
         Seed of the draws, if there are any.
     n_jobs : int, optional

@@ -185,19 +185,19 @@ def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
     return target
 
 
-def check_queries(qid: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:
-    """Return the query of each row as a number; refuse another shape, and missing queries."""
+def check_queries(qid: ArrayLike, n_rows: int, name: str, what: str = "query") -> NDArray[np.int64]:
+    """Return the query, or group, of each row as a number; refuse another shape, and missing ones."""
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
-        raise DataError(f"{name}: expected one query a row, shape ({n_rows},), got {queries.shape}")
+        raise DataError(f"{name}: expected one {what} a row, shape ({n_rows},), got {queries.shape}")
     missing = np.zeros(n_rows, np.bool_)
     if queries.dtype.kind in "fmM":
         missing = np.isnan(queries)
     elif queries.dtype.kind == "O":
         missing[:] = [is_missing(query) for query in queries]
     if missing.any():
-        raise DataError(f"{name}: expected the query of each row, it is missing in row {int(missing.argmax())}")
+        raise DataError(f"{name}: expected the {what} of each row, it is missing in row {int(missing.argmax())}")
     try:
         return np.unique(queries, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
-        raise DataError(f"{name}: expected queries of one kind: {error}") from None
+        raise DataError(f"{name}: expected values of one kind: {error}") from None

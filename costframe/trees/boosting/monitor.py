@@ -10,7 +10,7 @@ import numpy as np
 from costframe.core.cost.accounts import PrefixCost
 from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.stages import apply_link, squeeze
-from costframe.training.scoring import refuse_unfit_score, score_named
+from costframe.training.scoring import refuse_unfit_score, resolve_score, score_named, with_labels
 from costframe.trees.binning.scaling import check_sizes
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows
+    from costframe.training.library_scores import LibraryScore
     from costframe.trees.boosting.losses import Loss
 
-    Scoring = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float] | None
+    Scoring = str | Callable[..., Any] | LibraryScore | None
 
 __all__ = ["Monitor", "Predicted", "Running", "scorer"]
 
@@ -109,8 +110,8 @@ class Monitor:
     patience : int
         Rounds without an improvement.
     scoring : None, "loss", name of a score, or callable
-        The validation value: None for loss + tradeoff * cost; "loss" for the loss; a name from
-        `costframe.training.scoring` or a function of (labels, predictions) for a score, higher is better.
+        The validation value: None for loss + tradeoff * cost; "loss" for the loss; else a score, higher is better, by a
+        name from `costframe.training.scoring`, or as `read_scorer` takes it.
 
     Raises
     ------
@@ -167,23 +168,19 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
     Raises
     ------
     ParameterError
-        If `scoring` is neither None, "loss", the name of a score nor a callable; a call raises it if the score is NaN,
-        no number, or not for such labels.
+        If `scoring` is neither None, "loss", the name of a score nor a scorer or metric function; a call raises it if
+        the score is NaN, or not for such labels.
     """
     if scoring is None or scoring == "loss":
         return None
-    if isinstance(scoring, str):
-        named = score_named(scoring, "scoring")
+    found = resolve_score(scoring)
 
-        def score(now: Predicted) -> float:
-            y, predictions, weight, qid = _of_all_workers(now)
-            refuse_unfit_score(scoring, y, predictions)
-            return _checked(named(y, predictions, weight, qid))
+    def score(now: Predicted) -> float:
+        y, predictions, weight, qid = _of_all_workers(now)
+        refuse_unfit_score(found, y, predictions)
+        return _checked(score_named(with_labels(found, now.rows.labels))(y, predictions, weight, qid))
 
-        return score
-    if not callable(scoring):
-        raise ParameterError(f"scoring: expected None, 'loss', the name of a score or a callable, got {shown(scoring)}")
-    return lambda now: _checked(scoring(*_of_all_workers(now)[:2]))
+    return score
 
 
 def _of_all_workers(

@@ -178,7 +178,7 @@ def test_a_dear_resource_is_bought_when_its_features_together_repay_it():
         ({}, {"tradeoffs": 5}, "tradeoffs: expected two falling numbers > 0"),
         ({}, {"tradeoffs": (1, "a")}, "tradeoffs: expected two falling numbers > 0"),
         ({}, {"tradeoffs": (1.0, 0.1, 0.01)}, "tradeoffs: expected two falling numbers > 0"),
-        ({}, {"scoring": 3}, "scoring: expected None"),
+        ({}, {"scoring": 3}, "scoring: expected the name of a score"),
         ({}, {"X_val": None, "y_val": None}, "X_val: a path needs validation data"),
     ],
 )

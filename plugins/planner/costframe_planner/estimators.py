@@ -10,6 +10,7 @@ from costframe.core.checks import check_number, resolve
 from costframe.core.errors import ParameterError
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe.training.progress import track_share
+from costframe.training.scoring import resolve_score
 from costframe.training.shell import restore_on_error
 from costframe.trees.annealing.anneal import check_limits
 from costframe.trees.boosting.monitor import scorer
@@ -97,7 +98,7 @@ class _Planner(CostAwareEstimator):
         )
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         score, problem = scorer(scoring), self._problem(data)
-        named = scoring if isinstance(scoring, str) and scoring != "loss" else None
+        named = None if score is None else resolve_score(scoring)
         with track_share("Planner", verbose=self.verbose) as shown:
             progress = progress or shown
             trained = train_planner(problem, progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -11,7 +11,7 @@ from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.training.model_path import MeasuredPath, best_first
-from costframe.training.scoring import influence, standard_error
+from costframe.training.scoring import influence, standard_error, with_labels
 from costframe_planner.planner import induce
 from costframe_planner.plans import follow
 from costframe_planner.predictor import make_planned, make_single
@@ -109,7 +109,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
     trained: Trained
     problem: Problem
     data: TrainingData
-    scoring: str | None
+    scoring: Any
 
     def predictor(self, point: PlanPoint) -> PlannedPredictor:
         """Return the model of a point."""
@@ -147,7 +147,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         else:
             held = _HeldOut.of(rows, _predictions(self.problem, scores))
             y, weight, qid = held.rows.y, held.rows.uneven_weight, held.rows.qid
-            moved = influence(self.scoring, y, held.predictions, weight, qid)
+            moved = influence(with_labels(self.scoring, rows.labels), y, held.predictions, weight, qid)
             before = sum(rows.workers.gather(len(rows))[: rows.workers.rank])
             own = moved[before : before + len(rows)]
         folds = rows.workers.distinct(self.problem.fold)
@@ -156,7 +156,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
 
 def measure_path(
-    problem: Problem, trained: Trained, data: TrainingData, score: Score | None, scoring: str | None,
+    problem: Problem, trained: Trained, data: TrainingData, score: Score | None, scoring: Any,
     limits: tuple[float, float] | None, progress: Callable[[float], None],
 ) -> PlannedPath:  # fmt: skip
     """Measure each single set, and the plan at falling tradeoffs, out of fold.

@@ -228,4 +228,5 @@ def _join_rows(data: TrainingData) -> Rows:
         np.concatenate([rows.weight for rows in both]),
         queries,
         data.train.workers,
+        data.train.labels,
     )
