@@ -97,11 +97,6 @@ REFUSED = {
     "a number": (lambda: 3, {"features": ["a"]}, "int: expected a fitted classifier or regressor"),
     "a class": (lambda: LinearRegression, {"features": ["a"]}, "LinearRegression: expected a fitted model, got the"),
     "not fitted": (KNeighborsRegressor, {"features": ["a"]}, "KNeighborsRegressor: is not fitted"),
-    "labels only": (
-        lambda: VotingClassifier([("a", DecisionTreeClassifier(max_depth=2))]).fit(WHOLE, TWO),
-        {},
-        "VotingClassifier: a classifier without predict_proba and decision_function cannot be adopted",
-    ),
     "several labels": (
         lambda: DecisionTreeClassifier(max_depth=2).fit(WHOLE, PAIR > 0),
         {},

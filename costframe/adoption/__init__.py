@@ -49,12 +49,16 @@ def adopt(
     AdoptionError
         If the model, or a part of it that the text names, cannot be adopted; or a file is malformed.
     """
+    from costframe.adoption.adopted import OpaqueOnly
     from costframe.adoption.given.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 
     if features is not None:
         return adopt_opaque(model, features, feature_names)
-    predictor = registry().adopt(model, feature_names)
+    try:
+        predictor = registry().adopt(model, feature_names)
+    except OpaqueOnly:
+        predictor = None
     return adopt_opaque(model, None, feature_names) if predictor is None else predictor
 
 

@@ -32,10 +32,15 @@ class CallableModel:
     names: tuple[str, ...]
     method: Literal["predict_proba", "decision_function", "predict"]
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the model's outputs; a model with feature names gets a frame."""
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the model's outputs for rows, of objects if there are texts; a model with feature names gets a frame.
+        """
+        return np.asarray(self.call(self.method, rows), np.float64)
+
+    def call(self, method: str, rows: NDArray[Any]) -> Any:
+        """Return what a method of the model gives for rows."""
         given = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
-        return np.asarray(getattr(self.model, self.method)(given), np.float64)
+        return getattr(self.model, method)(given)
 
 
 def is_unfitted(model: Any) -> bool:
@@ -112,13 +117,19 @@ def describe(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
 
 
-def as_frame(X: NDArray[np.float64], names: Iterable[str]) -> Any:
-    """Return a pandas frame with named columns, or the array if pandas is not installed."""
+def as_frame(X: NDArray[Any], names: Iterable[str]) -> Any:
+    """Return a pandas frame with named columns, those without texts of numbers; the array without pandas."""
     try:
         import pandas as pd
     except ImportError:
         return X
-    return pd.DataFrame(X, columns=list(names))
+    if X.dtype != object:
+        return pd.DataFrame(X, columns=list(names))
+    columns = {}
+    for name, values in zip(names, X.T, strict=True):
+        kind = np.float64 if all(isinstance(value, float) for value in values) else object
+        columns[name] = pd.Series(values, dtype=kind)
+    return pd.DataFrame(columns)
 
 
 def _seed(model: Any, seed: int) -> None:
