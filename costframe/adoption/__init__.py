@@ -32,7 +32,7 @@ def adopt(
 
     Trees keep their structure: a row reaches the original's leaf in every tree, NaN and ties included, and pays for the
     splits on its way. Linear models become columns with weights. Pipelines ask for raw columns. Any other classifier or
-    regressor becomes an opaque learner that reads all its features.
+    regressor becomes an opaque learner that reads all its features, texts as they are given.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def adopt(
     AdoptionError
         If the model, or a part of it that the text names, cannot be adopted; or a file is malformed.
     """
-    from costframe.adoption.adopted import OpaqueOnly
+    from costframe.adoption.adopted import OpaqueOnlyError
     from costframe.adoption.given.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 
@@ -57,7 +57,7 @@ def adopt(
         return adopt_opaque(model, features, feature_names)
     try:
         predictor = registry().adopt(model, feature_names)
-    except OpaqueOnly:
+    except OpaqueOnlyError:
         predictor = None
     return adopt_opaque(model, None, feature_names) if predictor is None else predictor
 

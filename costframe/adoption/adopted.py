@@ -26,10 +26,17 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 __all__ = [
-    "OpaqueOnly",
-    "choose_names", "float32_at_most", "float32_less", "is_unnamed", "of_columns", "one_answer"]
+    "OpaqueOnlyError",
+    "choose_names",
+    "float32_at_most",
+    "float32_less",
+    "is_unnamed",
+    "of_columns",
+    "one_answer",
+]
 
-class OpaqueOnly(AdoptionError):
+
+class OpaqueOnlyError(AdoptionError):
     """Error: a model can be adopted only as one opaque learner, which `costframe.adopt` then does."""
 
 

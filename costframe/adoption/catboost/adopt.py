@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.adopted import OpaqueOnly, choose_names, one_answer
+from costframe.adoption.adopted import OpaqueOnlyError, choose_names, one_answer
 from costframe.adoption.catboost.binary import MAGIC, read_binary
 from costframe.adoption.catboost.files import read_document
 from costframe.adoption.catboost.info import LOG_SIGMA
@@ -86,7 +86,7 @@ def adopt_catboost(model: Any, feature_names: Sequence[str] | None = None) -> St
         try:
             return adopt_catboost_file(path.read_bytes(), f"{name} model", feature_names)
         except AdoptionError as error:
-            raise OpaqueOnly(str(error)) from error
+            raise OpaqueOnlyError(str(error)) from error
 
 
 def adopt_catboost_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
@@ -114,11 +114,11 @@ def _predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -> Sta
         table = TreeTable.concatenate([table, _leaf(model.bias)])
     hashed = dict.fromkeys([names[one.column] for one in model.features if one.kind == CATEGORICAL], HashedLabels())
     weights = np.tile(np.eye(width), (len(table), 1))
-    link, about = "identity" if model.link == LOG_SIGMA else model.link, {"classes": model.classes, "cut": model.cut}
-    tree = one_answer(table, names, weights, np.zeros(width), link, hashed, **about)
-    if model.link == LOG_SIGMA:
+    link = "identity" if model.link == LOG_SIGMA else model.link
+    tree = one_answer(table, names, weights, np.zeros(width), link, hashed, classes=model.classes, cut=model.cut)
+    if model.link == LOG_SIGMA and (answer := tree.only_answer) is not None:
         blend = Blend((Part("identity"), Part("exp", temperature=0.5)), np.eye(width), np.zeros(width))
-        tree = evolve(tree, stages=(evolve(tree.only_answer, blends=(blend,)),))
+        tree = evolve(tree, stages=(evolve(answer, blends=(blend,)),))
     if constant:
         tree = evolve(tree, bank=tree.bank.weighted(np.append(np.ones(n_trees), 0.0)))
     return tree

@@ -190,7 +190,7 @@ def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int)
     """Wrap a function of (n, len(columns.given)) that gives probabilities of class 1, or of all classes."""
     width = 1 if n_classes == 2 else n_classes
     call = OfClassOne(function) if width == 1 else function
-    return opaque_tree(columns.parameter, call, columns.names, columns.given, width)
+    return opaque_tree(columns.parameter, call, columns.names, columns.given, width).with_categories({})
 
 
 def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, parameter: str) -> NDArray[np.float64]:

@@ -67,7 +67,9 @@ class WithLabels:
         if strange := [label for label in found if label not in place]:
             raise ValueError(f"predicts {shown(strange[0])}, which is none of its classes {shown(self.classes)}")
         codes = np.array([place[label] for label in found], np.int64)
-        scores = codes[:, None] - 0.5 if self.n_scores == 1 else np.eye(self.n_scores)[codes]
+        scores: NDArray[np.float64] = np.eye(len(self.classes))[codes]
+        if self.n_scores == 1:
+            scores = scores[:, 1:] - 0.5
         if self.values is None:
             return scores
         return np.hstack([scores, np.asarray(self.values(rows), np.float64).reshape(len(scores), -1)])
@@ -144,9 +146,7 @@ def _own_names(model: Any) -> Any:
     return None if own is None or list(own) == list(map(str, range(len(own)))) else own
 
 
-def _of_model(
-    model: Any, title: str, read: tuple[str, ...], names: Sequence[str], columns: Sequence[int]
-) -> StageTree:
+def _of_model(model: Any, title: str, read: tuple[str, ...], names: Sequence[str], columns: Sequence[int]) -> StageTree:
     classes = classes_of(model)
     if isinstance(classes, list):
         raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
@@ -195,12 +195,10 @@ def _read(
 def classes_of(model: Any) -> Any:
     """Return the labels of a classifier's classes, a list of arrays if there are several labels a row, else None."""
     classes = getattr(model, "classes_", None)
-    if classes is None or isinstance(classes, list) and not classes:
-        return None
-    if isinstance(classes, list) and np.ndim(classes[0]):
+    if isinstance(classes, list) and classes and np.ndim(classes[0]):
         return classes
     only_raw = type(model).__name__ == "CatBoost"  # whose predictions are raw values by default
-    return None if only_raw or not len(classes) else np.asarray(classes)
+    return None if only_raw or classes is None or not len(classes) else np.asarray(classes)
 
 
 def fits_several(model: Any) -> bool:
@@ -249,14 +247,15 @@ def _tells_whole_numbers(function: Any) -> bool:
 
 def _probe(function: Callable[..., Any], n_features: int, title: str) -> int:
     """Return the number of outputs of a function, for a row of zeros, or of texts if it takes no zeros."""
-    zeros = np.zeros((1, n_features))
-    try:
-        values = np.asarray(function(zeros), np.float64)
-    except Exception as error:
+    rows: list[NDArray[Any]] = [np.full((1, n_features), "0", object), np.zeros((1, n_features))]
+    values, failed = np.empty(0), None
+    while rows and not values.size:
         try:
-            values = np.asarray(function(np.full(zeros.shape, "0", object)), np.float64)
-        except Exception:  # noqa: BLE001 - of any library
-            raise AdoptionError(f"{title}: cannot predict a row of {n_features} zeros: {describe(error)}") from error
+            values = np.asarray(function(rows.pop()), np.float64)
+        except Exception as error:  # noqa: BLE001 - of any library
+            failed = failed or error
+    if failed is not None and not values.size:
+        raise AdoptionError(f"{title}: cannot predict a row of {n_features} zeros: {describe(failed)}") from failed
     if values.ndim not in {1, 2} or len(values) != 1 or not values.size:
         raise AdoptionError(f"{title}: expected one prediction a row, got shape {values.shape} for one row")
     return int(values.size)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.as_given import restore_values
 from costframe.training.estimator import CostAwareEstimator
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ class CallableModel:
     method: Literal["predict_proba", "decision_function", "predict"]
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the model's outputs for rows, of objects if there are texts; a model with feature names gets a frame.
-        """
+        """Return the model's outputs; rows with texts are of objects, and a model with feature names gets a frame."""
         return np.asarray(self.call(self.method, rows), np.float64)
 
     def call(self, method: str, rows: NDArray[Any]) -> Any:
         """Return what a method of the model gives for rows."""
+        rows = rows if rows.dtype == object else restore_values(rows)
         given = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
         return getattr(self.model, method)(given)
 
@@ -103,6 +104,7 @@ def refit(
                 "their own or by class_weight"
             )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
+    X = restore_values(X)
     try:
         copy.fit(as_frame(X, names) if framed else X, y, **given)
     except (CostframeError, MemoryError):

@@ -85,7 +85,11 @@ class Recipe:
         Labels that are no tuple, such as hashes of all texts, become those of the raw column. A column that has been
         made or read as a number before is one also for those who take texts as they are.
         """
-        if isinstance(labels, AsGiven) and column not in self._labels and (column >= len(self.names) or self._reads(column)):
+        if (
+            isinstance(labels, AsGiven)
+            and column not in self._labels
+            and (column >= len(self.names) or self._reads(column))
+        ):
             return column
         if isinstance(labels, tuple):
             return self.look_up(column, labels, range(len(labels)), np.nan, what)

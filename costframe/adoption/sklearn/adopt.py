@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from costframe.adoption.adopted import OpaqueOnly, choose_names
+from costframe.adoption.adopted import OpaqueOnlyError, choose_names
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
     try:
         found = adopter(model, names)
     except (BankError, DataError, StageError) as error:
-        raise OpaqueOnly(f"{name}: {error}") from error
+        raise OpaqueOnlyError(f"{name}: {error}") from error
     return found.with_classes(labels_of(model, found.n_predictions)) if isinstance(found, StageTree) else found
 
 

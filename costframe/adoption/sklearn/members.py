@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.adopted import OpaqueOnly
+from costframe.adoption.adopted import OpaqueOnlyError
 from costframe.adoption.given.opaque import opaque_member
 from costframe.adoption.sklearn.linear import SCORED
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
@@ -48,9 +48,9 @@ WRAPPERS = {
 _BOOSTED = ("AdaBoostClassifier", "GradientBoostingClassifier", "HistGradientBoostingClassifier")
 
 
-def refused(model: Any, why: str) -> OpaqueOnly:
+def refused(model: Any, why: str) -> OpaqueOnlyError:
     """Return the error of a model that cannot be adopted part by part, only as one opaque learner."""
-    return OpaqueOnly(f"{type(model).__name__}: cannot be adopted part by part: {why}")
+    return OpaqueOnlyError(f"{type(model).__name__}: cannot be adopted part by part: {why}")
 
 
 def inner_of(model: Any) -> Any:

@@ -119,8 +119,8 @@ def split_scores(
 def as_shown(answer: Answer) -> Answer:
     """Return the answer whose scores `decision_function` gives, where they are sums of learners."""
     if n := answer.class_scores:
-        rest = {"weights": answer.weights[:, n:], "intercept": answer.intercept[n:]}
-        return evolve(answer, **rest, blends=(), by_scores=False)
+        weights, intercept = answer.weights[:, n:], answer.intercept[n:]
+        return evolve(answer, weights=weights, intercept=intercept, blends=(), by_scores=False)
     return answer.divided() if answer.blends and not answer.by_scores else answer
 
 

@@ -92,21 +92,13 @@ class StageTree(LaidOutStages):
         """The prediction above which a row is of the second of two classes; see `Answer`."""
         return 0.5 if self.only_answer is None else self.only_answer.half
 
-    def labels(
-        self,
-        X: Any,
-        *,
-        n_jobs: int | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        until: Until = None,
-    ) -> NDArray[Any]:
-        """Return the class of each row, (rows,); see `predict`."""
-        scores, exits = self._scores(X, n_jobs, max_cost, unavailable, until)
-        assert self.classes is not None  # noqa: S101 - callers look
-        if self.only_answer is not None and (count := self.only_answer.class_scores):
-            return likeliest(squeeze(scores[:, :count]), self.classes, 0.0)
-        return likeliest(squeeze(self.linked(scores, exits)), self.classes, self.half)
+    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
+        """Return the class of each row, (rows,); see `Predictor.labels`."""
+        answer = self.only_answer
+        if answer is None or self.classes is None or not answer.class_scores:
+            return super().labels(X, **terms)
+        scores, _ = self._scores(X, **{"n_jobs": None, "max_cost": None, "unavailable": (), "until": None} | terms)
+        return likeliest(squeeze(scores[:, : answer.class_scores]), self.classes, 0.0)
 
     @cached_property
     def capped_model(self) -> Model:

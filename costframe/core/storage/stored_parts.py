@@ -67,10 +67,13 @@ def build_labels(described: object, names: object) -> tuple[list[str], Categorie
     titles, every = as_list(names), as_list(described)
     if not all(isinstance(name, str) for name in titles):
         raise StorageError("malformed model: expected texts as feature names")
-    if len(every) != len(titles) or not all(isinstance(each, list) or (isinstance(each, str) and each in _LABELS) for each in every):
+    if len(every) != len(titles) or not all(
+        isinstance(each, list) or (isinstance(each, str) and each in _LABELS) for each in every
+    ):
         raise StorageError(f"malformed model: expected a list of categories for each of {len(titles)} features")
     pairs = zip(titles, every, strict=True)
-    return titles, {name: each if isinstance(each, list) else _LABELS[each] for name, each in pairs if each}
+    labels: dict[str, Any] = {name: each if isinstance(each, list) else _LABELS[each] for name, each in pairs if each}
+    return titles, labels
 
 
 def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:

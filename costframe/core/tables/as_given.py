@@ -1,7 +1,7 @@
-"""Values that are no numbers, such as texts, in rows of doubles, for opaque learners, which take them as they were given.
+"""Values that are no numbers, such as texts, in rows of doubles: opaque learners take them as they were given.
 
 The number of such a value is made of its hash, far from the numbers of data, so that it is the same in every process.
-A process remembers the values whose numbers it has made: all of a column, and at least the last `_ROOM` bytes of others.
+A process remembers the values whose numbers it has made: all of a column, and the last `_ROOM` bytes of others.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class AsGiven:
 
 
 def restore_values(rows: NDArray[np.float64]) -> NDArray[Any]:
-    """Return rows with values as they were given in place of their numbers: of objects, or rows without any as they are."""
+    """Return rows, of objects, with values as they were given in place of their numbers; rows without any unchanged."""
     coded = (rows >= _FIRST) & (rows < 2 * _FIRST)
     if not coded.any():
         return rows
