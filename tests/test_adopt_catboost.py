@@ -146,7 +146,7 @@ def test_labels_obey_the_threshold(threshold, tmp_path, run):
         assert one.predict(X, until="class").tolist() == labels
         np.testing.assert_allclose(one.predict_proba(X)[:, 1], likely, rtol=1e-12)
         values = np.array(
-            [predict_one(one.predictor_, dict(zip("f0 f1 f2".split(), row, strict=True))).value for row in X]
+            [predict_one(one.predictor_, dict(zip(["f0", "f1", "f2"], row, strict=True))).value for row in X]
         )
         assert np.where(values > one.predictor_.half, "yes", "no").tolist() == labels
     rows = pd.DataFrame(X, columns=["f0", "f1", "f2"]).assign(id=range(len(X)))
@@ -337,7 +337,7 @@ def test_models_over_categories_texts_and_vectors_are_opaque(name, tmp_path):
     cf.save(adopted, tmp_path / "model")
     again = cf.load(tmp_path / "model", opaque={learner.name: learner.function})
     np.testing.assert_array_equal(again.predict(rows), expected)
-    unseen = {name: value for name, value in rows.iloc[7].items()} | {"city": "a text of no training row"}
+    unseen = dict(rows.iloc[7]) | {"city": "a text of no training row"}
     unseen = {name: unseen[name] for name in rows.columns}
     inquiry = adopted.inquire()
     inquiry.supply(unseen)

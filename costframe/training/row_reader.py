@@ -77,7 +77,9 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         """
         given = getattr(self, "categorical_features", None) if self._takes_categories else None
         models = [getattr(self, name, None) for name in _GIVEN]
-        labels = ({} if self._takes_categories else _texts_for(models, X)) | _labels_of(models)
+        labels = dict(_labels_of(models))
+        if not self._takes_categories:
+            labels = {**_texts_for(models, X), **labels}
         if given is None and not labels and not category_columns(X):
             return CategoricalColumns()
         names = column_names(X)
