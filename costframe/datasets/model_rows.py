@@ -19,6 +19,7 @@ from costframe.core.tables.columns import (
     text_values,
 )
 from costframe.core.tables.file_errors import name_file
+from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.table_files import TableFile
 
