@@ -83,7 +83,7 @@ LOSSES = {
     "Poisson": (TWO, "Exponent"),
     "Tweedie:variance_power=1.5": (TWO, "Exponent"),
     "MultiQuantile:alpha=0.1,0.9": (SIGNAL, "RawFormulaVal"),
-    "RMSEWithUncertainty": (SIGNAL, "RawFormulaVal"),
+    "RMSEWithUncertainty": (SIGNAL, "RMSEWithUncertainty"),
     "Cox": (SIGNAL, "RawFormulaVal"),
     "YetiRank": (TWO, "RawFormulaVal"),
     "QuerySoftMax": (TWO, "RawFormulaVal"),
@@ -128,6 +128,34 @@ def test_labels_of_classes_travel(y, settings):
     tree = adopt_catboost(model)
     assert tree.classes.tolist() == model.classes_.tolist()
     assert tree.classes.dtype.kind == model.classes_.dtype.kind.replace("O", "U")
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 1.0, "tie", "below", "above"])
+def test_labels_obey_the_threshold(threshold, tmp_path, run):
+    model = train(cb.CatBoostClassifier, np.array(["no", "yes"])[TWO])
+    tie = float(np.median(model.predict_proba(X)[:, 1]))
+    near = {"tie": tie, "below": np.nextafter(tie, 0), "above": np.nextafter(tie, 1)}
+    model.set_probability_threshold(float(near.get(threshold, threshold)))
+    labels, likely = model.predict(X).tolist(), model.predict_proba(X)[:, 1]
+    for form in ("cbm", "json"):
+        model.save_model(str(tmp_path / form), format=form)
+    cf.save(cf.FittedEstimator(adopt_catboost(model)), tmp_path / "saved")
+    adopted = [cf.FittedEstimator(cf.adopt(one)) for one in (model, tmp_path / "cbm", tmp_path / "json")]
+    for one in (*adopted, cf.load(tmp_path / "saved")):
+        assert one.predict(X).tolist() == labels
+        assert one.predict(X, until="class").tolist() == labels
+        np.testing.assert_allclose(one.predict_proba(X)[:, 1], likely, rtol=1e-12)
+        values = np.array(
+            [predict_one(one.predictor_, dict(zip(["f0", "f1", "f2"], row, strict=True))).value for row in X]
+        )
+        assert np.where(values > one.predictor_.half, "yes", "no").tolist() == labels
+    rows = pd.DataFrame(X, columns=["f0", "f1", "f2"]).assign(id=range(len(X)))
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    cf.CostModel.uniform(["f0", "f1", "f2"]).save(tmp_path / "prices.toml")
+    files = tmp_path / "cbm", tmp_path / "rows.csv", "--costs", tmp_path / "prices.toml"
+    done = run("predict", *files, "--output", tmp_path / "out.csv")
+    assert done.exit_code == 0, done.output
+    assert pd.read_csv(tmp_path / "out.csv").prediction.tolist() == labels
 
 
 def test_models_of_several_labels_or_of_numbers_have_no_classes():
@@ -276,6 +304,48 @@ def test_columns_that_no_tree_reads_keep_their_places():
 
 TEXTS = np.array(["good and cheap", "bad and dear", "good but dear", "bad but cheap"], object)
 REVIEWS = pd.DataFrame({"review": TEXTS[RNG.integers(0, 4, N_ROWS)], "size": X[:, 0]})
+
+
+VECTORS = REVIEWS.assign(vector=list(RNG.normal(size=(N_ROWS, 4))))
+GOOD = REVIEWS["review"].str.contains("good").astype(int)
+STATISTICS = {"cat_features": ["city", "code"], "one_hot_max_size": 1}
+OPAQUE = {
+    "classifier": (cb.CatBoostClassifier, STATISTICS, FRAME, TWO),
+    "classes": (cb.CatBoostClassifier, STATISTICS, FRAME, np.array(["a", "b", "c"])[THREE]),
+    "several labels": (cb.CatBoostClassifier, STATISTICS | {"loss_function": "MultiLogloss"}, FRAME, PAIR),
+    "regressor": (cb.CatBoostRegressor, STATISTICS, FRAME, EFFECT),
+    "uncertainty": (cb.CatBoostRegressor, STATISTICS | {"loss_function": "RMSEWithUncertainty"}, FRAME, EFFECT),
+    "ranker": (cb.CatBoostRanker, STATISTICS | {"loss_function": "YetiRank"}, FRAME, (EFFECT > 2).astype(int)),
+    "raw": (lambda **settings: cb.CatBoost(settings), STATISTICS | {"loss_function": "Logloss"}, FRAME, TWO),
+    "texts": (cb.CatBoostClassifier, {"text_features": ["review"]}, REVIEWS, GOOD),
+    "vectors": (cb.CatBoostClassifier, {"embedding_features": ["vector"], "text_features": ["review"]}, VECTORS, GOOD),
+}
+
+
+@pytest.mark.parametrize("name", OPAQUE)
+def test_models_over_categories_texts_and_vectors_are_opaque(name, tmp_path):
+    kind, settings, rows, y = OPAQUE[name]
+    model = kind(**QUIET, iterations=5, **settings)
+    model.fit(rows, y, **{"group_id": np.repeat(np.arange(8), 10)} if name == "ranker" else {})
+    if name in {"classifier", "texts"}:
+        model.set_probability_threshold(0.3)
+    adopted = cf.FittedEstimator(cf.adopt(model))
+    expected = model.predict_proba(rows) if name == "several labels" else model.predict(rows).squeeze()
+    np.testing.assert_array_equal(adopted.predict(rows), expected)
+    learner = adopted.predictor_.bank.opaques[0]
+    assert (learner.name, adopted.cost(rows).mean) == (type(model).__name__, len(rows.columns))
+    cf.save(adopted, tmp_path / "model")
+    again = cf.load(tmp_path / "model", opaque={learner.name: learner.function})
+    np.testing.assert_array_equal(again.predict(rows), expected)
+    unseen = dict(rows.iloc[7]) | {"city": "a text of no training row"}
+    unseen = {name: unseen[name] for name in rows.columns}
+    inquiry = adopted.inquire()
+    inquiry.supply(unseen)
+    frame = pd.DataFrame({name: pd.Series([value], dtype=rows[name].dtype) for name, value in unseen.items()})
+    probable = name in {"classifier", "classes", "texts", "vectors", "several labels"}
+    value = model.predict_proba(frame)[0] if probable else np.ravel(model.predict(frame))
+    value = value[1:] if probable and name not in {"classes", "several labels"} else value
+    np.testing.assert_array_equal(np.ravel(inquiry.answer.value), value)
 
 
 def test_statistics_of_the_target_are_refused_by_the_names_of_their_features():

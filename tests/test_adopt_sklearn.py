@@ -235,7 +235,7 @@ REFUSED = {
     ),
     "votes of others": (
         lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2).fit(WHOLE, TWO),
-        "AdaBoostClassifier: cannot be adopted exactly: its members, LogisticRegression, are no trees",
+        "AdaBoostClassifier: cannot be adopted part by part: its members, LogisticRegression, are no trees",
     ),
     "no model": (object, "object: cannot be adopted"),
     "unfitted tree": (DecisionTreeClassifier, "DecisionTreeClassifier: is not fitted"),

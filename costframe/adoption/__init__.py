@@ -32,7 +32,7 @@ def adopt(
 
     Trees keep their structure: a row reaches the original's leaf in every tree, NaN and ties included, and pays for the
     splits on its way. Linear models become columns with weights. Pipelines ask for raw columns. Any other classifier or
-    regressor becomes an opaque learner that reads all its features.
+    regressor becomes an opaque learner that reads all its features, texts as they are given.
 
     Parameters
     ----------
@@ -50,13 +50,17 @@ def adopt(
         If the model, or a part of it that the text names, cannot be adopted; or a file is malformed; or a live model
         answers otherwise than its parts tell, as one of a library's version to come might.
     """
+    from costframe.adoption.adopted import OpaqueOnlyError
     from costframe.adoption.checking import check_answers
     from costframe.adoption.given.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 
     if features is not None:
         return adopt_opaque(model, features, feature_names)
-    predictor = registry().adopt(model, feature_names)
+    try:
+        predictor = registry().adopt(model, feature_names)
+    except OpaqueOnlyError:
+        predictor = None
     if predictor is None:
         return adopt_opaque(model, None, feature_names)
     if not isinstance(model, str | os.PathLike):

@@ -8,7 +8,7 @@ float64.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,20 @@ if TYPE_CHECKING:
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.tables.categories import Categories
 
-__all__ = ["choose_names", "float32_at_most", "float32_less", "is_unnamed", "of_columns", "one_answer"]
+__all__ = [
+    "OpaqueOnlyError",
+    "choose_names",
+    "float32_at_most",
+    "float32_less",
+    "is_unnamed",
+    "of_columns",
+    "one_answer",
+]
+
+
+class OpaqueOnlyError(AdoptionError):
+    """Error: a model can be adopted only as one opaque learner, which `costframe.adopt` then does."""
+
 
 _BEYOND = 2.0**128
 """The next number after float32's largest one, if it had a larger exponent."""
@@ -41,15 +54,17 @@ def one_answer(
     *,
     temperature: float = 1.0,
     classes: ArrayLike | None = None,
+    cut: float | None = None,
 ) -> StageTree:
     """Return a predictor whose one answer sums up trees and applies `link` to the scores.
 
     Output column c of all trees, side by side in their order, times `weights[c, k]` is added to score k: `weights` are
     float64 (sum of tree widths, K), `intercept` is float64 (K,). `categories` are labels of features with texts, and
-    `classes` those of the classes.
+    `classes` those of the classes; with a `cut`, class 1 has the one score above it.
     """
     bank = WeakLearnerBank.from_trees(table, feature_names)
-    answer = Answer(np.arange(len(bank)), weights, intercept, link, temperature=temperature)
+    by_scores: dict[str, Any] = {} if cut is None else {"by_scores": True, "cut": cut}
+    answer = Answer(np.arange(len(bank)), weights, intercept, link, temperature=temperature, **by_scores)
     return StageTree(bank, (answer,), classes=classes).with_categories(categories or {})
 
 

@@ -241,7 +241,7 @@ class LiveRun:
         classes = self.fitted.classes_
         values = values if there else np.empty((0, len(classes)))
         named = zip(classes.tolist(), both_classes(values).T, strict=True)
-        return {"prediction": spread(likeliest(values, classes))} | {
+        return {"prediction": spread(likeliest(values, classes, self.fitted.predictor_.half))} | {
             f"probability_{label}": spread(p) for label, p in named
         }
 

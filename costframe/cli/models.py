@@ -111,7 +111,6 @@ def open_rows(data: str, predictor: Predictor, part: str | None, model: str) -> 
 
 def _dataset_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
     from costframe.core.errors import quote_names
-    from costframe.core.tables.hashed_labels import HashedLabels
 
     dataset = load_named(data)
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
@@ -119,7 +118,7 @@ def _dataset_rows(data: str, predictor: Predictor, part: str | None, model: str)
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
     for name, labels in predictor.categories.items():
         if dataset.categorical.get(name) != labels:
-            known = "hashes of texts" if isinstance(labels, HashedLabels) else quote_names(labels)
+            known = quote_names(labels) if isinstance(labels, tuple) else "hashes of texts"
             raise DataError(f"{data}: feature {name!r} has other labels than {model}: {known}")
     X = dataset.X if part is None else dataset.part(part).X
     return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]

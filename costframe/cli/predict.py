@@ -198,32 +198,22 @@ class _Predictions:
         self.cut += 0 if report.cut is None else int(report.cut.sum())
         self.paid += float(report.per_row.sum())
         self.bought |= np.asarray(report.acquired).any(axis=0)
-        return self._answers(X, report) | {"cost": report.per_row}
+        return self._answers(report) | {"cost": report.per_row}
 
-    def _answers(self, X: NDArray[np.float64], report: CostReport) -> dict[str, NDArray[Any]]:
+    def _answers(self, report: CostReport) -> dict[str, NDArray[Any]]:
         from costframe.core.predictors.classes import both_classes, likeliest
 
         values = report.predictions
         assert values is not None  # noqa: S101 - routing is hard
         if self.fitted.kind == "classifier":
             classes = self.fitted.classes_
-            labels = (
-                self._labels_by_scores(X) if self.fitted.predictor_.labels_by_scores else likeliest(values, classes)
-            )
+            labels = likeliest(values, classes, self.fitted.predictor_.half)
             probabilities = both_classes(values).T
             named = zip(classes.tolist(), probabilities, strict=True)
             return {"prediction": labels} | {f"probability_{label}": p for label, p in named}
         if values.ndim == 1:
             return {"prediction": values}
         return {f"prediction_{k}": each for k, each in enumerate(values.T)}
-
-    def _labels_by_scores(self, X: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the classes of the largest scores, which equal probabilities cannot tell apart."""
-        from costframe.core.predictors.fitted import FittedEstimator
-
-        priced: Any = self.fitted.predictor_
-        given = {name: value for name, value in self.limits.items() if value}
-        return FittedEstimator(priced.with_costs(self.prices)).predict(X, **given)
 
     def describe(self) -> list[str]:
         """Return lines about the rows and their mean cost."""

@@ -140,7 +140,7 @@ def _count_unknown(unknown: dict[str, tuple[int, str]], name: str, column: Any, 
 
 def _are_texts(labels: Labels) -> bool:
     """Return whether some labels, such as 007, true or NA, would be read as something else than texts."""
-    if isinstance(labels, HashedLabels):
-        return True
+    if not isinstance(labels, tuple):
+        return isinstance(labels, HashedLabels)
     others = {*MISSING_TEXTS, "true", "false"}
     return any(is_number(label) or label[:1].isdigit() or {label, label.lower()} & others for label in labels)

@@ -14,6 +14,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.frontier.checks import choose_score
 from costframe.frontier.estimates import estimate_on_rows
 from costframe.frontier.frontier import Frontier
+from costframe.frontier.one_model import check_labels
 from costframe.frontier.points import Point
 from costframe.frontier.rows import Rows
 from costframe.training.scoring import resolve_score
@@ -51,6 +52,7 @@ def frontier_under_caps(model: Any, X: Any, y: Any, scoring: Any, qid: Any) -> t
     if X is None or y is None:
         raise DataError("X, y: expected rows and labels on which to score the model")
     rows = Rows.of(X, y, None, qid, "")
+    check_labels("estimator", predictor, rows.X)
     classes = predictor.classes
     task = "ranking" if qid is not None else "regression" if classes is None else "classification"
     score = choose_score("scoring", scoring, task, 0 if classes is None else len(classes))

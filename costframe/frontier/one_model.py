@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from costframe.adoption import adopt
 from costframe.adoption.given.refitting import describe, labels_for, require_probabilities
 from costframe.core.errors import AdoptionError, CostframeError, DataError, ParameterError, quote_names
+from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.tables.frames import column_names
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["OneModel", "kind_of"]
+__all__ = ["OneModel", "check_labels", "kind_of"]
 
 
 def kind_of(model: Any) -> str | None:
@@ -60,6 +61,7 @@ class OneModel:
                 f"estimators: {self.label!r} reads {quote_names(predictor.feature_names)}, the columns of X are "
                 f"{quote_names(self.names)}; give a data frame, or adopt the model with these feature_names"
             )
+        check_labels(f"estimators: {self.label!r}", predictor, X)
         priced = predictor.with_costs(self.costs_) if hasattr(predictor, "with_costs") else predictor
         self.fitted = FittedEstimator(priced) if kind is None else FittedEstimator(priced, kind)
         return self
@@ -74,6 +76,13 @@ class OneModel:
     def classes_(self) -> NDArray[Any] | None:
         """Labels of the classes, or None."""
         return self.predictor_.classes
+
+
+def check_labels(whose: str, predictor: Predictor, X: Any) -> None:
+    """Refuse a classifier whose classes are not those of its largest probabilities, by which points are scored."""
+    classes = predictor.classes
+    if classes is not None and not np.array_equal(predictor.labels(X), likeliest(predictor.predict(X), classes)):
+        raise AdoptionError(f"{whose}: its classes are not those of its largest probabilities, which are scored")
 
 
 def _fit_and_adopt(label: str, model: Any, rows: Rows, names: tuple[str, ...]) -> Any:
@@ -91,7 +100,7 @@ def _fit_and_adopt(label: str, model: Any, rows: Rows, names: tuple[str, ...]) -
         raise DataError(f"estimators: {label!r} cannot be fitted: {describe(error)}") from error
     predictor: Any = adopt(copy, names)
     if classes is not None and predictor.classes is None:
-        raise AdoptionError(f"estimators: {label!r}: its classes need not be those of its largest probabilities")
+        raise AdoptionError(f"estimators: {label!r}: its classes cannot be adopted")
     return predictor if classes is None else predictor.with_classes(classes)
 
 

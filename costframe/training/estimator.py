@@ -62,7 +62,7 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
         """Return the likeliest class of each row."""
-        return likeliest(self._ask("predict", X, max_cost, unavailable, terms), self.classes_)
+        return likeliest(self._ask("predict", X, max_cost, unavailable, terms), self.classes_, self.predictor_.half)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy."""

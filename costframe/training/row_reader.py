@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
-from costframe.core.tables.frames import category_columns, column_names, refuse_dask
+from costframe.core.tables.frames import category_columns, column_names, is_numeric, refuse_dask
 from costframe.core.tables.rows import check_queries, check_weights, refuse_text
 from costframe.core.workers import ALONE, Workers
 from costframe.training.block_columns import open_table
@@ -44,6 +45,19 @@ def _labels_of(models: list[Any]) -> Categories:
     return labels
 
 
+def _texts_for(models: list[Any], X: Any) -> Categories:
+    """Return the columns of a frame whose texts models of other libraries take as they are."""
+    others = [model for model in models if hasattr(model, "predict") and not hasattr(model, "inquire")]
+    names = column_names(X)
+    if names is None or not others:
+        return {}
+    if any(type(unfrozen(model)).__module__.split(".")[0] == "catboost" for model in others):
+        return dict.fromkeys(names, AsGiven(whole_numbers=True))
+    kinds = zip(names, X.dtypes, strict=True)
+    named = {names[f] for f in category_columns(X)}
+    return {name: AsGiven() for name, kind in kinds if not is_numeric(kind) and name not in named}
+
+
 class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
     """The part of an estimator that checks data; errors name the wrong argument."""
 
@@ -62,7 +76,10 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         Labels that a given model has are those of its columns, for it reads their numbers.
         """
         given = getattr(self, "categorical_features", None) if self._takes_categories else None
-        labels = _labels_of([getattr(self, name, None) for name in _GIVEN])
+        models = [getattr(self, name, None) for name in _GIVEN]
+        labels = dict(_labels_of(models))
+        if not self._takes_categories:
+            labels = {**_texts_for(models, X), **labels}
         if given is None and not labels and not category_columns(X):
             return CategoricalColumns()
         names = column_names(X)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.adopted import choose_names, one_answer
+from costframe.adoption.adopted import OpaqueOnlyError, choose_names, one_answer
 from costframe.adoption.catboost.binary import MAGIC, read_binary
 from costframe.adoption.catboost.files import read_document
+from costframe.adoption.catboost.info import LOG_SIGMA
 from costframe.adoption.catboost.model import CATEGORICAL
 from costframe.adoption.catboost.trees import tabulate
 from costframe.adoption.documents import parse_json
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.tree_table import TreeTable
+from costframe.core.stages.blend import Blend, Part
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
@@ -62,8 +64,8 @@ def adopt_catboost(model: Any, feature_names: Sequence[str] | None = None) -> St
     ----------
     model : CatBoost, CatBoostClassifier, CatBoostRegressor or CatBoostRanker
         Predictions are probabilities of classifiers (P(class 1) of two; one for each class of more, or for each label
-        that a row may have), `exp` of the raw value for Poisson and Tweedie, and raw values of others. With the loss
-        RMSEWithUncertainty these are the mean and the logarithm of the standard deviation.
+        that a row may have), `exp` of the raw value for Poisson and Tweedie, the mean and the variance for
+        RMSEWithUncertainty, and raw values of others. Labels obey `set_probability_threshold`.
     feature_names : sequence of str, optional
         Names by position. By default the model's own, else f0, f1, ...
 
@@ -81,7 +83,10 @@ def adopt_catboost(model: Any, feature_names: Sequence[str] | None = None) -> St
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.cbm"
         model.save_model(str(path), format="cbm")
-        return adopt_catboost_file(path.read_bytes(), f"{name} model", feature_names)
+        try:
+            return adopt_catboost_file(path.read_bytes(), f"{name} model", feature_names)
+        except AdoptionError as error:
+            raise OpaqueOnlyError(str(error)) from error
 
 
 def adopt_catboost_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
@@ -109,7 +114,11 @@ def _predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -> Sta
         table = TreeTable.concatenate([table, _leaf(model.bias)])
     hashed = dict.fromkeys([names[one.column] for one in model.features if one.kind == CATEGORICAL], HashedLabels())
     weights = np.tile(np.eye(width), (len(table), 1))
-    tree = one_answer(table, names, weights, np.zeros(width), model.link, hashed, classes=model.classes)
+    link = "identity" if model.link == LOG_SIGMA else model.link
+    tree = one_answer(table, names, weights, np.zeros(width), link, hashed, classes=model.classes, cut=model.cut)
+    if model.link == LOG_SIGMA and (answer := tree.only_answer) is not None:
+        blend = Blend((Part("identity"), Part("exp", temperature=0.5)), np.eye(width), np.zeros(width))
+        tree = evolve(tree, stages=(evolve(answer, blends=(blend,)),))
     if constant:
         tree = evolve(tree, bank=tree.bank.weighted(np.append(np.ones(n_trees), 0.0)))
     return tree

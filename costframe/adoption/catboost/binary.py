@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.adoption.catboost.flatbuffers import Table, read_root
-from costframe.adoption.catboost.info import read_classes, read_link
+from costframe.adoption.catboost.info import read_classes, read_cut, read_link
 from costframe.adoption.catboost.model import (
     CATEGORICAL,
     DEEPEST,
@@ -60,8 +60,8 @@ def read_binary(data: bytes, where: str) -> CatBoostModel:
         each for kind in others.values() for each in kind
     ]
     scale, bias = _scale_and_bias(model, width)
-    link, classes = read_link(info, width), read_classes(info, width)
-    return CatBoostModel(where, features, splits, trees, scale, bias, link, classes)
+    link, classes, cut = read_link(info, width), read_classes(info, width), read_cut(info)
+    return CatBoostModel(where, features, splits, trees, scale, bias, link, classes, cut)
 
 
 def _floats(model: Table) -> Iterator[SplitGroup]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.catboost.info import read_classes, read_link
+from costframe.adoption.catboost.info import read_classes, read_cut, read_link
 from costframe.adoption.catboost.model import (
     CATEGORICAL,
     DEEPEST,
@@ -43,8 +43,8 @@ def read_document(model: Part) -> CatBoostModel:
     scale, bias = _scale_and_bias(model, width)
     info = model.get("model_info") if model.has("model_info") else Part({}, model.where)
     features = [feature for feature, _ in pairs if feature is not None]
-    link, classes = read_link(info, width), read_classes(info, width)
-    return CatBoostModel(model.where, features, splits, trees, scale, bias, link, classes)
+    link, classes, cut = read_link(info, width), read_classes(info, width), read_cut(info)
+    return CatBoostModel(model.where, features, splits, trees, scale, bias, link, classes, cut)
 
 
 def _groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:

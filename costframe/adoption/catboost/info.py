@@ -1,7 +1,8 @@
-"""What CatBoost's files tell of a model's objective: its link, and the labels of its classes."""
+"""What CatBoost's files tell of a model's objective: its link, and the labels of its classes and their threshold."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +13,19 @@ from costframe.core.predictors.classes import as_texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_classes", "read_link", "read_loss"]
+__all__ = ["LOG_SIGMA", "read_classes", "read_cut", "read_link", "read_loss"]
+
+LOG_SIGMA = "log-sigma"
+"""Of two scores, a mean and the logarithm of a standard deviation, predictions are the mean and the variance."""
 
 _LINKS = {
     "sigmoid": ("Logloss", "CrossEntropy", "Focal", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"),
     "softmax": ("MultiClass",),
     "exp": ("Poisson", "Tweedie"),
+    LOG_SIGMA: ("RMSEWithUncertainty",),
     "identity": (
         *("RMSE", "MAE", "Quantile", "MultiQuantile", "MultiRMSE", "MultiRMSEWithMissingValues", "Expectile", "Huber"),
-        *("LogCosh", "MAPE", "RMSPE", "MSLE", "Lq", "LogLinQuantile", "GroupQuantile", "RMSEWithUncertainty"),
+        *("LogCosh", "MAPE", "RMSPE", "MSLE", "Lq", "LogLinQuantile", "GroupQuantile"),
         *("Cox", "SurvivalAft", "YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "LambdaMart"),
         *("QueryRMSE", "QuerySoftMax", "QueryCrossEntropy", "StochasticRank", "StochasticFilter", "Combination"),
         *("PythonUserDefinedPerObject", "PythonUserDefinedMultiTarget", "UserPerObjMetric", "UserQuerywiseMetric"),
@@ -43,9 +48,24 @@ def read_link(info: Part, n_outputs: int) -> str:
     loss = read_loss(info)
     if loss and loss not in _LINK:
         raise info.refuse(f"loss {loss!r} cannot be adopted, its predictions are unknown; known are {', '.join(_LINK)}")
-    if (loss in _BINARY and n_outputs != 1) or (loss in _MULTICLASS and n_outputs == 1):
+    outputs = {**dict.fromkeys(_BINARY, 1), "RMSEWithUncertainty": 2}.get(loss, n_outputs)
+    if outputs != n_outputs or (loss in _MULTICLASS and n_outputs == 1):
         raise info.refuse(f"loss {loss!r} does not go with {n_outputs} output(s)")
     return _LINK.get(loss, "identity")
+
+
+def read_cut(info: Part) -> float | None:
+    """Return the raw value above which a row is of class 1 of two: 0, or that of `set_probability_threshold`."""
+    if read_loss(info) not in _BINARY:
+        return None
+    threshold = 0.5
+    if info.has("binclass_probability_threshold"):
+        threshold = (part := info.get("binclass_probability_threshold")).number()
+        if not 0 <= threshold <= 1:
+            raise part.refuse(f"expected a probability, got {threshold:g}")
+    if threshold in {0.0, 1.0}:
+        return math.copysign(float(np.finfo(np.float64).max), threshold - 0.5)
+    return -math.log(1 / threshold - 1)  # CatBoost's own form, equal to the last bit
 
 
 def read_classes(info: Part, n_outputs: int) -> NDArray[Any] | None:

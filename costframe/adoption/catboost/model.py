@@ -228,6 +228,8 @@ class CatBoostModel:
     link : str
     classes : array (classes,) or None
         Labels of a classifier's classes.
+    cut : float or None
+        Raw value above which a row is of class 1 of two.
     """
 
     where: str
@@ -238,6 +240,7 @@ class CatBoostModel:
     bias: NDArray[np.float64]
     link: str
     classes: NDArray[Any] | None
+    cut: float | None
 
     def __attrs_post_init__(self) -> None:
         columns = [feature.column for feature in self.features]

@@ -151,11 +151,14 @@ def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
 
 
 def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> StageTree:
-    """Wrap a tree whose answer has blends, which cannot be one of several answers; a mere mean needs none."""
-    if tree.only_answer is None or not tree.only_answer.blends:
+    """Wrap a tree whose answer has blends, which cannot be one of several answers; a mere mean needs none.
+
+    What tells its classes is left out: the whole has other probabilities, and the likeliest class.
+    """
+    if tree.only_answer is None or not (tree.only_answer.blends or tree.only_answer.by_scores):
         return tree
     if not (answer := tree.only_answer.divided()).blends:
-        return StageTree(tree.bank, (answer,))
+        return StageTree(tree.bank, (evolve(answer, by_scores=False, cut=0.0),))
     read = tree.bank.read
     alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
     return _opaque(alone.predict, evolve(columns, given=tuple(read.tolist())), n_classes)
@@ -190,7 +193,7 @@ def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int)
     """Wrap a function of (n, len(columns.given)) that gives probabilities of class 1, or of all classes."""
     width = 1 if n_classes == 2 else n_classes
     call = OfClassOne(function) if width == 1 else function
-    return opaque_tree(columns.parameter, call, columns.names, columns.given, width, "identity")
+    return opaque_tree(columns.parameter, call, columns.names, columns.given, width).with_categories({})
 
 
 def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, parameter: str) -> NDArray[np.float64]:

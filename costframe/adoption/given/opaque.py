@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.adoption.adopted import choose_names
 from costframe.adoption.given.refitting import CallableModel, describe, is_unfitted
@@ -14,7 +14,9 @@ from costframe.core.errors import AdoptionError, BankError, DataError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.blend import Blend, Part
 from costframe.core.stages.stages import Answer
+from costframe.core.tables.as_given import AsGiven
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
 
     Method = Literal["predict_proba", "decision_function", "predict"]
 
-__all__ = ["OfClassOne", "adopt_opaque", "labels_of", "opaque_member", "opaque_tree"]
+__all__ = ["OfClassOne", "adopt_opaque", "classes_of", "labels_of", "opaque_member", "opaque_tree"]
 
 
+_SEVERAL = ("MultiLogloss", "MultiCrossEntropy")  # CatBoost's losses of several labels a row
 _METHODS = ("predict_proba", "decision_function", "predict")
-_OTHER_LABELS = ("SVC", "NuSVC", "FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
 
 @frozen(eq=False)
@@ -42,12 +44,52 @@ class OfClassOne:
         return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
 
 
+@frozen(eq=False)
+class WithLabels:
+    """The labels that a classifier itself predicts, as scores, and beside them the values of another method, if any.
+
+    Of two classes the score is -1/2 or 1/2, of more it is 1 for the label and 0 for others.
+    """
+
+    model: CallableModel
+    classes: tuple[Any, ...]
+    values: Callable[..., Any] | None
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores of labels."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return scores of labels and values: float64 (rows, any)."""
+        place = {label: number for number, label in enumerate(self.classes)}
+        found = np.ravel(np.asarray(self.model.call("predict", rows))).tolist()
+        if strange := [label for label in found if label not in place]:
+            raise ValueError(f"predicts {shown(strange[0])}, which is none of its classes {shown(self.classes)}")
+        codes = np.array([place[label] for label in found], np.int64)
+        scores: NDArray[np.float64] = np.eye(len(self.classes))[codes]
+        if self.n_scores == 1:
+            scores = scores[:, 1:] - 0.5
+        if self.values is None:
+            return scores
+        return np.hstack([scores, np.asarray(self.values(rows), np.float64).reshape(len(scores), -1)])
+
+
 def opaque_tree(
-    title: str, function: Callable[..., Any], names: Sequence[str], columns: Sequence[int], width: int, link: str
+    title: str,
+    function: Callable[..., Any],
+    names: Sequence[str],
+    columns: Sequence[int],
+    width: int,
+    link: str = "identity",
+    **about: Any,
 ) -> StageTree:
-    """Return a model of one opaque learner, called `title`, of some columns, whose outputs the link takes."""
-    bank = WeakLearnerBank.opaque(names, [OpaqueLearner(title, function, tuple(columns), width)])
-    return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width), link),))
+    """Return a model of one opaque learner, called `title`, of some columns, whose outputs are the scores."""
+    learner = OpaqueLearner(title, function, tuple(columns), width)
+    bank = WeakLearnerBank.opaque(names, [learner])
+    labels = AsGiven(whole_numbers=_tells_whole_numbers(function))
+    bank = evolve(bank, categories=dict.fromkeys((names[f] for f in columns), labels))
+    return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width), link, **about),))
 
 
 def adopt_opaque(
@@ -55,15 +97,16 @@ def adopt_opaque(
 ) -> StageTree:
     """Adopt any fitted classifier or regressor, or a function of rows, as one opaque learner, called as its class.
 
-    A row buys all features before the model is called. A file holds the model's name only: `cf.load` takes it as
-    `opaque={name: function}`.
+    A row buys all features before the model is called, which gets them as they were given, texts too; it decides about
+    texts that it has not seen. Labels are those that the model itself predicts. A file holds the model's name only:
+    `cf.load` takes `opaque={name: function}`, a function such as that of the learner, `predictor.bank.opaques[0]`.
 
     Parameters
     ----------
     model : object with predict_proba, decision_function or predict, or a callable
-        Of a classifier with probabilities the predictions are these, of class 1 for two classes; of one with
-        `decision_function` only, its scores, for two classes 1 where the score is above zero, else 0. A callable takes
-        float64 (rows, d) and returns (rows,) or (rows, K).
+        Of a classifier with probabilities the predictions are these, of class 1 for two classes; of another one its
+        scores, and for two classes, or without scores, 1 for its label and 0 for others. A callable takes float64
+        (rows, d), or objects if there are texts, and returns (rows,) or (rows, K).
     features : sequence of str, optional
         The columns that the model reads, in its order, or as it names them. By default all.
     feature_names : sequence of str, optional
@@ -91,12 +134,42 @@ def adopt_opaque(
     if unknown:
         raise AdoptionError(f"{title}: features: {unknown[0]!r} is none of the columns {', '.join(names)}")
     columns = [names.index(name) for name in read]
-    function, width, link = _outputs(model, read, title)
     try:
-        tree = opaque_tree(title, function, names, columns, width, link)
-        return tree.with_classes(labels_of(model, width))
+        return _of_model(model, title, read, names, columns)
     except (BankError, DataError) as error:
         raise AdoptionError(f"{title}: {error}") from error
+
+
+def _own_names(model: Any) -> Any:
+    """Return the names that a model has for its columns; CatBoost numbers columns without names."""
+    own = getattr(model, "feature_names_in_", getattr(model, "feature_names_", None))
+    return None if own is None or list(own) == list(map(str, range(len(own)))) else own
+
+
+def _of_model(model: Any, title: str, read: tuple[str, ...], names: Sequence[str], columns: Sequence[int]) -> StageTree:
+    classes = classes_of(model)
+    if isinstance(classes, list):
+        raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
+    if not hasattr(model, "predict"):
+        return opaque_tree(title, model, names, columns, _probe(model, len(read), title))
+    method = next((one for one in _METHODS[:2] if classes is not None and hasattr(model, one)), "predict")
+    if fits_several(model):
+        every = _callable(model, read, method)  # type: ignore[arg-type]
+        return opaque_tree(title, every, names, columns, _probe(every, len(read), title))
+    if classes is None or len(classes) < 2:
+        function, width = _call(model, read, "predict" if classes is None else method)  # type: ignore[arg-type]
+        return opaque_tree(title, function, names, columns, width)
+    values, n_values = (None, 0) if method == "predict" else _call(model, read, method)  # type: ignore[arg-type]
+    if n_values != (1 if len(classes) == 2 else len(classes)):
+        values, n_values = None, 0  # such as decisions between pairs of classes
+    function = WithLabels(_callable(model, read, "predict"), tuple(classes.tolist()), values)
+    by_label = method != "predict_proba" and function.n_scores == 1
+    width, about = function.n_scores + n_values, {}
+    if values is not None:
+        picked = np.arange(width)[:1] if by_label else np.arange(function.n_scores, width)
+        about["blends"] = [Blend([Part("identity", width)], np.eye(width)[:, picked], np.zeros(len(picked)))]
+    link = "step" if by_label or (values is None and function.n_scores == 1) else "identity"
+    return opaque_tree(title, function, names, columns, width, link, by_scores=True, **about).with_classes(classes)
 
 
 def _read(
@@ -105,7 +178,7 @@ def _read(
     """Return the columns that a model reads, in its order."""
     if features is not None and (isinstance(features, str) or not isinstance(features, Iterable)):
         raise AdoptionError(f"{title}: features: expected a list of names, got {shown(features)}")
-    own = getattr(model, "feature_names_in_", None)
+    own = _own_names(model)
     given = feature_names if features is None else tuple(features)
     if own is not None and given is not None:
         missing = set(own).difference(given)
@@ -119,70 +192,70 @@ def _read(
     return choose_names(given, own, count, title)
 
 
-def _outputs(model: Any, names: tuple[str, ...], title: str) -> tuple[Callable[..., Any], int, str]:
-    """Return the function of a model, the number of its outputs, and the link to its predictions."""
+def classes_of(model: Any) -> Any:
+    """Return the labels of a classifier's classes, a list of arrays if there are several labels a row, else None."""
     classes = getattr(model, "classes_", None)
-    if isinstance(classes, list):
-        raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
-    if hasattr(model, "predict_proba"):
-        return *_call(model, names, "predict_proba"), "identity"
-    if classes is not None and hasattr(model, "decision_function"):
-        scores, width = _call(model, names, "decision_function")
-        return scores, width, "step" if width == 1 else "identity"
-    if classes is not None:
-        raise AdoptionError(
-            f"{title}: a classifier without predict_proba and decision_function cannot be adopted; scikit-learn's "
-            "CalibratedClassifierCV gives it probabilities"
-        )
-    if hasattr(model, "predict"):
-        return *_call(model, names, "predict"), "identity"
-    return model, _probe(model, len(names), title), "identity"
+    if isinstance(classes, list) and classes and np.ndim(classes[0]):
+        return classes
+    only_raw = type(model).__name__ == "CatBoost"  # whose predictions are raw values by default
+    return None if only_raw or classes is None or not len(classes) else np.asarray(classes)
+
+
+def fits_several(model: Any) -> bool:
+    """Return whether several of a classifier's classes may fit a row."""
+    binarizer = getattr(model, "label_binarizer_", getattr(model, "_label_binarizer", None))
+    loss = model.get_all_params().get("loss_function", "") if hasattr(model, "get_all_params") else ""
+    return str(getattr(binarizer, "y_type_", "")).startswith("multilabel") or loss.startswith(_SEVERAL)
 
 
 def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
-    """Return the labels of a classifier's classes, of two for one prediction.
-
-    None if several fit a row, or the classifier's own label of a row need not be that of the largest prediction.
-    """
-    classes = getattr(model, "classes_", None)
-    binarizer = getattr(model, "label_binarizer_", getattr(model, "_label_binarizer", None))
-    several = str(getattr(binarizer, "y_type_", "")).startswith("multilabel")
-    if classes is None or isinstance(classes, list) or several or len(classes) < 2:
+    """Return the labels of a classifier's classes, of two for one prediction; None if several fit a row."""
+    classes = classes_of(model)
+    if classes is None or isinstance(classes, list) or len(classes) < 2 or fits_several(model):
         return None
-    likeliest = type(model).__name__ not in _OTHER_LABELS or not (hasattr(model, "predict_proba") or n_predictions > 1)
-    if not likeliest or _labels_by_other_scores(model):
-        return None
-    return np.asarray(classes) if n_predictions == (1 if len(classes) == 2 else len(classes)) else None
-
-
-def _labels_by_other_scores(model: Any) -> bool:
-    """Return whether one versus rest compares decisions of its members that are not the scores of probabilities."""
-    from costframe.adoption.sklearn.members import has_own_scores
-
-    mixed = type(model).__name__ == "OneVsRestClassifier" and hasattr(model, "predict_proba")
-    members = model.estimators_ if mixed else ()
-    return any(hasattr(one, "decision_function") and not has_own_scores(one) for one in members)
+    return classes if n_predictions == (1 if len(classes) == 2 else len(classes)) else None
 
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:
     """Return a model of one method of a fitted estimator, which reads the columns `names`."""
     function, width = _call(model, names, method)
-    return opaque_tree(type(model).__name__, function, names, range(len(names)), width, "identity")
+    return opaque_tree(type(model).__name__, function, names, range(len(names)), width)
+
+
+def _callable(model: Any, names: tuple[str, ...], method: Method) -> CallableModel:
+    return CallableModel(model, tuple(getattr(model, "feature_names_in_", names)), method)
 
 
 def _call(model: Any, names: tuple[str, ...], method: Method) -> tuple[Callable[..., Any], int]:
     """Return a method as a function of rows, with the number of its outputs, one for probabilities of two classes."""
-    function = CallableModel(model, tuple(getattr(model, "feature_names_in_", names)), method)
-    width = _probe(function, len(names), type(model).__name__)
+    function, classes = _callable(model, names, method), classes_of(model)
+    try:
+        width = _probe(function, len(names), type(model).__name__)
+    except AdoptionError:  # for example of an encoder that refuses unknown texts
+        if method != "predict" and not isinstance(classes, np.ndarray):
+            raise
+        width = 1 if method == "predict" or (method == "decision_function" and len(classes) == 2) else len(classes)
     return (OfClassOne(function), 1) if method == "predict_proba" and width == 2 else (function, width)
 
 
+def _tells_whole_numbers(function: Any) -> bool:
+    """Return whether a function is of a CatBoost model with categories, which are texts or whole numbers."""
+    while (inner := getattr(function, "function", getattr(function, "model", None))) is not None:
+        function = inner
+    return bool(getattr(function, "get_cat_feature_indices", list)())
+
+
 def _probe(function: Callable[..., Any], n_features: int, title: str) -> int:
-    """Return the number of outputs of a function, for a row of zeros."""
-    try:
-        values = np.asarray(function(np.zeros((1, n_features))), np.float64)
-    except Exception as error:
-        raise AdoptionError(f"{title}: cannot predict a row of {n_features} zeros: {describe(error)}") from error
+    """Return the number of outputs of a function, for a row of zeros, or of texts if it takes no zeros."""
+    rows: list[NDArray[Any]] = [np.full((1, n_features), "0", object), np.zeros((1, n_features))]
+    values, failed = np.empty(0), None
+    while rows and not values.size:
+        try:
+            values = np.asarray(function(rows.pop()), np.float64)
+        except Exception as error:  # noqa: BLE001 - of any library
+            failed = failed or error
+    if failed is not None and not values.size:
+        raise AdoptionError(f"{title}: cannot predict a row of {n_features} zeros: {describe(failed)}") from failed
     if values.ndim not in {1, 2} or len(values) != 1 or not values.size:
         raise AdoptionError(f"{title}: expected one prediction a row, got shape {values.shape} for one row")
     return int(values.size)

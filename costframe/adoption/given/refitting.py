@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.as_given import restore_values
 from costframe.training.estimator import CostAwareEstimator
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ class CallableModel:
     names: tuple[str, ...]
     method: Literal["predict_proba", "decision_function", "predict"]
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the model's outputs; a model with feature names gets a frame."""
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the model's outputs; rows with texts are of objects, and a model with feature names gets a frame."""
+        return np.asarray(self.call(self.method, rows), np.float64)
+
+    def call(self, method: str, rows: NDArray[Any]) -> Any:
+        """Return what a method of the model gives for rows."""
+        rows = rows if rows.dtype == object else restore_values(rows)
         given = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
-        return np.asarray(getattr(self.model, self.method)(given), np.float64)
+        return getattr(self.model, method)(given)
 
 
 def is_unfitted(model: Any) -> bool:
@@ -98,6 +104,7 @@ def refit(
                 "their own or by class_weight"
             )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
+    X = restore_values(X)
     try:
         copy.fit(as_frame(X, names) if framed else X, y, **given)
     except (CostframeError, MemoryError):
@@ -112,13 +119,19 @@ def describe(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
 
 
-def as_frame(X: NDArray[np.float64], names: Iterable[str]) -> Any:
-    """Return a pandas frame with named columns, or the array if pandas is not installed."""
+def as_frame(X: NDArray[Any], names: Iterable[str]) -> Any:
+    """Return a pandas frame with named columns, those without texts of numbers; the array without pandas."""
     try:
         import pandas as pd
     except ImportError:
         return X
-    return pd.DataFrame(X, columns=list(names))
+    if X.dtype != object:
+        return pd.DataFrame(X, columns=list(names))
+    columns = {}
+    for name, values in zip(names, X.T, strict=True):
+        kind = np.float64 if all(isinstance(value, float) for value in values) else object
+        columns[name] = pd.Series(values, dtype=kind)
+    return pd.DataFrame(columns)
 
 
 def _seed(model: Any, seed: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.errors import AdoptionError, shown
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import OTHER, is_missing
 from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
 
@@ -81,8 +82,15 @@ class Recipe:
     def renumber(self, column: int, labels: Any, what: str) -> int:
         """Make a column with the numbers that a model gives to texts: the positions of labels, NaN for other texts.
 
-        Labels that are no tuple, such as hashes of all texts, become those of the raw column.
+        Labels that are no tuple, such as hashes of all texts, become those of the raw column. A column that has been
+        made or read as a number before is one also for those who take texts as they are.
         """
+        if (
+            isinstance(labels, AsGiven)
+            and column not in self._labels
+            and (column >= len(self.names) or self._reads(column))
+        ):
+            return column
         if isinstance(labels, tuple):
             return self.look_up(column, labels, range(len(labels)), np.nan, what)
         if column >= len(self.names) or self._own.setdefault(column, labels) != labels:
@@ -115,6 +123,9 @@ class Recipe:
             for column in range(first[number], first[number + 1]):
                 place[column] = len(place)
         return needed, [place[column] for column in outputs]
+
+    def _reads(self, column: int) -> bool:
+        return any(column in operation.reads for operation in self._operations)
 
     def _add(self, operation: Operation | OpaqueOperation) -> list[int]:
         self._operations.append(operation)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from costframe.adoption.adopted import choose_names
+from costframe.adoption.adopted import OpaqueOnlyError, choose_names
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.predictors.predictor import Predictor
 
 __all__ = ["adopt_sklearn", "is_sklearn"]
 
@@ -27,7 +27,7 @@ def is_sklearn(model: object) -> bool:
     return base is not None and (base.__name__ == "Pipeline" or base.__name__ in _adopters())
 
 
-def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> StageTree:
+def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> Predictor:
     """Adopt a scikit-learn model exactly.
 
     Every row that the original accepts reaches the original's leaf in every tree, NaN and ties included. Single trees,
@@ -51,7 +51,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         the text names.
     """
     from costframe.adoption.given.opaque import labels_of
-    from costframe.adoption.sklearn.members import inner_of
+    from costframe.core.predictors.stage_tree import StageTree
 
     name, base, adopters = type(model).__name__, _sklearn_class(model), _adopters()
     adopter = None if base is None else adopters.get(base.__name__)
@@ -64,18 +64,18 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         raise AdoptionError(f"{name}: does not say what it reads; give feature_names")
     names = choose_names(feature_names, own, len(feature_names or ()) if count is None else count, name)
     try:
-        tree = adopter(model, names)
-        return tree.with_classes(labels_of(inner_of(model), tree.n_predictions))
+        found = adopter(model, names)
     except (BankError, DataError, StageError) as error:
-        raise AdoptionError(f"{name}: {error}") from error
+        raise OpaqueOnlyError(f"{name}: {error}") from error
     except AttributeError as error:  # some parts have no public name
         raise AdoptionError(
             f"{name}: {error}; this version of scikit-learn may keep it elsewhere. costframe.adopt(model, "
             "features=[...]) takes the model as one opaque learner"
         ) from error
+    return found.with_classes(labels_of(model, found.n_predictions)) if isinstance(found, StageTree) else found
 
 
-def _adopters() -> Mapping[str, Callable[[Any, tuple[str, ...]], StageTree]]:
+def _adopters() -> Mapping[str, Callable[[Any, tuple[str, ...]], Predictor]]:
     """Return the functions that adopt models, by class; they import more than `is_sklearn` needs."""
     from costframe.adoption.sklearn.ensembles import ENSEMBLES
     from costframe.adoption.sklearn.histogram import HISTOGRAM

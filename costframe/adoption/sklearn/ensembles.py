@@ -111,9 +111,14 @@ def adopt_one_versus_rest(model: Any, names: tuple[str, ...]) -> StageTree:
     term = side_by_side([_against_rest(one, names, method) for one in model.estimators_])
     if method == "decision_function":
         return term.answer("step" if term.n_values == 1 or model.multilabel_ else "identity")
-    if term.n_values == 1 or model.multilabel_:
+    if model.multilabel_:
         return term.answer()
+    scored = [hasattr(one, "decision_function") for one in model.estimators_]  # which tell the labels
     by_scores = len(term.intercept) == term.n_values and all(has_own_scores(one) for one in model.estimators_)
+    if any(scored) and not by_scores:
+        raise refused(model, "it compares decisions of its members, not their probabilities")
+    if term.n_values == 1:
+        return term.answer(by_scores=by_scores)
     return term.linked(Part("normalized-or-zero", term.n_values)).answer(by_scores=by_scores)
 
 

@@ -34,7 +34,9 @@ def adopt_histogram(model: Any, names: tuple[str, ...]) -> StageTree:
     table = TreeTable.concatenate([_histogram_tree(one, categories) for predictors in rounds for one in predictors])
     weights = np.tile(np.eye(n_scores), (len(rounds), 1))
     baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - there is no public name
-    return one_answer(table, names, weights, baseline, _link(model, n_scores), categories.labels)
+    link = _link(model, n_scores)
+    cut = 0.0 if link == "sigmoid" else None
+    return one_answer(table, names, weights, baseline, link, categories.labels, cut=cut)
 
 
 def _link(model: Any, n_scores: int) -> str:

@@ -49,7 +49,7 @@ def adopt_logistic(model: Any, names: tuple[str, ...]) -> StageTree:
     """Adopt a classifier whose probabilities are the sigmoid or the softmax of linear scores."""
     term, several = _scores(model, names), getattr(model, "multi_class", "auto")  # up to scikit-learn 1.7
     if term.n_values == 1:
-        return term.answer("sigmoid", 0.5 if several == "multinomial" else 1.0)
+        return term.answer("sigmoid", 0.5 if several == "multinomial" else 1.0, by_scores=True)
     each = several == "ovr" or (several != "multinomial" and getattr(model, "solver", None) == "liblinear")
     return one_versus_rest(term, Part("sigmoid", term.n_values)) if each else term.answer("softmax")
 
@@ -58,7 +58,8 @@ def adopt_descent(model: Any, names: tuple[str, ...]) -> StageTree:
     """Adopt SGDClassifier: probabilities of the losses log_loss and modified_huber, else scores."""
     term = _scores(model, names)
     if model.loss == "log_loss":
-        return term.answer("sigmoid") if term.n_values == 1 else one_versus_rest(term, Part("sigmoid", term.n_values))
+        one = term.n_values == 1
+        return term.answer("sigmoid", by_scores=True) if one else one_versus_rest(term, Part("sigmoid", term.n_values))
     if model.loss != "modified_huber":
         return adopt_scores(model, names)
     parts = [Part("knots", knots=((-1.0, 1.0), (0.0, 1.0)))] * term.n_values

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.adoption.adopted import OpaqueOnlyError
 from costframe.adoption.given.opaque import opaque_member
 from costframe.adoption.sklearn.linear import SCORED
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from costframe.adoption.given.opaque import Method
     from costframe.core.learners.opaque import OpaqueLearner
+    from costframe.core.predictors.predictor import Predictor
 
 __all__ = [
     "WRAPPERS",
@@ -46,12 +48,9 @@ WRAPPERS = {
 _BOOSTED = ("AdaBoostClassifier", "GradientBoostingClassifier", "HistGradientBoostingClassifier")
 
 
-def refused(model: Any, why: str) -> AdoptionError:
-    """Return the error of a model that cannot be adopted exactly, which says what would help."""
-    return AdoptionError(
-        f"{type(model).__name__}: cannot be adopted exactly: {why}. costframe.adopt(model, features=[...]) takes the "
-        "whole as one opaque learner"
-    )
+def refused(model: Any, why: str) -> OpaqueOnlyError:
+    """Return the error of a model that cannot be adopted part by part, only as one opaque learner."""
+    return OpaqueOnlyError(f"{type(model).__name__}: cannot be adopted part by part: {why}")
 
 
 def inner_of(model: Any) -> Any:
@@ -64,13 +63,12 @@ def inner_of(model: Any) -> Any:
     return model
 
 
-def adopt_inner(model: Any, names: tuple[str, ...]) -> StageTree:
+def adopt_inner(model: Any, names: tuple[str, ...]) -> Predictor:
     """Adopt the model inside a wrapper."""
     inner = inner_of(model)
-    tree = registry().adopt(inner, names)
-    if not isinstance(tree, StageTree):
+    if (found := registry().adopt(inner, names)) is None:
         raise refused(model, f"its {type(inner).__name__} is not among those that can")
-    return tree
+    return found
 
 
 def member(model: Any, names: tuple[str, ...], method: Method) -> Term:

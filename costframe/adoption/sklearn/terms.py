@@ -76,9 +76,11 @@ class Term:
             return evolve(self, blends=(*self.blends[:-1], evolve(last, weights=weights, intercept=intercept)))
         return evolve(self, weights=weights, intercept=intercept)
 
-    def answer(self, link: str = "identity", temperature: float = 1.0, *, by_scores: bool = False) -> StageTree:
-        """Return the model that answers with a link of the values, with labels by values or by scores."""
-        learners, more = np.arange(len(self.bank)), {"blends": self.blends, "by_scores": by_scores}
+    def answer(
+        self, link: str = "identity", temperature: float = 1.0, *, by_scores: bool = False, cut: float = 0.0
+    ) -> StageTree:
+        """Return the model that answers with a link of the values, with labels by values or by scores above a cut."""
+        learners, more = np.arange(len(self.bank)), {"blends": self.blends, "by_scores": by_scores, "cut": cut}
         stage = Answer(learners, self.weights, self.intercept, link, temperature=temperature, **more)  # type: ignore[arg-type]
         return StageTree(self.bank, (stage,))
 

@@ -91,7 +91,9 @@ def adopt_boosting(model: Any, names: tuple[str, ...]) -> StageTree:
     trees = Term.scores(one_answer(table, names, weights, np.zeros(n_scores), "identity"))
     link = "identity" if not hasattr(model, "classes_") else "sigmoid" if n_scores == 1 else "softmax"
     temperature = 0.5 if model.loss == "exponential" else 1.0
-    return add_terms([_first_scores(model, names), trees]).answer(link, temperature)
+    by_scores = link == "sigmoid"
+    cut = -np.finfo(np.float64).smallest_subnormal if by_scores else 0.0  # a score of zero is of class 1 here
+    return add_terms([_first_scores(model, names), trees]).answer(link, temperature, by_scores=by_scores, cut=cut)
 
 
 def _first_scores(model: Any, names: tuple[str, ...]) -> Term:
@@ -132,7 +134,8 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
     n_scores = int(table.width[0])
     weights = np.tile(np.eye(n_scores), (len(table), 1))
     votes = Term.scores(one_answer(table, names, weights, np.zeros(n_scores), "identity"))
-    return votes.answer("sigmoid" if n_scores == 1 else "softmax", float(n_classes - 1))
+    link = "sigmoid" if n_scores == 1 else "softmax"
+    return votes.answer(link, float(n_classes - 1), by_scores=n_scores == 1)
 
 
 def _tree(tree: Any, values: NDArray[np.float64]) -> TreeTable:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.explanations.tree_paths import add_paths
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
@@ -118,6 +118,9 @@ def split_scores(
 
 def as_shown(answer: Answer) -> Answer:
     """Return the answer whose scores `decision_function` gives, where they are sums of learners."""
+    if n := answer.class_scores:
+        weights, intercept = answer.weights[:, n:], answer.intercept[n:]
+        return evolve(answer, weights=weights, intercept=intercept, blends=(), by_scores=False)
     return answer.divided() if answer.blends and not answer.by_scores else answer
 
 

@@ -12,6 +12,7 @@ from costframe.core.errors import BankError, brief, format_count, shown
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner, as_columns
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.rows import as_names, as_rows
 
@@ -48,7 +49,7 @@ class WeakLearnerBank:
     column_feature, column_fill : int32 (C,), float64 (C,)
         Column that each learner reads, and the value that replaces NaN (NaN: keep it).
     opaques : tuple of OpaqueLearner
-    categories : mapping of str to tuple of str or HashedLabels
+    categories : mapping of str to tuple of str, HashedLabels or AsGiven
         Labels of the features whose categories are texts; the number of a label in X is its position, or its hash.
     """
 
@@ -249,16 +250,26 @@ class WeakLearnerBank:
 
 def _join_labels(banks: Sequence[WeakLearnerBank]) -> Categories:
     """Return the labels of all banks; refuse two banks that read a feature with different labels."""
-    joined = {name: labels for bank in banks for name, labels in bank.categories.items()}
+    joined: dict[str, Any] = {name: labels for bank in banks for name, labels in bank.categories.items()}
+    seen: set[str] = set()
     for bank in banks:
         for f in bank.read:
             name = bank.feature_names[f]
-            if bank.categories.get(name) != joined.get(name):
-                raise BankError(
-                    f"concatenate: feature {name!r} has the labels {joined[name]} in one bank, "
-                    f"{bank.categories.get(name)} in another"
-                )
-    return joined
+            labels = bank.categories.get(name)
+            joined[name] = _agree(name, joined[name], labels) if name in seen else labels
+            seen.add(name)
+    return {name: labels for name, labels in joined.items() if labels is not None}
+
+
+def _agree(name: str, one: Any, other: Any) -> Any:
+    """Return labels that do for two banks; numbers alone do for one that reads numbers and one that reads anything."""
+    if one == other:
+        return one
+    if isinstance(one, AsGiven) and isinstance(other, AsGiven):
+        return AsGiven(whole_numbers=True)
+    if AsGiven() in (one, other) and None in (one, other):
+        return None
+    raise BankError(f"concatenate: feature {name!r} has the labels {one} in one bank, {other} in another")
 
 
 def _kind_arrays(

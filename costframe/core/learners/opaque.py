@@ -8,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import BankError, shown
+from costframe.core.tables.as_given import restore_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ class OpaqueLearner:
     name : str
         Name in saved files.
     function : callable
-        float64 (rows, len(features)) -> float64 (rows,) or (rows, width).
+        float64 (rows, len(features)) -> float64 (rows,) or (rows, width). Rows with texts are of objects.
     features : tuple of int
         Columns that it reads, in the order of its argument.
     width : int
@@ -68,10 +69,10 @@ class OpaqueLearner:
         Raises
         ------
         BankError
-            If the function returns another shape.
+            If the function returns another shape, or refuses the rows.
         """
         try:
-            values = np.asarray(self.function(rows), dtype=np.float64)
+            values = np.asarray(self.function(restore_values(rows)), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise BankError(f"opaque learner {self.name!r}: {error}") from error
         if self.width == 1 and values.shape == (len(rows),):

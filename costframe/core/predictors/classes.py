@@ -54,7 +54,7 @@ def both_classes(p: NDArray[np.float64]) -> NDArray[np.float64]:
 def likeliest(p: NDArray[np.float64], classes: NDArray[Any], half: float = 0.5) -> NDArray[Any]:
     """Return the likeliest class of each row, given what `both_classes` takes; of equal ones, the first.
 
-    With `half` zero, p may be scores.
+    Of two classes the second one has p above `half`; with `half` zero, p may be scores.
     """
     return np.asarray(classes[p.argmax(axis=1) if p.ndim == 2 else (p > half).astype(np.int64)])
 

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.errors import ParameterError, brief, shown
-from costframe.core.predictors.classes import both_classes, likeliest, one_margin
+from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.tables.partitions import by_partition
 
@@ -114,11 +114,8 @@ class FittedEstimator:
 
     @by_partition
     def predict(self, X: Any, **terms: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row, or predictions: (rows,)."""
-        if self.kind == "classifier" and self.predictor_.labels_by_scores:
-            return likeliest(self.decision_function(X, **terms), self.classes_, 0.0)
-        values = self.predictor_.predict(X, **terms)
-        return values if self.kind != "classifier" else likeliest(values, self.classes_)
+        """Return the class of each row, or predictions: (rows,)."""
+        return (self.predictor_.labels if self.kind == "classifier" else self.predictor_.predict)(X, **terms)
 
     @property
     def predict_proba(self) -> Callable[..., NDArray[np.float64]]:

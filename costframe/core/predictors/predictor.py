@@ -21,6 +21,7 @@ from costframe.core.errors import (
 )
 from costframe.core.explanations.contributions import Contributions, Joint
 from costframe.core.html import html_table
+from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_table import price_table
@@ -78,9 +79,14 @@ class Predictor(ABC):
         return None
 
     @property
-    def labels_by_scores(self) -> bool:
-        """Whether the class of a row is that of its largest score, not of its largest prediction; see `Answer`."""
-        return False
+    def half(self) -> float:
+        """The prediction above which a row is of the second of two classes; of more, the class is the likeliest."""
+        return 0.5
+
+    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
+        """Return the class of each row, (rows,), if it knows `classes`; further terms are those of `predict`."""
+        assert self.classes is not None  # noqa: S101 - callers look
+        return likeliest(self.predict(X, **terms), self.classes, self.half)
 
     @property
     def used_features(self) -> tuple[str, ...]:

@@ -117,9 +117,9 @@ class PreparedPredictor(Predictor):
         return found
 
     @property
-    def labels_by_scores(self) -> bool:
-        """Whether scores tell the class of a row: if those of the inner predictor do."""
-        found: bool = self.inner.labels_by_scores
+    def half(self) -> float:
+        """The prediction above which a row is of the second of two classes: the inner predictor's."""
+        found: float = self.inner.half
         return found
 
     def with_costs(self, costs: CostModel | None) -> PreparedPredictor:
@@ -142,6 +142,14 @@ class PreparedPredictor(Predictor):
         limits = self._inner_limits(max_cost, unavailable) | terms
         values: NDArray[np.float64] = self.priced.predict(self._prepared(X), **limits)
         return values
+
+    def labels(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[Any]:
+        """Return the class of each raw row; see `Predictor.labels`."""
+        limits = self._inner_limits(max_cost, unavailable) | terms
+        found: NDArray[Any] = self.priced.labels(self._prepared(X), **limits)
+        return found
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any

@@ -16,7 +16,7 @@ from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError
 from costframe.core.explanations.contributions import split_scores
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.classes import as_classes, check_classes
+from costframe.core.predictors.classes import as_classes, check_classes, likeliest
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.laid_out import LaidOutStages
 from costframe.core.predictors.predictor import Known, check_costs, open_ledger
@@ -88,9 +88,17 @@ class StageTree(LaidOutStages):
         return True
 
     @property
-    def labels_by_scores(self) -> bool:
-        """Whether scores, not predictions, tell the class of a row; see `Answer`."""
-        return self.only_answer is not None and self.only_answer.by_scores
+    def half(self) -> float:
+        """The prediction above which a row is of the second of two classes; see `Answer`."""
+        return 0.5 if self.only_answer is None else self.only_answer.half
+
+    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
+        """Return the class of each row, (rows,); see `Predictor.labels`."""
+        answer = self.only_answer
+        if answer is None or self.classes is None or not answer.class_scores:
+            return super().labels(X, **terms)
+        scores, _ = self._scores(X, **{"n_jobs": None, "max_cost": None, "unavailable": (), "until": None} | terms)
+        return likeliest(squeeze(scores[:, : answer.class_scores]), self.classes, 0.0)
 
     @cached_property
     def capped_model(self) -> Model:
@@ -189,7 +197,7 @@ class StageTree(LaidOutStages):
         if self.links == ("ranked",):
             return squeeze(self.linked(scores, exits))
         if (answer := self.only_answer) is not None:
-            return squeeze(scores if answer.by_scores else answer.blended(scores))
+            return squeeze(scores[:, answer.class_scores :] if answer.by_scores else answer.blended(scores))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:

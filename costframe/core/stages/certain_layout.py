@@ -66,11 +66,13 @@ class Goal(NamedTuple):
 
     @classmethod
     def _of_class(cls, answer: Answer, divisor: float, *, knows_classes: bool) -> Goal:
-        """Make the goal that the class is certain: p > 1/2, or the first largest of several predictions.
+        """Make the goal that the class is certain: scores tell it, or p > 1/2, or the first largest of predictions.
 
         Several outputs with the link sigmoid and without classes are as many yes or no.
         """
         several = len(answer.intercept) > 1
+        if answer.by_scores and answer.n_predictions == len(answer.intercept):
+            return cls(LARGEST, 0.0, 1.0) if several else cls(CUT, 0.0, 1.0, above=answer.cut, below=answer.cut)
         if answer.link == "sigmoid" and several and knows_classes:
             return cls(LARGEST, _MARGIN, divisor, by_sigmoid=True)
         if answer.link == "sigmoid":  # 1 / (1 + exp(-s)) rounds to 1/2 for the least s > 0

@@ -47,6 +47,24 @@ def sum_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
+def agree_with_scores(
+    predictions: NDArray[np.float64], scores: NDArray[np.float64], cut: float, half: float
+) -> NDArray[np.float64]:
+    """Return predictions, float64 (rows, K), that tell the same class as scores, also where rounding made them equal.
+
+    Of one output class 1 has scores above `cut` and predictions above `half`; of more, the class is the first largest.
+    A prediction that has to move goes to the next number.
+    """
+    if predictions.shape[1] == 1:
+        above, least = scores > cut, np.nextafter(half, np.inf)
+        return np.where(above, np.maximum(predictions, least), np.minimum(predictions, half))
+    likeliest = scores.argmax(axis=1)
+    if (other := predictions.argmax(axis=1) != likeliest).any():
+        predictions = predictions.copy()
+        predictions[other, likeliest[other]] = np.nextafter(predictions[other].max(axis=1), np.inf)
+    return predictions
+
+
 _OF_EACH: Mapping[str, Callable[[NDArray[np.float64]], NDArray[Any]]] = {
     "sigmoid": lambda s: 1.0 / (1.0 + np.exp(-s)),
     "exp": np.exp,

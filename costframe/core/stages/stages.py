@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import StageError, brief, format_count, shown
 from costframe.core.stages.blend import Blend
-from costframe.core.stages.links import LINKS, SMALLEST, apply_link, log_odds, squeeze
+from costframe.core.stages.links import LINKS, SMALLEST, agree_with_scores, apply_link, log_odds, squeeze
 from costframe.core.stages.numbers import as_finite, as_matrix, as_temperature, as_vector
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ def _level(values: Any) -> float:
     return as_finite(values, "level")
 
 
+def _cut(values: Any) -> float:
+    return as_finite(values, "cut")
+
+
 @frozen(eq=False, repr=False)
 class Answer:
     """A stage that ends the inquiry.
@@ -88,8 +93,11 @@ class Answer:
     blends : tuple of Blend
         Each takes the outputs of the one before, the first the scores. Only the one answer of a model has blends.
     by_scores : bool
-        With blends only: `decision_function` gives the scores, not what the blends make of them, and the class of a row
-        is that of the largest score, or 1 if the one score is above zero; predictions may tie where scores do not.
+        The class of a row is that of the largest score, or 1 if the one score is above `cut`, and predictions agree;
+        `decision_function` gives the scores, not what blends make of them. If there are more scores than predictions,
+        the first scores tell the class alone, and `decision_function` gives the others.
+    cut : float
+        For one prediction by scores only.
     """
 
     learners: NDArray[np.int64] = field(converter=_learners)
@@ -100,6 +108,7 @@ class Answer:
     temperature: float = field(default=1.0, converter=as_temperature)
     blends: tuple[Blend, ...] = field(default=(), converter=_blends)
     by_scores: bool = False
+    cut: float = field(default=0.0, converter=_cut)
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
@@ -119,8 +128,10 @@ class Answer:
             raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
         if self.blends:
             self._check_blends()
-        if self.by_scores not in (False, True) or (self.by_scores and self.n_predictions != len(self.intercept)):
+        if self.by_scores not in (False, True) or (self.by_scores and self.n_predictions > len(self.intercept)):
             raise StageError(f"by_scores: expected a score for each prediction, got {len(self.intercept)}")
+        if self.cut and not (self.by_scores and self.n_predictions == 1):
+            raise StageError(f"cut: is for one prediction by scores, got {self.cut:g}")
 
     def __repr__(self) -> str:
         """Count learners and outputs; the arrays would fill pages."""
@@ -165,8 +176,27 @@ class Answer:
             scores = blend.outputs(scores)
         return scores
 
+    @cached_property
+    def half(self) -> float:
+        """The prediction above which a row is of class 1, if there is one prediction."""
+        return float(self._linked(np.full((1, 1), self.cut))[0, 0]) if self._has_cut else 0.5
+
+    @property
+    def _has_cut(self) -> bool:
+        return self.by_scores and len(self.intercept) == 1
+
+    @property
+    def class_scores(self) -> int:
+        """Number of scores, the first ones, that only tell the class, and of which predictions know nothing."""
+        return self.n_predictions if self.by_scores and len(self.intercept) > self.n_predictions else 0
+
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the predictions, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
+        values = self._linked(scores)
+        agree = self.by_scores and not self.class_scores
+        return agree_with_scores(values, scores, self.cut, self.half) if agree else values
+
+    def _linked(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         values = self.blended(scores)
         return apply_link(self.link, values if self.temperature == 1.0 else values / self.temperature, self.level)
 
@@ -242,8 +272,8 @@ def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
         if count != (number > 0):
             raise StageError(f"stage {number}: is reached from {count} stages, expected {int(number > 0)}")
     answers = [stage for stage in stages if isinstance(stage, Answer)]
-    if len(answers) > 1 and any(answer.blends for answer in answers):
-        raise StageError("answers: one with blends is a model's only answer, got several")
+    if len(answers) > 1 and any(answer.blends or answer.by_scores for answer in answers):
+        raise StageError("answers: one with blends, or with classes by scores, is a model's only answer, got several")
     outputs, links = {len(answer.intercept) for answer in answers}, {answer.link for answer in answers}
     if len(outputs) > 1:
         raise StageError(f"answers: expected the same number of outputs in all, got {sorted(outputs)}")

@@ -16,6 +16,7 @@ from costframe.core.learners.tree_table import OPAQUE, TreeTable
 from costframe.core.predictors.classes import as_texts
 from costframe.core.stages.blend import Blend, Part
 from costframe.core.stages.stages import Answer
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.hashed_labels import HASH, HashedLabels
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ _TREES = {
 }  # fmt: skip
 _BLEND = {"weights": "<f8", "intercept": "<f8"}
 STAGE = {"learners": "<i8"} | _BLEND
-_OPTIONS = ("temperature", "blends", "by_scores")  # of an answer, where they are not as by default
+_LABELS: Any = {HASH: HashedLabels(), "as given": AsGiven(), "whole numbers as given": AsGiven(whole_numbers=True)}
+_NAMES: Any = {labels: name for name, labels in _LABELS.items()}
+_OPTIONS = ("temperature", "blends", "by_scores", "cut")  # of an answer, where they are not as by default
 
 
 def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[str, Any]:
@@ -56,7 +59,7 @@ def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[
 def store_labels(categories: Categories, names: Iterable[str]) -> list[list[str] | str]:
     """Return the labels of each feature as a JSON value: a list, or the name of the hash that stands for them."""
     every = (categories.get(name, ()) for name in names)
-    return [HASH if isinstance(labels, HashedLabels) else list(labels) for labels in every]
+    return [list(labels) if isinstance(labels, tuple) else _NAMES[labels] for labels in every]
 
 
 def build_labels(described: object, names: object) -> tuple[list[str], Categories]:
@@ -64,10 +67,13 @@ def build_labels(described: object, names: object) -> tuple[list[str], Categorie
     titles, every = as_list(names), as_list(described)
     if not all(isinstance(name, str) for name in titles):
         raise StorageError("malformed model: expected texts as feature names")
-    if len(every) != len(titles) or not all(isinstance(each, list) or each == HASH for each in every):
+    if len(every) != len(titles) or not all(
+        isinstance(each, list) or (isinstance(each, str) and each in _LABELS) for each in every
+    ):
         raise StorageError(f"malformed model: expected a list of categories for each of {len(titles)} features")
     pairs = zip(titles, every, strict=True)
-    return titles, {name: HashedLabels() if each == HASH else each for name, each in pairs if each}
+    labels: dict[str, Any] = {name: each if isinstance(each, list) else _LABELS[each] for name, each in pairs if each}
+    return titles, labels
 
 
 def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
@@ -80,6 +86,8 @@ def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
         options["temperature"] = answer.temperature
     if answer.by_scores:
         options["by_scores"] = True
+    if answer.cut:
+        options["cut"] = answer.cut
     if answer.blends:
         options["blends"] = [_store_blend(one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(answer.blends)]
     return {"link": answer.link} | options

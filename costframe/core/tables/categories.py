@@ -2,7 +2,8 @@
 
 The number of a label is its position among the feature's labels. Categories that are numbers need no labels. A missing
 value and a text that is not a label become NaN, which goes the missing way at every test. `HashedLabels` in place of
-labels number categories by their hashes. Where `OTHER` is a label, a text that is not a label has its number.
+labels number categories by their hashes, `AsGiven` any texts. Where `OTHER` is a label, a text that is not a label has
+its number.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError, shown
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_numeric, is_pandas
 from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Labels = tuple[str, ...] | HashedLabels
+Labels = tuple[str, ...] | HashedLabels | AsGiven
 """The labels of a feature, or what numbers its categories without a list."""
 
 Categories = Mapping[str, Labels]
@@ -46,7 +48,7 @@ def check_features(categories: Categories, feature_names: Sequence[str]) -> None
 
 
 def _check_labels(labels: object, name: object) -> Labels:
-    if isinstance(labels, HashedLabels):
+    if isinstance(labels, HashedLabels | AsGiven):
         return labels
     found = tuple(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else ()
     if not found or not all(isinstance(label, str) for label in found) or len(set(found)) < len(found):
@@ -89,6 +91,8 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
 
 def encode_value(value: object, labels: Labels) -> object:
     """Return the number of a label, NaN for an unknown or missing one; other values are unchanged."""
+    if isinstance(labels, AsGiven):
+        return labels.number(value)
     if isinstance(labels, HashedLabels):
         if is_hashed(value):
             return labels.number(value)
@@ -107,7 +111,7 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
         Columns with labels, found by name in a frame and by position in an array, may have a category dtype, or hold
         texts or objects; values are looked up by text, not by the frame's own codes. An array of numbers holds the
         numbers of labels already; only whole numbers with `HashedLabels` are categories themselves.
-    categories : mapping of str to tuple of str or HashedLabels
+    categories : mapping of str to tuple of str, HashedLabels or AsGiven
         The labels of features.
     feature_names : sequence of str
         Names of an array's columns.
@@ -123,13 +127,13 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     names = column_names(X)
     if names is not None:
         check_names(names, what)
-        own = [name for name in names if name in categories]
+        own = [name for name in names if name in categories and not _are_numbers(X[name], categories[name])]
         found = {name: _encode_column(X[name], categories[name], f"{what}: column {name!r}") for name in own}
         found |= _nullable(X, names, categories)
         return _replace_columns(X, found) if found else X
     if not categories:
         return X
-    kinds = "" if any(isinstance(labels, HashedLabels) for labels in categories.values()) else "fiub"
+    kinds = "" if any(map(_tells_whole_numbers, categories.values())) else "fiub"
     if hasattr(X, "toarray") or (hasattr(X, "dtype") and (X.dtype.kind in kinds or X.dtype == np.float64)):
         return X
     rows = _objects(X)
@@ -141,9 +145,22 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     return rows
 
 
+def _tells_whole_numbers(labels: Labels) -> bool:
+    """Return whether a whole number is a category, and no number."""
+    return isinstance(labels, HashedLabels) or labels == AsGiven(whole_numbers=True)
+
+
+def _are_numbers(column: Any, labels: Labels) -> bool:
+    """Return whether a frame's column has numbers that are no categories, and may stay as they are."""
+    kind = getattr(column, "dtype", "")
+    if not isinstance(labels, AsGiven) or not is_numeric(kind):
+        return False
+    return not labels.whole_numbers or str(kind).lower().startswith("float")
+
+
 def _encode_objects(values: NDArray[np.object_], labels: Labels, where: str) -> Any:
     """Return the number of each value of an array's column, of which numbers of labels are unchanged."""
-    if isinstance(labels, HashedLabels):
+    if not isinstance(labels, tuple):
         return _numbers(values.tolist(), labels, where)
     place, other = _places(labels)
     return [place.get(value, other) if isinstance(value, str) else encode_value(value, ()) for value in values]
@@ -157,6 +174,8 @@ def _places(labels: tuple[str, ...]) -> tuple[dict[str, float], float]:
 
 def _numbers(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
     """Return the number of each label, NaN for an unknown or missing one; refuse values that can be no label."""
+    if isinstance(labels, AsGiven):
+        return labels.numbers(values)
     if isinstance(labels, HashedLabels):
         _check_values(values, is_hashed, f"{where}: expected texts or whole numbers")
         return labels.numbers(values)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from costframe.core.errors import DataError, format_count, shown
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
@@ -94,6 +95,9 @@ def feature_values(column: Any, name: str, labels: Labels | None) -> NDArray[np.
     """Return a column as the numbers that a model with these labels reads: float64 (rows,)."""
     if isinstance(labels, HashedLabels):
         return as_hashes(column, name)
+    if isinstance(labels, AsGiven):
+        column = decode_column(column, f"column {name!r}")
+        return labels.numbers(column.to_pylist()) if is_text(column.type) else as_numbers(column, name)
     return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
 
 

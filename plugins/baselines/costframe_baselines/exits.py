@@ -10,7 +10,6 @@ from attrs import evolve, frozen
 from costframe.core.errors import DataError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
-from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,7 +97,7 @@ def check_labels(tree: StageTree, categories: Categories) -> None:
 
 
 def _listed(labels: Labels) -> str:
-    return "by their hashes" if isinstance(labels, HashedLabels) else str(list(labels))
+    return str(list(labels)) if isinstance(labels, tuple) else "by their hashes"
 
 
 @frozen(eq=False)
