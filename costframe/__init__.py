@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from costframe.adoption import adopt
     from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.errors import CostframeError
-    from costframe.core.explanations.explanation import Explanation
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.plugins.registry import algorithms, estimator
-    from costframe.core.predictors.explain import explain, importances
     from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.predictors.importances import importances
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.predictors.stage_tree import StageTree
@@ -101,7 +100,6 @@ _HOME = {
     "CostReport": "costframe.core.cost.expected",
     "CostframeError": "costframe.core.errors",
     "ExpectedCost": "costframe.core.cost.expected",
-    "Explanation": "costframe.core.explanations.explanation",
     "FeastSource": "costframe.sources",
     "Field": "costframe.sources",
     "FittedEstimator": "costframe.core.predictors.fitted",
@@ -132,9 +130,8 @@ _HOME = {
     "audit": "costframe.sources",
     "datasets": "costframe",
     "estimator": "costframe.core.plugins.registry",
-    "explain": "costframe.core.predictors.explain",
     "hookimpl": "costframe.hooks",
-    "importances": "costframe.core.predictors.explain",
+    "importances": "costframe.core.predictors.importances",
     "load": "costframe.core.storage.saving",
     "measure": "costframe.sources",
     "predict_many": "costframe.sources",
@@ -157,7 +154,6 @@ __all__ = [
     "CostReport",
     "CostframeError",
     "ExpectedCost",
-    "Explanation",
     "FeastSource",
     "Field",
     "FittedEstimator",
@@ -188,7 +184,6 @@ __all__ = [
     "audit",
     "datasets",
     "estimator",
-    "explain",
     "hookimpl",
     "importances",
     "load",

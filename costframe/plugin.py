@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from costframe.core.checks import check_choice, check_flag, check_number, resolve
 from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
-from costframe.core.explanations.contributions import Contributions, Joint
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
@@ -31,7 +30,6 @@ from costframe.training.shell import restore_on_error
 __all__ = [
     "Algorithm",
     "Answer",
-    "Contributions",
     "CostAwareClassifier",
     "CostAwareEstimator",
     "CostAwareRanker",
@@ -42,7 +40,6 @@ __all__ = [
     "DataError",
     "FitRows",
     "FitsPath",
-    "Joint",
     "ModelPath",
     "OpaqueLearner",
     "ParameterError",

@@ -58,10 +58,9 @@ class ChargesTooLittle(Delegate):
         return attrs.evolve(report, per_row=report.per_row * 0.99)
 
 
-class ContributesTwice(Delegate):
-    def contributions(self, X, costs, background=None):
-        found = super().contributions(X, costs, background)
-        return attrs.evolve(found, values=2.0 * found.values)
+class GainsBelowZero(Delegate):
+    def gains(self, *_rows_and_costs):
+        return {(0,): -1.0, (1,): 2.0}
 
 
 class CountsOneRoundOnly(Delegate):
@@ -317,8 +316,7 @@ lying(
     resources_are_charged_once="which acquired",
 )
 lying(ChargesTooLittle, cost_reported_is_cost_fetched="reported against charged")
-lying(ContributesTwice, explanations_add_up="do not add up to the scores")
-lying(ChargesTooLittle, explanations_add_up="payments against the cost")
+lying(GainsBelowZero, importances_are_shares="importances by gain")
 lying(CountsOneRoundOnly, cost_reported_is_cost_fetched="7 rounds reported")
 lying(KeepsNoPrices, cost_reported_is_cost_fetched="does not have the prices")
 lying(ForgetsComparisons, every_price_is_reported="path: reported against charged")

@@ -5,11 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError, StorageError
 from costframe.core.storage.stored_parts import build_classes
 from costframe.testing.case import same_bits
+from costframe.training.estimator import CostAwareClassifier
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 from costframe_miser import MiserClassifier, MiserRanker
 from costframe_planner import PlannerClassifier
@@ -30,6 +35,57 @@ LABELS = {
 def through_file(model, tmp_path):
     cf.save(model, tmp_path / "m")
     return cf.load(tmp_path / "m")
+
+
+class Adopting(CostAwareClassifier):
+    """Trains a model of scikit-learn on the class codes, and adopts it."""
+
+    def __init__(self, model=None, costs=None, tradeoff=0.0):
+        self.model, self.costs, self.tradeoff = model, costs, tradeoff
+
+    def _train(self, data):
+        return cf.adopt(clone(self.model).fit(data.train.X, data.train.y), data.feature_names)
+
+
+class Unlikely(ClassifierMixin, BaseEstimator):
+    """Predicts the least likely class."""
+
+    def fit(self, X, y):
+        self.inner_ = GaussianNB().fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.inner_.predict_proba(X)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmin(axis=1)]
+
+
+@pytest.mark.parametrize("kind", ["three", "texts"])
+@pytest.mark.parametrize("model", [OneVsRestClassifier(LogisticRegression(C=1e6)), Unlikely()], ids=["ties", "others"])
+def test_labels_are_the_same_before_and_after_saving_and_are_those_of_the_model(kind, model, tmp_path, run):
+    """Where probabilities tie that scores tell apart, and where they do not tell the label at all."""
+    y, far = LABELS[kind], 500.0 * X
+    estimator = Adopting(model).fit(X, y)
+    expected = clone(model).fit(X, y).predict(far)
+    assert estimator.predict(far).tolist() == expected.tolist()
+    assert cf.FittedEstimator(estimator.predictor_).predict(far).tolist() == expected.tolist()
+    if isinstance(model, Unlikely):
+        assert not (expected == estimator.classes_[estimator.predict_proba(far).argmax(axis=1)]).any()
+        return  # the file of a model that is called holds no code
+    with np.errstate(over="ignore"):
+        tied = np.sort(1 / (1 + np.exp(-clone(model).fit(X, y).decision_function(far).reshape(len(far), -1))), axis=1)
+    assert kind == "texts" or (tied[:, -1] == tied[:, -2]).any()
+    again = through_file(estimator, tmp_path)
+    assert again.predict(far).tolist() == expected.tolist()
+    frame = pd.DataFrame(far, columns=again.feature_names_in_)
+    values = np.array([cf.predict_one(again, row).value for row in frame.to_dict("records")])
+    chosen = values.argmax(axis=1) if values.ndim == 2 else (values > 0.5).astype(int)
+    assert again.classes_[chosen].tolist() == expected.tolist()
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    assert run("predict", "m", "rows.csv", "--output", "out.csv").exit_code == 0
+    assert pd.read_csv(tmp_path / "out.csv")["prediction"].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("kind", LABELS)

@@ -38,7 +38,7 @@ def test_estimators_of_every_algorithm_are_attributes():
 @pytest.mark.parametrize(
     ("name", "near"),
     [("PlanerClassifier", "PlannerClassifier"), ("Plannerclassifier", "PlannerClassifier"), ("Fronter", "Frontier"),
-     ("explane", "explain"), ("lod", "load")],
+     ("importance", "importances"), ("lod", "load")],
 )  # fmt: skip
 def test_a_misspelt_name_gets_a_near_one(name, near):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'.*; did you mean '{near}'\\?$"):

@@ -18,7 +18,7 @@ PAGES = {
     "adopting": ("piped", "answer", "again"),
     "certain": ("answer", "near"),
     "concepts": ("tree", "answer"),
-    "explaining": ("explained", "one", "history"),
+    "explaining": ("history",),
     "index": ("model", "report"),
     "serving": ("answer", "capped", "down"),
     "tutorial": ("search", "again"),

@@ -130,12 +130,11 @@ def test_tables_are_escaped():
 def test_notebooks_show_tables():
     costs = cf.CostModel.from_dict({"unit": EVIL, "features": {EVIL: 2.0, "b": 1.0}})
     model = CEGBClassifier(costs, n_estimators=5).fit(X[:, :2], LABELS["texts"])
-    objects = [costs, model.predictor_, model.cost(X[:, :2]), cf.explain(model, X[:, :2])]
+    objects = [costs, model.predictor_, model.cost(X[:, :2])]
     for one in [*objects, cf.FittedEstimator(model.predictor_)]:
         texts = read_html(one._repr_html_())
         assert any("<script>" in text for text in texts)
         assert all(text.isprintable() for text in texts)
-    read_html(cf.explain(model, X[:0, :2])._repr_html_())
 
 
 def test_tables_of_many_rows_are_cut():
@@ -143,7 +142,4 @@ def test_tables_of_many_rows_are_cut():
     assert "960 more" in read_html(costs._repr_html_())
     bank = cf.WeakLearnerBank.columns(costs.names)
     tree = cf.StageTree(bank, (cf.Answer(np.arange(1000), np.ones(1000), [0.0]),))
-    rows = np.ones((3, 1000))
-    assert "980 more" in read_html(tree.cost(rows)._repr_html_())
-    assert "990 more" in read_html(cf.explain(tree, rows)._repr_html_())
-    assert "score by nothing" in repr(cf.explain(tree, rows, background=rows))
+    assert "980 more" in read_html(tree.cost(np.ones((3, 1000)))._repr_html_())

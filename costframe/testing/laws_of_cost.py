@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import CostframeError, CostModelError, StorageError
-from costframe.core.predictors.explain import explain, importances
+from costframe.core.predictors.importances import importances
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.exact_prices import exact
@@ -67,30 +67,13 @@ def all_prices_for(predictor: Any) -> CostModel:
 
 
 @law
-def explanations_add_up(case: Case) -> None:
-    """The parts of an explanation add up to the score and the cost of each row, and importances are shares."""
+def importances_are_shares(case: Case) -> None:
+    """Importances by gain and by money are numbers >= 0 that add up to one, or all zero."""
     predictor, rows = case.fitted(0.01).predictor_, case.table.fresh[:SOME]
-    found = explain(predictor, rows, background=case.table.fresh)
-    for i, (paid, reported) in enumerate(zip(found.payments.sum(axis=1), predictor.cost(rows).per_row, strict=True)):
-        expect_close(paid, reported, f"row {i}: the sum of payments against the cost")
-    scores = found.base + found.contributions.sum(axis=1)
-    if _scores_are_sums(predictor):
-        close = np.allclose(scores, predictor.decision_function(rows), rtol=1e-9, atol=1e-9)
-        expect(close, "contributions do not add up to the scores")
     for by in ("gain", "money"):
         shares = list(importances(predictor, rows, by).values())
         total = sum(shares)
         expect(min(shares) >= 0 and (total == 0 or abs(total - 1) < 1e-9), f"importances by {by} add up to {total}")
-
-
-def _scores_are_sums(predictor: Any) -> bool:
-    """Return whether `decision_function` gives weighted sums of learners, not functions of them."""
-    if isinstance(predictor, PlannedPredictor):
-        return predictor.stops[0].answer.link != "ranked"
-    if isinstance(predictor, StageTree):
-        answer = predictor.only_answer
-        return answer is not None and answer.link != "ranked" and (not answer.blends or answer.by_scores)
-    return not hasattr(predictor, "inner") or _scores_are_sums(predictor.inner)
 
 
 @law

@@ -61,7 +61,9 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
+        """Return the class of each row: that of the predictor, by default the likeliest."""
+        if self.predictor_.classes is not None:
+            return self._ask("labels", X, max_cost, unavailable, terms)
         return likeliest(self._ask("predict", X, max_cost, unavailable, terms), self.classes_, self.predictor_.half)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

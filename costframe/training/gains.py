@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.predictors.explain import gains
+from costframe.core.predictors.importances import gains
 
 if TYPE_CHECKING:
     import numpy as np

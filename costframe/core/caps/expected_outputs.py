@@ -56,12 +56,11 @@ def expect_outputs(
     return Expected(_node_values(bank.trees, X, weight), np.array(columns, np.float64), opaques)
 
 
-def expect_everywhere(bank: WeakLearnerBank, rows: FallbackRows | None) -> Expected:
+def expect_everywhere(bank: WeakLearnerBank, rows: FallbackRows) -> Expected:
     """Take means over all rows, of every learner of a bank that belongs to no tree of stages; see `expect_outputs`."""
     opaque = np.flatnonzero(bank.kind == OPAQUE)
     every = Answer(opaque, np.ones((int(bank.widths[opaque].sum()), 1)), [0.0])
-    X, weight = (np.empty((0, len(bank.feature_names))), np.empty(0)) if rows is None else (rows.X, rows.weight)
-    return expect_outputs(bank, lay_out(bank, (every,)), X, weight)
+    return expect_outputs(bank, lay_out(bank, (every,)), rows.X, rows.weight)
 
 
 def _node_values(trees: TreeTable, X: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:

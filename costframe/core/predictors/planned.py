@@ -14,7 +14,7 @@ from costframe.core.caps.expected_outputs import expect_everywhere
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
 from costframe.core.errors import ParameterError, StageError, format_count
-from costframe.core.explanations.contributions import split_scores
+from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.cost.report import Charges
-    from costframe.core.explanations.contributions import Contributions
+    from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
     from costframe.core.stages.certain_layout import Until
@@ -232,12 +232,10 @@ class PlannedPredictor(OverBank):
         terms = self.terms(costs, None, how.max_cost, how.unavailable)
         return planned_charges(self.walk(X, terms, n_jobs), terms, weight, self.linked)
 
-    def contributions(
-        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
-    ) -> Contributions:
-        """Split the scores of rows at the stops where they end; see `Predictor.contributions`."""
-        exits, answers = self.exits(X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
-        return split_scores(self.bank, answers, exits, X, expect_everywhere(self.bank, background))
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
+        exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
+        return gains_of_answers(self.bank, answers, exits, rows, expect_everywhere(self.bank, rows))
 
     def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""

@@ -19,7 +19,6 @@ from costframe.core.errors import (
     quote_names,
     shown,
 )
-from costframe.core.explanations.contributions import Contributions, Joint
 from costframe.core.html import html_table
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.report import Charges, CostReport
+    from costframe.core.gains import Gains
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain_layout import Until
@@ -184,31 +184,19 @@ class Predictor(ABC):
             raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
         return replay_charges(self, X, costs, weight, how)
 
-    def contributions(
-        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
-    ) -> Contributions:
-        """Split the scores of rows by features: the one method by which a predictor explains its scores.
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns on rows: the one method by which a predictor ranks its features.
 
-        By default the whole score, minus its mean over the background, is one joint entry, "model".
-
-        Parameters
-        ----------
-        X : float64 (rows, d)
-        costs : CostModel
-            Prices, which decide what a plan acquires.
-        background : FallbackRows, optional
-            Rows over which expected outputs are means.
+        By default all columns that it reads explain the variance of its scores together. Prices decide what a plan
+        acquires.
         """
         del costs
         place = {name: f for f, name in enumerate(self.feature_names)}
-        scores = self.decision_function(X).reshape(len(X), -1) if len(X) else np.empty((0, 1))
-        joint = Joint("model", tuple(place[name] for name in self.used_features))
-        found = Contributions.zeros(len(X), len(place), scores.shape[1], [joint])
-        if background is not None and len(background.X):
-            others = self.decision_function(background.X).reshape(len(background.X), -1)
-            found.base[:] = np.average(others, axis=0, weights=background.weight)
-        found.add(np.arange(len(X)), len(place), scores - found.base)
-        return found
+        if not len(rows.X):
+            return {}
+        scores = self.decision_function(rows.X).reshape(len(rows.X), -1)
+        steps = scores - np.average(scores, axis=0, weights=rows.weight)
+        return {tuple(place[name] for name in self.used_features): float(rows.weight @ (steps * steps).sum(axis=1))}
 
     def cost(
         self,

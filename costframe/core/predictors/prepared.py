@@ -12,7 +12,6 @@ import numpy as np
 from attrs import define, evolve
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.explanations.contributions import Joint
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
-    from costframe.core.explanations.contributions import Contributions
+    from costframe.core.gains import Gains
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
     from costframe.core.tables.preparation import Preparation
@@ -217,17 +216,14 @@ class PreparedPredictor(Predictor):
             rounds=None,
         )
 
-    def contributions(
-        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
-    ) -> Contributions:
-        """Split the scores of raw rows; see `Predictor.contributions`."""
-        fill, through = self.preparation.fill, _through(costs, self.preparation)
-        made = None if background is None else evolve(background, X=fill(background.X, self._used))
-        found: Contributions = self.priced.contributions(fill(X, self._used), through.costs, made)
-        columns = [
-            Joint(name, reads) for name, reads in zip(self.preparation.names, self.preparation.reads, strict=True)
-        ]
-        return found.folded(columns, self._used, len(self.feature_names))
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of raw columns; see `Predictor.gains`. Those behind a made column explain it together."""
+        made = evolve(rows, X=self.preparation.fill(rows.X, self._used))
+        found: dict[tuple[int, ...], float] = {}
+        for columns, gain in self.priced.gains(made, _through(costs, self.preparation).costs).items():
+            behind = tuple(sorted({f for place in columns for f in self.preparation.reads[place]}))
+            found[behind] = found.get(behind, 0.0) + gain
+        return found
 
     @cached_property
     def _used(self) -> list[int]:

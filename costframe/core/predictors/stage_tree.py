@@ -9,12 +9,12 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.caps.capped import capped_scores, lay_out_capped
-from costframe.core.caps.expected_outputs import expect_everywhere, expect_outputs
+from costframe.core.caps.expected_outputs import expect_outputs
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
 from costframe.core.cost.certain_charges import charge_certain
 from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError
-from costframe.core.explanations.contributions import split_scores
+from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.classes import as_classes, check_classes, likeliest
 from costframe.core.predictors.inquiry import Inquiry
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.caps.capped_kernels import Model
-    from costframe.core.caps.expected_outputs import Expected
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
-    from costframe.core.explanations.contributions import Contributions
+    from costframe.core.gains import Gains
     from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
@@ -251,27 +250,13 @@ class StageTree(LaidOutStages):
             return charge_certain(self, prices, goal, X, weight, n_jobs)
         return charge_tree(self, prices, X, weight, how, limits, n_jobs)
 
-    def contributions(
-        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
-    ) -> Contributions:
-        """Split the scores of rows; see `Predictor.contributions`. The training rows are the default background."""
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns; see `Predictor.gains`."""
         del costs
-        exits = predict_rows(self.bank, self.layout, X, None)[1]
+        exits = predict_rows(self.bank, self.layout, rows.X, None)[1]
         answers = {number: stage for number, stage in enumerate(self.stages) if isinstance(stage, Answer)}
-        return split_scores(
-            self.bank, answers, exits, X, self._expected if background is None else self._expect(background)
-        )
-
-    @cached_property
-    def _expected(self) -> Fallbacks | Expected:
-        """Expected outputs of learners on the training rows that the tree keeps or has learned from."""
-        known = self._fallbacks
-        if isinstance(known, Fallbacks):
-            return known
-        return expect_everywhere(self.bank, None) if known is None else self._expect(known)
-
-    def _expect(self, rows: FallbackRows) -> Expected:
-        return expect_outputs(self.bank, self.layout, rows.X, rows.weight)
+        expected = expect_outputs(self.bank, self.layout, rows.X, rows.weight)
+        return gains_of_answers(self.bank, answers, exits, rows, expected)
 
     def _scores(
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str], until: Until

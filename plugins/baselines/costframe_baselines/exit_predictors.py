@@ -13,7 +13,7 @@ from attrs import define, evolve
 from costframe.core.caps.expected_outputs import expect_everywhere
 from costframe.core.cost.report import sum_charges
 from costframe.core.errors import ParameterError, format_count
-from costframe.core.explanations.contributions import split_scores
+from costframe.core.gains import gains_of_answers
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.price_arrays import names_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
-    from costframe.core.explanations.contributions import Contributions
+    from costframe.core.gains import Gains
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
@@ -183,13 +183,12 @@ class ConfidenceExits(ExitPredictor):
         predictions = apply_link(self.exits.answer.link, scores)
         return self._charges_at(exits, predictions, X, costs, weight, how, n_jobs)
 
-    def contributions(
-        self, X: NDArray[np.float64], costs: CostModel, background: FallbackRows | None = None
-    ) -> Contributions:
-        """Split the score of each row at its exit; see `Predictor.contributions`."""
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns, at the exits of rows; see `Predictor.gains`."""
         del costs
         answers = {number: self.exits.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
-        return split_scores(self.bank, answers, self._walk(X)[1], X, expect_everywhere(self.bank, background))
+        exits = self._walk(rows.X)[1]
+        return gains_of_answers(self.bank, answers, exits, rows, expect_everywhere(self.bank, rows))
 
     def leaves(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which rows with these scores, (m, K), leave: bool (m,)."""

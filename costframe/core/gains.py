@@ -1,0 +1,161 @@
+"""Gains of features: the parts of the variance of scores that learners explain by them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.caps.fallbacks import ExpectedOutputs
+from costframe.core.learners.node_layout import tree_leaves
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.core.caps.expected_outputs import Expected
+    from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.stages.stages import Answer
+
+    Gains = Mapping[tuple[int, ...], float]  # by the columns that a test of a tree, or a learner, reads together
+    Weights = Mapping[int, NDArray[np.float64]]  # of outputs (C, K), by learner
+
+_CELLS = 1 << 22  # of a table of rows and trees
+
+
+def gains_of_answers(
+    bank: WeakLearnerBank,
+    answers: Mapping[int, Answer],
+    exits: NDArray[np.int64],
+    rows: FallbackRows,
+    expected: Expected,
+) -> Gains:
+    """Return the gains on rows, given the answers by exit, and the exits of rows, int64 (rows,).
+
+    The gain of a test of a tree is the square of the change of the tree's expected output there, summed over rows and
+    outputs; that of a column or opaque learner, the square of the difference of its output and the expected one.
+    """
+    n_features = len(bank.feature_names)
+    sums = np.zeros(n_features + len(bank.opaques))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for number in np.unique(exits).tolist():
+            here, answer = exits == number, _as_shown(answers[number])
+            first = np.cumsum([0, *bank.widths[answer.learners]])
+            weights = [answer.weights[a:b] for a, b in pairwise(first)]
+            of_learner = {int(t): w for t, w in zip(answer.learners, weights, strict=True) if w.any()}
+            trees = {t: w for t, w in of_learner.items() if bank.kind[t] == TREE}
+            _add_trees(bank, trees, expected, rows.X[here], rows.weight[here], sums)
+            _add_others(bank, of_learner, expected, rows.X[here], rows.weight[here], sums)
+    parts = [*((f,) for f in range(n_features)), *(learner.features for learner in bank.opaques)]
+    found: dict[tuple[int, ...], float] = {}
+    for part, gain in zip(parts, sums.tolist(), strict=True):
+        found[part] = found.get(part, 0.0) + gain
+    return found
+
+
+def gain_shares(gains: Gains, n_features: int) -> NDArray[np.float64]:
+    """Return the share of each feature in the gains: float64 (d,); what several explain together is in equal parts."""
+    gain = np.zeros(n_features)
+    for columns, value in gains.items():
+        gain[list(columns)] += value / max(1, len(columns))
+    return as_shares(gain)
+
+
+def as_shares(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale numbers >= 0 so that they add up to one; those that are not finite count as zero."""
+    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+    total = float(sizes.sum())
+    return sizes / total if total > 0 else sizes
+
+
+def _as_shown(answer: Answer) -> Answer:
+    """Return the answer whose scores `decision_function` gives, where they are sums of learners."""
+    if n := answer.class_scores:
+        weights, intercept = answer.weights[:, n:], answer.intercept[n:]
+        return evolve(answer, weights=weights, intercept=intercept, blends=(), by_scores=False)
+    return answer.divided() if answer.blends and not answer.by_scores else answer
+
+
+def _add_trees(
+    bank: WeakLearnerBank,
+    weights: Weights,
+    expected: Expected,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the gains of trees, given the weights of their outputs."""
+    if not weights:
+        return
+    trees = bank.trees.restrict(bank.index[list(weights)].astype(np.int64))
+    outputs = _weighted_outputs(bank, weights, expected)
+    parent, base = np.full(trees.n_nodes, -1), trees.first[trees.tree_of_node]
+    inner = np.flatnonzero(trees.feature >= 0)
+    parent[base[inner] + trees.left[inner]] = inner
+    parent[base[inner] + trees.right[inner]] = inner
+    mass, chunk = np.zeros(trees.n_nodes), max(1, _CELLS // len(trees))
+    for begin in range(0, len(X), chunk):
+        leaf = trees.first[:-1] + tree_leaves(trees, X[begin : begin + chunk], 1)
+        mass += np.bincount(leaf.ravel(), np.repeat(weight[begin : begin + chunk], len(trees)), trees.n_nodes)
+    level = trees.node_levels()
+    for depth in range(int(level.max()), 0, -1):
+        nodes = np.flatnonzero(level == depth)
+        np.add.at(mass, parent[nodes], mass[nodes])
+    nodes = np.flatnonzero((parent >= 0) & (mass > 0))
+    steps = outputs[nodes] - outputs[parent[nodes]]
+    np.add.at(sums, trees.feature[parent[nodes]], mass[nodes] * (steps * steps).sum(axis=1))
+
+
+def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: Expected) -> NDArray[np.float64]:
+    """Return the weighted expected outputs of the nodes of some trees, tree by tree: float64 (nodes, K)."""
+    table, known = bank.trees, ExpectedOutputs(bank, expected)
+    width = next(iter(weights.values())).shape[1]
+    parts = []
+    for t, weight in weights.items():
+        tree = bank.index[t]
+        at = known.value[table.first[tree] : table.first[tree + 1]]
+        total = np.zeros((len(at), width))
+        for j, k in np.argwhere(weight):
+            total[:, k] += weight[j, k] * known.values[at + j]
+        parts.append(total)
+    return np.concatenate(parts)
+
+
+def _add_others(
+    bank: WeakLearnerBank,
+    weights: Weights,
+    expected: Expected,
+    X: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the gains of columns and opaque learners."""
+    first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
+    for t, of_outputs in weights.items():
+        index = int(bank.index[t])
+        if bank.kind[t] == COLUMN:
+            part = int(bank.column_feature[index])
+            given = X[:, part][:, None]
+            outputs, mean = np.where(np.isnan(given), bank.column_fill[index], given), expected.column_values[[index]]
+        elif bank.kind[t] == OPAQUE:
+            part = len(bank.feature_names) + index
+            learner = bank.opaques[index]
+            outputs = learner(X[:, np.array(learner.features, np.int64)])
+            mean = expected.opaque_values[first[index] : first[index + 1]]
+        else:
+            continue
+        steps = _weigh(outputs - mean, of_outputs)
+        sums[part] += weight @ (steps * steps).sum(axis=1)
+
+
+def _weigh(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values, float64 (rows, C), times weights, float64 (C, K), without the values of zero weights."""
+    found = np.zeros((len(values), weights.shape[1]))
+    for c, k in np.argwhere(weights):
+        found[:, k] += weights[c, k] * values[:, c]
+    return found
