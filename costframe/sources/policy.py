@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from attrs import fields, frozen
 
 from costframe.core.checks import check_choice, check_number
@@ -55,10 +53,6 @@ class Policy:
         check_number("backoff", self.backoff)
         check_number("breaker", self.breaker, whole=True, low=1)
         check_number("rest", self.rest)
-
-    def longest_wait(self, attempt: int) -> float:
-        """Return the longest wait in seconds after the failure of trip `attempt`, which counts from 0."""
-        return math.ldexp(self.backoff, min(attempt, 60))
 
 
 POLICY_NAMES = tuple(each.name for each in fields(Policy))

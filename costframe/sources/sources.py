@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -146,23 +146,28 @@ class Sources:
                 except InquiryError as error:
                     outcomes[row].failed |= dict.fromkeys(mine, str(error))
         asked = {name: plan for name, plan in plans.items() if plan.wants}
-        trips = [
-            self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline) for name, plan in asked.items()
-        ]
-        if self._watch is not None:
-            trips = [self._watched(self._watch, *each) for each in zip(asked, asked.values(), trips, strict=True)]
+        trips = [self._ask(name, plan, categories, deadline) for name, plan in asked.items()]
         if len(trips) == 1:
             await trips[0]
         else:
-            await asyncio.gather(*trips)
+            tasks = [asyncio.ensure_future(each) for each in trips]
+            try:
+                await asyncio.gather(*tasks)
+            except BaseException:  # of `watch`, or an interrupt: nobody reads what the others bring
+                for task in tasks:
+                    task.cancel()
+                raise
         for plan in asked.values():
             plan.share()
         return outcomes
 
-    @staticmethod
-    async def _watched(watch: Watch, name: str, plan: _Plan, trips: Awaitable[None]) -> None:
-        with watch(name, len(plan.wants)) as end:
-            await trips
+    async def _ask(self, name: str, plan: _Plan, categories: Categories, deadline: float | None) -> None:
+        fetch = self._trips[name].fetch
+        if self._watch is None:
+            await fetch(plan.wants, plan.outcomes, categories, deadline)
+            return
+        with self._watch(name, len(plan.wants)) as end:
+            await fetch(plan.wants, plan.outcomes, categories, deadline)
             end(sum(not plan.outcomes[key].failed.keys().isdisjoint(names) for key, names in plan.wants.items()))
 
     def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

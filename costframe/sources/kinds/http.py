@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Hashable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -15,6 +17,7 @@ from attrs import define, field
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.needed import needed
+from costframe.sources.kinds.side_by_side import answer_each
 from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, as_text
 
 if TYPE_CHECKING:
@@ -24,7 +27,10 @@ __all__ = ["HTTPSource"]
 
 _MOST_REDIRECTS = 3
 _ABSENT = {404, 410}
-_TRY_AGAIN = {408, 425, 429}  # and all from 500
+_BUSY = 429
+_TRY_AGAIN = {408, 425, _BUSY}  # and all from 500
+_MAY_WAIT = {_BUSY, 503}  # their Retry-After
+_SECONDS = re.compile("[0-9]{1,9}")
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
@@ -80,17 +86,9 @@ class HTTPSource(Source):
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
         client = self._client = self._client or Client(self)
-        limit = asyncio.Semaphore(self.connections)
-
-        async def one(key: Hashable, places: Collection[str]) -> object:
-            async with limit:
-                try:
-                    return await self._get(client, key, places)
-                except Exception as error:  # noqa: BLE001 - one key that fails never ends the trip of others
-                    return error
-
-        replies = await asyncio.gather(*(one(key, places) for key, places in wanted.items()))
-        return {key: reply for key, reply in zip(wanted, replies, strict=True) if reply is not None}
+        asks = {key: partial(self._get, client, key, places) for key, places in wanted.items()}
+        replies = await answer_each(asks, self.connections)
+        return {key: reply for key, reply in replies.items() if reply is not None}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -171,9 +169,26 @@ class Client:
 
 def check_status(response: Any, whose: str = "the service") -> None:
     """Refuse an answer that is not OK."""
-    if (status := response.status_code) != 200:
-        kind = TripError if status >= 500 or status in _TRY_AGAIN else InquiryError
-        raise kind(f"{whose} answered with status {status}")
+    status, text = response.status_code, f"{whose} answered with status {response.status_code}"
+    if status == 200:
+        return
+    if status < 500 and status not in _TRY_AGAIN:
+        raise InquiryError(text)
+    wait = _retry_after(response.headers) if status in _MAY_WAIT else 0.0
+    asks = f", and asks to wait {wait:g} s" if wait else ""
+    raise TripError(text + asks, wait=wait, counts=status != _BUSY)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds that an answer asks to wait: a number, or a date beside its own; 0 where it is neither."""
+    text = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        begun = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+        return max(0.0, (parsedate_to_datetime(text) - begun).total_seconds())
+    except (ValueError, TypeError):  # no date; a date without a zone
+        return 0.0
 
 
 async def read_document(response: Any, most_bytes: int) -> object:
