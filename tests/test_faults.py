@@ -345,6 +345,27 @@ def test_rows_that_are_cancelled_leave_nothing_behind(places, kind, database):
         places(kind).check_nothing_is_open()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_source_whose_rows_are_cut_short_has_its_connections_still(places, kind):
+    chance = random.Random(0)  # noqa: S311 - no secret
+    found = places(kind).sources(timeout=PATIENCE, breaker=1)
+    found.lookups["all"].source.connections = 2
+
+    async def cut(key):
+        with contextlib.suppress(SourceError, TimeoutError):
+            work = cf.predict_one_async(TREE, found, key=key, deadline=chance.uniform(0.001, 0.02))
+            await asyncio.wait_for(work, chance.uniform(0.001, 0.04))
+
+    async def main():
+        async with found:
+            for _ in range(12):
+                await asyncio.gather(*map(cut, KEYS))
+            return [await cf.predict_one_async(TREE, found, key=key) for key in KEYS[:3]]
+
+    assert [end.cost for end in asyncio.run(main())] == REPORT.per_row[:3].tolist()
+    places(kind).check_nothing_is_open()
+
+
 def test_a_source_whose_every_key_fails_is_left_alone(places):
     place = places("http")
     place.proxy.fail("reset")

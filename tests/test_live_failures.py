@@ -31,6 +31,7 @@ from costframe.sources import (
 )
 from costframe.sources.fields import Field, as_fields
 from costframe.sources.live_row import as_key
+from costframe.sources.partitions import _listed
 from costframe.sources.source import as_text
 
 FRAME, TREE = table(), tree()
@@ -471,6 +472,13 @@ def test_no_row_of_a_table_is_that_of_a_missing_key():
         assert "no row for the key" in str(end)
 
 
+def test_dates_in_partitions_of_keys_stay_dates():
+    dates = pd.to_datetime(["2026-01-01", "2026-01-02"])
+    for keys in (pd.Series(dates), dates, dates.to_numpy()):
+        assert [pd.Timestamp(key) for key in _listed(keys)] == list(dates)
+        assert not any(isinstance(key, int) for key in _listed(keys))
+
+
 def test_masked_columns_of_a_table_are_missing():
     columns = {name: np.ma.array([7.0], mask=[True]) for name in NAMES}
     ((_, end),) = stream(Sources({"all": Lookup(TableSource(columns), NAMES)}), [0])
@@ -495,13 +503,13 @@ def test_a_thread_that_does_not_start_takes_no_place(monkeypatch):
     rows = FRAME.set_index("key").to_dict("index")
     with Sources({"all": Lookup(CallSource(lambda key, _: rows[key], each=True, workers=1), NAMES)}) as found:
         with monkeypatch.context() as patch:
-            patch.setattr("costframe.sources.kinds.threads.Thread.start", raises_runtime_error)
+            patch.setattr("costframe.sources.kinds.threads.Thread", no_thread)
             with pytest.raises(SourceError, match="RuntimeError"):
                 predict_one(TREE, found, key="k1")
         assert predict_one(TREE, found, key="k1", deadline=20.0).cost == REPORT.per_row[1]
 
 
-def raises_runtime_error(_thread):
+def no_thread(**_):
     raise RuntimeError
 
 

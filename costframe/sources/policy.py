@@ -25,14 +25,16 @@ class Policy:
     absent : {"fail", "missing"}
         Whether a key that the source has no row for is a failure, or a row of missing values that was paid for.
     timeout : float
-        Seconds that one trip may take.
+        Seconds that one trip may take, and that the wait for a busy service (`Retry-After`) may take.
     retries : int
-        Further trips for keys that failed, unless the source answered and its answer was wrong.
+        Further trips for keys that failed, unless the source answered and its answer was wrong, or asks to wait longer
+        than the time limit or the deadline allow.
     backoff : float
         Seconds before the first retry, at most; each further one waits up to twice as long. The wait is drawn at
         random, so that many clients do not come back at once.
     breaker : int
-        Failed trips in a row after which the source is left alone.
+        Failed trips in a row after which the source is left alone. A trip that its caller cut short, by a deadline or
+        by going away, counts neither for nor against the source, and so does the answer of a service that is busy.
     rest : float
         Seconds that a source is left alone; then one trip tries it again.
     """

@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from costframe.core.errors import InquiryError, ParameterError, format_count, quote_names, shown
@@ -87,8 +87,7 @@ class Sources:
 
     def __repr__(self) -> str:
         """Name the lookups; they never show what a source was made of."""
-        count = format_count(len(self._served), "feature")
-        return f"Sources({', '.join(self._lookups)}: {count})"
+        return f"Sources({', '.join(self._lookups)}: {format_count(len(self._served), 'feature')})"
 
     @property
     def lookups(self) -> Mapping[str, Lookup]:
@@ -150,7 +149,7 @@ class Sources:
         if len(trips) == 1:
             await trips[0]
         else:
-            tasks = [asyncio.ensure_future(each) for each in trips]
+            tasks = [*map(asyncio.ensure_future, trips)]
             try:
                 await asyncio.gather(*tasks)
             except BaseException:  # of `watch`, or an interrupt: nobody reads what the others bring
@@ -162,13 +161,11 @@ class Sources:
         return outcomes
 
     async def _ask(self, name: str, plan: _Plan, categories: Categories, deadline: float | None) -> None:
-        fetch = self._trips[name].fetch
-        if self._watch is None:
-            await fetch(plan.wants, plan.outcomes, categories, deadline)
-            return
-        with self._watch(name, len(plan.wants)) as end:
-            await fetch(plan.wants, plan.outcomes, categories, deadline)
-            end(sum(not plan.outcomes[key].failed.keys().isdisjoint(names) for key, names in plan.wants.items()))
+        watch = nullcontext() if self._watch is None else self._watch(name, len(plan.wants))
+        with watch as end:
+            await self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline)
+            if end is not None:
+                end(sum(not plan.outcomes[key].failed.keys().isdisjoint(names) for key, names in plan.wants.items()))
 
     def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         names = dict.fromkeys(self._served[feature] for feature in features)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
@@ -56,7 +57,7 @@ class CallSource(Source):
         if not self.each and callable(self.calls):
             return await self._call(self.calls, dict(wanted))  # type: ignore[no-any-return]
         asks = {key: partial(self._one, key, tuple(places)) for key, places in wanted.items()}
-        return await answer_each(asks, self.workers)
+        return await answer_each(asks, asyncio.Semaphore(self.workers))
 
     async def _one(self, key: Hashable, places: tuple[str, ...]) -> object:
         if callable(self.calls):

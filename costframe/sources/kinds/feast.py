@@ -86,7 +86,7 @@ class FeastSource(Source):
             else:  # texts apart: if the entity's keys are numbers, they alone fail
                 groups.setdefault((isinstance(sent, str), tuple(sorted(places))), {})[key] = sent
         asks = {group: partial(self._ask, group[1], keys) for group, keys in groups.items()}
-        for group, part in (await answer_each(asks, self.connections)).items():
+        for group, part in (await answer_each(asks, self._client.free)).items():
             reply |= dict.fromkeys(groups[group], part) if isinstance(part, Exception) else part
         return reply
 

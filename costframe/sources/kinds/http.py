@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Hashable, Mapping
@@ -38,7 +39,8 @@ _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 class HTTPSource(Source):
     """A service that answers GET with a JSON document for each key; its places are JSON pointers such as /score/value.
 
-    It follows redirects within its host only, and reads a limited number of bytes.
+    It follows redirects within its host only, and reads a limited number of bytes. A retry after status 429 or 503
+    waits as long as the service asks; 429, too many requests, is no failure for the policy's breaker.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ class HTTPSource(Source):
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
         client = self._client = self._client or Client(self)
         asks = {key: partial(self._get, client, key, places) for key, places in wanted.items()}
-        replies = await answer_each(asks, self.connections)
+        replies = await answer_each(asks, client.free)
         return {key: reply for key, reply in replies.items() if reply is not None}
 
     async def close(self) -> None:
@@ -139,14 +141,18 @@ def check_limits(source: Any) -> None:
 class Client:
     """Requests with a source's headers and connections, which follow no redirect by themselves.
 
-    They go through httpx's transport, for its client logs whole addresses, and brings cookies from one key to another.
+    They go through httpx's transports, for its client logs whole addresses, and brings cookies from one key to another.
+    Each connection has a transport, which is closed if its request fails: a pool keeps places of cancelled requests for
+    ever. A request holds `free`.
     """
 
     def __init__(self, source: Any) -> None:
         import httpx
 
-        limits = httpx.Limits(max_connections=source.connections, max_keepalive_connections=source.connections)
-        self._transport = httpx.AsyncHTTPTransport(limits=limits, trust_env=False)
+        self.free = asyncio.Semaphore(source.connections)
+        limits, verify = httpx.Limits(max_connections=1), httpx.create_ssl_context(trust_env=False)
+        self._connect = partial(httpx.AsyncHTTPTransport, verify=verify, limits=limits, trust_env=False)
+        self._open, self._idle, self._closing = set[Any](), list[Any](), set[asyncio.Task[None]]()
         self._headers = {"accept": "application/json", "accept-encoding": "identity", **source.headers}
 
     @asynccontextmanager
@@ -159,12 +165,27 @@ class Client:
         request = httpx.Request(method, plain, headers=self._headers, **content)
         if url.userinfo:
             request = next(httpx.BasicAuth(url.username, url.password).auth_flow(request))
-        async with aclosing(await self._transport.handle_async_request(request)) as response:
-            yield response
+        transport = self._idle.pop() if self._idle else self._connect()
+        self._open.add(transport)
+        try:
+            async with aclosing(await transport.handle_async_request(request)) as response:
+                yield response
+        except BaseException:
+            self._close(transport)
+            raise
+        self._idle.append(transport)
+
+    def _close(self, transport: Any) -> None:
+        self._open.discard(transport)
+        task = asyncio.ensure_future(transport.aclose())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        for transport in self._open.copy():
+            self._close(transport)
+        await asyncio.gather(*self._closing, return_exceptions=True)
 
 
 def check_status(response: Any, whose: str = "the service") -> None:

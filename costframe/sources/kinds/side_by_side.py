@@ -15,9 +15,8 @@ __all__ = ["answer_each"]
 K = TypeVar("K")
 
 
-async def answer_each(asks: Mapping[K, Callable[[], Awaitable[Any]]], most: int) -> dict[K, Any]:
-    """Await an answer for each key, at most `most` side by side; an exception is in the place of one that failed."""
-    limit = asyncio.Semaphore(most)
+async def answer_each(asks: Mapping[K, Callable[[], Awaitable[Any]]], limit: asyncio.Semaphore) -> dict[K, Any]:
+    """Await an answer for each key, within a limit; an exception is in the place of one that failed."""
 
     async def one(ask: Callable[[], Awaitable[Any]]) -> object:
         async with limit:

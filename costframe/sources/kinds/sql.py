@@ -193,9 +193,7 @@ class SQLSource(Source):
         for value, keys in typed.items():
             for place in dict.fromkeys(place for key in keys for place in wanted[key]):
                 wanting[place].append(value)
-        groups: dict[tuple[Any, ...], str] = {
-            tuple(typed): "among0"
-        }  # places that the same keys want share a parameter
+        groups = {tuple[Any, ...](typed): "among0"}  # places that the same keys want share a parameter
         shape = tuple(
             (place, groups.setdefault(tuple(values), f"among{len(groups)}")) for place, values in wanting.items()
         )
