@@ -126,6 +126,16 @@ def test_data_frames_and_series_are_read_by_name():
         predict_one(tree, pd.Series([1.0, 7.0, 3.0], ["b", "c", "d"]))
 
 
+def test_values_at_hand_that_are_masked_or_named_twice():
+    tree = forest()
+    names = tree.feature_names
+    masked = np.ma.array(np.ones(len(names)), mask=True)
+    assert predict_one(tree, masked).value == predict_one(tree, np.full(len(names), np.nan)).value
+    twice = pd.Series([0.0, *np.ones(len(names))], [names[0], *names])
+    with pytest.raises(DataError, match="different names"):
+        predict_one(tree, twice)
+
+
 def test_a_source_that_is_a_mapping_need_hold_only_what_is_asked_for():
     lazy = collections.defaultdict(lambda: pytest.fail("a feature nobody needs was read"), {"a": 0.0, "b": 1.0})
     assert predict_one(forest(), lazy).acquired == ("a", "b")

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.server
+import random
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from test_source_kinds import SCHEMA, Service
 
 import costframe as cf
 from costframe.core.errors import SourceError
-from costframe.sources import CallSource, HTTPSource, Lookup, Policy, RedisSource, Sources, SQLSource
+from costframe.sources import CallSource, HTTPSource, Lookup, Policy, RedisSource, Sources, SQLSource, TableSource
 from costframe.sources import sources as module
 
 FRAME, TREE = table(20), tree()
@@ -115,6 +116,15 @@ def places(tmp_path_factory):
             return found[kind]
 
         yield place
+
+
+@pytest.fixture
+def database(tmp_path):
+    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    path = tmp_path / "rows.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        FRAME.to_sql("people", connection, index=False)
+    return path
 
 
 def wait_until(holds, describe):
@@ -285,21 +295,83 @@ def test_a_reader_that_goes_away_leaves_nothing_open(places, kind):
     place.check_nothing_is_open()
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "sqlite", "function", "each", "table"])
+def test_rows_that_are_cancelled_leave_nothing_behind(places, kind, database):
+    """Other rows, later rows, and the same rows again are as if nothing had been, and are paid once."""
+    rows = FRAME.set_index("key")[list(NAMES)].to_dict("index")
+    chance = random.Random(0)  # noqa: S311 - no secret
+
+    async def later(wanted):
+        await asyncio.sleep(0.002)
+        return {key: rows[key] for key in wanted}
+
+    async def each(key, _places):
+        await asyncio.sleep(0.002)
+        return rows[key]
+
+    makes = {
+        "sqlite": lambda: SQLSource(f"sqlite:///{database}", "people", "key", connections=2),
+        "function": lambda: CallSource(later),
+        "each": lambda: CallSource(each, each=True, workers=2),
+        "table": lambda: TableSource(FRAME, "key"),
+    }
+    policy = {"timeout": PATIENCE, "breaker": 1}
+    found = (
+        places(kind).sources(**policy)
+        if kind in KINDS
+        else Sources({"all": Lookup(makes[kind](), NAMES, policy=Policy(**policy))})
+    )
+
+    def start(key):
+        return asyncio.ensure_future(cf.predict_one_async(TREE, found, key=key))
+
+    async def main():
+        async with found:
+            for _ in range(8):
+                work = {key: start(key) for key in KEYS}
+                for task in chance.sample([*work.values()], 10):
+                    await asyncio.sleep(chance.choice([0.0, 0.0, 0.001, 0.003]))
+                    task.cancel()
+                await asyncio.wait(work.values())
+                again = {key: await start(key) if task.cancelled() else task.result() for key, task in work.items()}
+                for i, key in enumerate(KEYS):
+                    end = again[key]
+                    assert (end.value, end.cost) == (REPORT.predictions[i], REPORT.per_row[i])
+                    assert (end.failed_cost, end.failures, end.reason) == (0.0, (), "complete")
+
+    asyncio.run(main())
+    check_no_thread_nor_task_is_left()
+    if kind in KINDS:
+        places(kind).check_nothing_is_open()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_source_whose_rows_are_cut_short_has_its_connections_still(places, kind):
+    chance = random.Random(0)  # noqa: S311 - no secret
+    found = places(kind).sources(timeout=PATIENCE, breaker=1)
+    found.lookups["all"].source.connections = 2
+
+    async def cut(key):
+        with contextlib.suppress(SourceError, TimeoutError):
+            work = cf.predict_one_async(TREE, found, key=key, deadline=chance.uniform(0.001, 0.02))
+            await asyncio.wait_for(work, chance.uniform(0.001, 0.04))
+
+    async def main():
+        async with found:
+            for _ in range(12):
+                await asyncio.gather(*map(cut, KEYS))
+            return [await cf.predict_one_async(TREE, found, key=key) for key in KEYS[:3]]
+
+    assert [end.cost for end in asyncio.run(main())] == REPORT.per_row[:3].tolist()
+    places(kind).check_nothing_is_open()
+
+
 def test_a_source_whose_every_key_fails_is_left_alone(places):
     place = places("http")
     place.proxy.fail("reset")
     with place.sources(on_failure="missing", breaker=2, rest=60.0) as found:
         DRIVERS["many"](found, KEYS)
         assert found.trips == {"all": 2}
-
-
-@pytest.fixture
-def database(tmp_path):
-    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
-    path = tmp_path / "rows.db"
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        FRAME.to_sql("people", connection, index=False)
-    return path
 
 
 def spoil(path):
@@ -363,7 +435,7 @@ def test_a_function_that_hangs_keeps_no_process_alive():
         "import time, costframe as cf\nfrom live_cases import COSTS, NAMES, tree\n"
         "def hang(key, places):\n    print('called', flush=True)\n    time.sleep(600)\n"
         "sources = cf.Sources({'all': cf.Lookup(cf.CallSource(hang, each=True), NAMES, policy=cf.Policy('missing'))})\n"
-        "import asyncio\n"
+        "import asyncio\ncf.predict_one(tree(), dict.fromkeys(NAMES, 0.0))\n"  # loads the kernels
         "print(asyncio.run(cf.predict_one_async(tree(), sources, key=1, deadline=1.0)).reason)\n"
     )
     done = subprocess.run(  # noqa: S603 - ours

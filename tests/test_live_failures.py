@@ -1,11 +1,16 @@
 """Live rows when sources fail: no wrong answer, no lost row, no double charge, no hang past the deadline."""
 
 import asyncio
+import contextlib
+import enum
 import threading
 import time
 from decimal import Decimal
+from fractions import Fraction
+from io import FileIO
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +30,9 @@ from costframe.sources import (
     predict_stream,
 )
 from costframe.sources.fields import Field, as_fields
+from costframe.sources.live_row import as_key
+from costframe.sources.partitions import _listed
+from costframe.sources.source import as_text
 
 FRAME, TREE = table(), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
@@ -416,6 +424,132 @@ def test_equal_keys_are_one_key_whatever_their_types():
         ends = list(predict_stream(TREE, found, [np.True_, 1, 1.0, Decimal("1.0"), np.float32(1)]))
     assert [end.cost for _, end in ends] == [REPORT.per_row[1]] * 5
     assert set(shown) == {"1"}
+
+
+class Id(str, enum.Enum):  # noqa: UP042 - its text is its name
+    ONE = "k1"
+
+
+def broken_hash():
+    return type("Broken", (), {"__hash__": lambda _: 1 // 0})()
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ([Decimal("0.50"), 0.5, Fraction(1, 2), np.float32(0.5)], "0.5"),
+        ([Decimal("0.10"), Decimal("0.1")], "0.1"),
+        ([(1.0, True), (1, 1)], "(1, 1)"),
+        ([Id.ONE, "k1", np.str_("k1")], "k1"),
+        ([-0.0, 0, False], "0"),
+        ([10**400], str(10**400)),
+    ],
+)
+def test_equal_keys_have_one_text(keys, text):
+    assert {as_text(as_key(key, None)) for key in keys} == {text}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [Fraction(10**400), 10**5000, broken_hash(), [1], float("nan"), None, Decimal("NaN"), Decimal("sNaN")],
+    ids=["fraction", "huge", "hash", "list", "nan", "none", "decimal", "signal"],
+)
+def test_a_key_that_cannot_be_one_ends_its_own_row(odd):
+    rows = FRAME.set_index("key").to_dict("index")
+    both = {
+        "table": Lookup(TableSource(FRAME, "key"), ["age", "chol"]),
+        "text": Lookup(CallSource(lambda key, _: rows[as_text(key)], each=True), ["pulse", "scan"]),
+    }
+    ends = stream(Sources(both), ["k1", odd, "k2"])
+    assert {key: end.cost for key, end in ends if isinstance(key, str)} == {f"k{i}": REPORT.per_row[i] for i in (1, 2)}
+    assert [isinstance(end, SourceError) for key, end in ends if not isinstance(key, str)] == [True]
+
+
+def test_no_row_of_a_table_is_that_of_a_missing_key():
+    keys = [None, np.nan, float("nan"), pd.NA, *FRAME.key[4:]]
+    for missing in keys[:4]:
+        (_, end), *_ = stream(Sources({"all": Lookup(TableSource(FRAME.assign(key=keys), "key"), NAMES)}), [missing])
+        assert "no row for the key" in str(end)
+
+
+def test_dates_in_partitions_of_keys_stay_dates():
+    dates = pd.to_datetime(["2026-01-01", "2026-01-02"])
+    for keys in (pd.Series(dates), dates, dates.to_numpy()):
+        assert [pd.Timestamp(key) for key in _listed(keys)] == list(dates)
+        assert not any(isinstance(key, int) for key in _listed(keys))
+
+
+def test_masked_columns_of_a_table_are_missing():
+    columns = {name: np.ma.array([7.0], mask=[True]) for name in NAMES}
+    ((_, end),) = stream(Sources({"all": Lookup(TableSource(columns), NAMES)}), [0])
+    assert end.value == TREE.predict(np.full((1, 4), np.nan))[0]
+
+
+def test_a_function_that_cancels_itself_for_one_key_ends_that_row_only():
+    rows = FRAME.set_index("key").to_dict("index")
+
+    async def one(key, _places):
+        await asyncio.sleep(0)
+        if key == "k1":
+            raise asyncio.CancelledError
+        return rows[key]
+
+    ends = dict(stream(Sources({"all": Lookup(CallSource(one, each=True), NAMES)}), ["k0", "k1", "k2"]))
+    assert [ends[key].cost for key in ("k0", "k2")] == REPORT.per_row[[0, 2]].tolist()
+    assert "it was cancelled" in str(ends["k1"])
+
+
+def test_a_thread_that_does_not_start_takes_no_place(monkeypatch):
+    rows = FRAME.set_index("key").to_dict("index")
+    with Sources({"all": Lookup(CallSource(lambda key, _: rows[key], each=True, workers=1), NAMES)}) as found:
+        with monkeypatch.context() as patch:
+            patch.setattr("costframe.sources.kinds.threads.Thread", no_thread)
+            with pytest.raises(SourceError, match="RuntimeError"):
+                predict_one(TREE, found, key="k1")
+        assert predict_one(TREE, found, key="k1", deadline=20.0).cost == REPORT.per_row[1]
+
+
+def no_thread(**_):
+    raise RuntimeError
+
+
+def test_a_watch_that_raises_ends_the_other_trips_of_its_round():
+    @contextlib.contextmanager
+    def watch(lookup, _keys):
+        if lookup == "first":
+            raise ZeroDivisionError
+        yield lambda _: None
+
+    slow = Doing(FRAME, hangs)
+    found = Sources({"first": Lookup(Plain(FRAME), ["age"]), "slow": Lookup(slow, NAMES[1:])}, watch)
+
+    async def main():
+        async with found:
+            with pytest.raises(ZeroDivisionError):
+                await found.fetch({0: ("k1", NAMES)}, {})
+            await asyncio.sleep(0.01)
+            return slow.open
+
+    assert asyncio.run(main()) == 0
+
+
+def test_a_row_that_a_log_could_not_write_spoils_no_other(tmp_path):
+    path, full = tmp_path / "log", [2]
+    with sources(FRAME) as found, cf.InquiryLog(path) as log:
+        log.close()
+
+        class Full(FileIO):
+            def write(self, data):
+                full[0] -= 1
+                return super().write(data[:9]) if full[0] == 1 else 1 // 0 if full[0] == 0 else super().write(data)
+
+        log._file = Full(path, "a")
+        with pytest.raises(ZeroDivisionError):
+            predict_one(TREE, found, key="k1", observe=log)
+        for key in ("k1", "k2"):
+            predict_one(TREE, found, key=key, observe=log)
+    audit = cf.audit(path, TREE)
+    assert (audit.rows, audit.agrees) == (2, True)
 
 
 def test_sync_drivers_can_be_called_from_many_threads():

@@ -26,7 +26,7 @@ from costframe.sources import (
     predict_one,
     predict_stream,
 )
-from costframe.sources.source import as_type
+from costframe.sources.source import TripError, as_type
 
 FRAME, TREE = table().assign(number=range(60)), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
@@ -101,6 +101,50 @@ def test_sqlite_gives_what_the_report_says(sqlite, key):
 @pytest.mark.parametrize("key", ["key", "number"])
 def test_postgres_gives_what_the_report_says(postgres, key):
     agree(lambda: SQLSource(postgres, TABLE, key, schema=SCHEMA), FRAME[key].tolist())
+
+
+def test_sources_of_sql_may_go_from_loop_to_loop(sqlite):
+    found = Sources({"all": Lookup(SQLSource(sqlite, TABLE, "key"), NAMES)})
+
+    async def main():
+        async with found:
+            return await asyncio.gather(*(cf.predict_one_async(TREE, found, key=key) for key in FRAME.key[:4]))
+
+    for _ in range(2):
+        assert [end.cost for end in asyncio.run(main())] == REPORT.per_row[:4].tolist()
+
+
+def test_an_interrupt_of_sqlite_meets_only_the_trip_that_was_cancelled(sqlite):
+    source, began, goes_on, returned, late = SQLSource(sqlite, TABLE, "key"), *(threading.Event() for _ in "1234")
+
+    class Connection:
+        connection = property(lambda self: self)
+        dbapi_connection = property(lambda self: self)
+        __enter__ = connect = lambda self: self
+
+        def __exit__(self, *_):
+            returned.set()
+
+        def interrupt(self):
+            goes_on.set()
+            if returned.wait(0.3):
+                late.set()  # others may have it by now
+
+    async def main():
+        await source.fetch({"k1": ["age"]})
+        database = source._database
+        database._engine, engine = Connection(), database._engine
+        task = asyncio.ensure_future(database.call(lambda _: (began.set(), goes_on.wait(20))))
+        await asyncio.to_thread(began.wait, 20)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        database._engine = engine
+        await source.close()
+
+    asyncio.run(main())
+    assert goes_on.is_set()
+    assert not late.is_set()
 
 
 def test_a_trip_is_one_select_that_gives_no_row_what_it_does_not_want(sqlite, postgres):
@@ -279,6 +323,48 @@ def test_http_follows_no_foreign_redirect_reads_no_endless_reply_and_quotes_keys
     for url in ("ftp://host/{key}", "http://{key}/x", "http://host{key}/", "http://host/x", 3):
         with pytest.raises(ParameterError, match="url"):
             HTTPSource(url)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "wait", "counts"),
+    [
+        (429, {}, 0.0, False),
+        (429, {"retry-after": "120"}, 120.0, False),
+        (429, {"retry-after": "Wed, 21 Oct 2015 07:28:10 GMT", "date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 10.0, False),
+        (429, {"retry-after": "Wed, 21 Oct 2015 07:27:00 GMT", "date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0, False),
+        (429, {"retry-after": "soon"}, 0.0, False),
+        (429, {"retry-after": "-1"}, 0.0, False),
+        (429, {"retry-after": "9" * 5000}, 0.0, False),
+        (429, {"retry-after": "Wed, 21 Oct 2015 07:28:10 -0000"}, 0.0, False),
+        (503, {"retry-after": "2"}, 2.0, True),
+        (503, {}, 0.0, True),
+        (500, {"retry-after": "2"}, 0.0, True),
+    ],
+)
+def test_http_says_how_long_it_wants_to_be_left_alone(status, headers, wait, counts):
+    from costframe.sources.kinds.http import check_status
+
+    answer = pytest.importorskip("httpx", reason="needs httpx").Response(status, headers=headers)
+    with pytest.raises(TripError, match=f"^the service answered with status {status}") as caught:
+        check_status(answer)
+    assert (caught.value.wait, caught.value.counts) == (wait, counts)
+    assert ("asks to wait" in str(caught.value)) == (wait > 0.0)
+
+
+def test_a_service_that_is_busy_is_waited_for_and_not_left_alone(service):
+    wait = {"retry-after": "1"}
+    service.odd = {"k1": (429, {"retry-after": "3600"}, b""), "k2": (429, wait, b"")}
+    service.seen.clear()
+    source = HTTPSource(f"http://127.0.0.1:{service.server_port}/people/{{key}}")
+    policy = Policy(retries=1, breaker=1, backoff=0.0)
+    with Sources({"all": Lookup(source, {name: f"/v/{name}" for name in NAMES}, policy=policy)}) as found:
+        for deadline, limit in ((None, "the time limit is 10 s"), (60.0, "the time limit is 10 s")):
+            with pytest.raises(SourceError, match=f"status 429, and asks to wait 3600 s, but {limit}"):
+                predict_one(TREE, found, key="k1", **{} if deadline is None else {"deadline": deadline})
+        assert len(service.seen) == 2  # it was not asked again
+        threading.Timer(0.3, service.odd.clear).start()
+        assert predict_one(TREE, found, key="k2").cost == REPORT.per_row[2]
+        assert [path for path, _ in service.seen[2:]][:2] == ["/people/k2"] * 2
 
 
 def test_a_file_names_sources_and_keeps_secrets_in_the_environment(tmp_path, monkeypatch, sqlite):

@@ -97,7 +97,8 @@ def _lookup(row: Any, feature_names: Sequence[str], whose: str) -> FetchOne:
 
 
 def _by_name(row: Any, feature_names: Sequence[str], whose: str) -> Mapping[str, Any]:
-    values = np.asarray(row, dtype=object)  # object: a text must not turn numbers into texts
+    given = np.ma.filled(row.astype(object), np.nan) if isinstance(row, np.ma.MaskedArray) else row
+    values = np.asarray(given, dtype=object)  # object: a text must not turn numbers into texts
     if values.ndim != 1:
         raise DataError(
             f"{whose}: expected a mapping, a callable, or one dimension of {len(feature_names)} values, "
@@ -105,7 +106,10 @@ def _by_name(row: Any, feature_names: Sequence[str], whose: str) -> Mapping[str,
         )
     labels = _labels(row)
     if labels is not None and labels != list(range(len(labels))):
-        return dict(zip(map(str, labels), values, strict=True))
+        named = dict(zip(map(str, labels), values, strict=True))
+        if len(named) < len(values):
+            raise DataError(f"{whose}: expected values with different names, got {quote_things(labels)}")
+        return named
     if len(values) != len(feature_names):
         raise DataError(f"{whose}: expected {len(feature_names)} values, one a feature, got {len(values)}")
     return dict(zip(feature_names, values, strict=True))

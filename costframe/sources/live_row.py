@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from decimal import Decimal
+from contextlib import suppress
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -228,13 +229,27 @@ def as_key(key: Any, entry: str | None) -> Hashable:
             raise InquiryError(f"expected a key at {entry!r}, got {shown(key)}")
     try:
         hash(key)
-    except TypeError:
+    except Exception:  # noqa: BLE001 - of a class of the caller's
         raise InquiryError(f"expected a hashable key, got {shown(key)} of type {type(key).__name__}") from None
-    numeric = type(key) not in {int, str} and isinstance(key, numbers.Real | Decimal | np.bool_)
-    if numeric and math.isfinite(key) and key == int(key):
-        if isinstance(key, float) and abs(key) > _MOST_EXACT:
-            raise InquiryError(
-                f"expected a key, got {shown(key)}, a float that several whole numbers may be rounded to"
-            )
-        return int(key)  # equal keys share a trip, and sources that make texts of them would tell 1.0 and True from 1
-    return key  # type: ignore[no-any-return]
+    return _unify(key)  # type: ignore[no-any-return]
+
+
+def _unify(key: Any) -> Any:
+    """Return one form for equal keys, which share a trip: sources that make texts of them tell 1.0 and True from 1."""
+    if type(key) in {int, str}:
+        return key
+    if type(key) is tuple:
+        return tuple(map(_unify, key))
+    if isinstance(key, str):
+        return str.__str__(key)  # an enum's text is its name
+    if isinstance(key, numbers.Real | Decimal | np.bool_):
+        number: Any = key
+        with suppress(OverflowError):
+            if math.isfinite(number) and (short := int(number) if number == int(number) else float(number)) == number:
+                if isinstance(number, float | np.floating) and abs(short) > _MOST_EXACT:
+                    what = "a float that several whole numbers may be rounded to"
+                    raise InquiryError(f"expected a key, got {shown(key)}, {what}")
+                return short
+        if isinstance(number, Decimal) and number.is_finite():
+            return number.normalize(Context(prec=len(number.as_tuple().digits)))
+    return key

@@ -7,7 +7,8 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, TYPE_CHECKING, Any, Self
+from io import FileIO
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import define, field, frozen
@@ -46,34 +47,35 @@ class InquiryLog:
 
     def __init__(self, path: Any) -> None:
         self._path = as_path(path)
-        self._file: IO[str] | None = None
+        self._file: FileIO | None = None
         self._terms: RowTerms | None = None
         self._header: dict[str, Any] | None = None
 
     def __call__(self, key: Any, row: LiveRow, end: Prediction | Exception) -> None:
-        """Write one row."""
-        lines = [_record(key, row, end)]
+        """Write one row; where that fails, the next one begins a line of its own, after the terms."""
+        header = self._header if row.terms is self._terms else _header(row.terms)
         file = self._open()
-        if row.terms is not self._terms:
-            self._terms, before = row.terms, self._header
-            self._header = _header(row.terms)
-            lines[:0] = [self._header] if self._header != before else []
-        text = "".join(json.dumps(line, default=_plain) + "\n" for line in lines)
+        lines = [header] if header != self._header else []
+        text = "".join(json.dumps(line, default=_plain) + "\n" for line in [*lines, _record(key, row, end)])
+        left = memoryview(text.encode())
         try:
-            file.write(text)
-            file.flush()
-        except OSError as error:
-            error.filename = str(self._path)
+            while left:
+                left = left[file.write(left) :]
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                error.filename = str(self._path)
             raise
+        self._terms, self._header = row.terms, header
 
-    def _open(self) -> IO[str]:
+    def _open(self) -> FileIO:
         """Return the file, open to add lines; an earlier process may have left a last line that is cut off."""
         if self._file is None:
-            self._file, self._terms, self._header = self._path.open("a", encoding="utf-8"), None, None
+            self._file, self._terms, self._header = FileIO(self._path, "a"), None, None
             if self._path.is_file() and (size := self._path.stat().st_size):
                 with self._path.open("rb") as before:
                     before.seek(size - 1)
-                    self._file.write("" if before.read() == b"\n" else "\n")
+                    self._file.write(b"" if before.read() == b"\n" else b"\n")
         return self._file
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
 import traceback
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from costframe.core.errors import CostframeError, InquiryError, ParameterError, printable, quote_names, shown
+from costframe.sources.breaker import Breaker
 from costframe.sources.fields import Field, as_fields
 from costframe.sources.policy import Policy
-from costframe.sources.source import KeyRefusedError, Source, TripError
+from costframe.sources.source import KeyRefusedError, Source, TripError, may_pass, show_well
 
 if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
@@ -87,7 +87,7 @@ class Trips:
     def __init__(self, name: str, lookup: Lookup) -> None:
         self.name, self.lookup, self.made = name, lookup, 0
         self.found, self.absent = 0, 0  # keys with a row, and without one
-        self._failures, self._rests_until, self._trying = 0, 0.0, False
+        self._breaker = Breaker(lookup.policy.breaker, lookup.policy.rest)
         self._left_behind: set[asyncio.Task[Any]] = set()
 
     async def fetch(
@@ -105,66 +105,90 @@ class Trips:
         deadline : float, optional
             Time of the event loop after which nothing is waited for.
         """
-        policy, left = self.lookup.policy, wants
-        for attempt in range(policy.retries + 1):
-            left = await self._try(left, outcomes, categories, deadline)
-            wait = random.uniform(0.0, policy.longest_wait(attempt))  # noqa: S311 - no secret
-            if not left or attempt == policy.retries or self._rests or self._is_late(deadline, wait):
-                break
-            await asyncio.sleep(wait)
+        policy, clock = self.lookup.policy, asyncio.get_running_loop().time
+        end, left, pause = math.inf if deadline is None else deadline, wants, 0.0
+
+        async def some_failed() -> bool:
+            nonlocal left, pause
+            left, pause = await self._try(left, outcomes, categories, end)
+            return bool(left)
+
+        if policy.retries == 0:
+            await some_failed()
+            return
+        import tenacity  # brings tornado, where that is installed
+
+        drawn = tenacity.wait_random_exponential(multiplier=policy.backoff)
+
+        def is_last(state: tenacity.RetryCallState) -> bool:
+            then = clock() + state.upcoming_sleep
+            return state.attempt_number > policy.retries or then >= end or not self._breaker.admits(then)
+
+        await tenacity.AsyncRetrying(
+            sleep=asyncio.sleep,
+            wait=lambda state: max(pause, drawn(state)),
+            stop=is_last,
+            retry=tenacity.retry_if_result(bool),
+            retry_error_callback=lambda _: None,
+        )(some_failed)
 
     async def close(self) -> None:
         """End trips that were left behind, and close the source."""
-        for task in self._left_behind:
+        left = [task for task in self._left_behind if not task.get_loop().is_closed()]
+        for task in left:
             task.cancel()
-        if self._left_behind:
-            await asyncio.wait(self._left_behind, timeout=_CLOSING)
+        if left:
+            await asyncio.wait(left, timeout=_CLOSING)
         async with asyncio.timeout(_CLOSING):
             await self.lookup.source.close()
 
     async def _try(
-        self, wants: Wants, outcomes: Mapping[Any, Outcome], categories: Categories, deadline: float | None
-    ) -> Wants:
-        """Make one trip and write down its outcomes; return what may be tried again."""
-        if self._rests:
-            self._fail(wants, outcomes, f"left alone after {self._failures} failed trips in a row", lost=False)
-            return {}
-        if (seconds := self._seconds(deadline)) <= 0.0:
+        self, wants: Wants, outcomes: Mapping[Any, Outcome], categories: Categories, end: float
+    ) -> tuple[Wants, float]:
+        """Make one trip and write down its outcomes; return what may be tried again, and after how many seconds."""
+        clock, timeout = asyncio.get_running_loop().time, self.lookup.policy.timeout
+        if end <= (now := clock()):
             self._fail(wants, outcomes, "the deadline passed", lost=False)
-            return {}
-        self._trying, self.made = True, self.made + 1
+            return {}, 0.0
+        if (ticket := self._breaker.begin(now)) is None:
+            why = f"left alone after {self._breaker.failures} failed trips in a row"
+            self._fail(wants, outcomes, why, lost=False)
+            return {}, 0.0
+        self.made += 1
+        is_well: bool | None = None
         try:
-            raw = await self._make(self._places(wants), seconds)
-        except TimeoutError:
-            self._count_failure()
-            self._fail(wants, outcomes, f"no answer within {seconds:.3g} s")
-            return wants
-        except Exception as error:  # noqa: BLE001 - a source may raise anything; the policy says what follows
-            self._count_failure()
-            self._fail(wants, outcomes, describe(error))
-            return wants
+            replies = await self._replies(wants, min(timeout, end - now), is_cut=end - now <= timeout)
+            is_well = show_well(replies.values())
         finally:
-            self._trying = False
-        if not isinstance(raw, Mapping):
-            self._count_failure()
-            self._fail(wants, outcomes, f"expected a mapping of keys, got {type(raw).__name__}")
-            return {}
+            self._breaker.end(ticket, clock(), is_well=is_well)
         again: dict[Hashable, tuple[str, ...]] = {}
+        pause, longest = 0.0, min(timeout, end - clock())
         for key, names in wants.items():
-            reply = raw.get(key)
+            reply = replies[key]
             self.absent += reply is None or isinstance(reply, KeyRefusedError)
             self.found += not (reply is None or isinstance(reply, BaseException))
-            if isinstance(reply, BaseException):
-                self._fail({key: names}, outcomes, describe(reply), lost=not isinstance(reply, KeyRefusedError))
-                if isinstance(reply, TripError) or not isinstance(reply, InquiryError):
-                    again[key] = names
-            else:
+            if not isinstance(reply, BaseException):
                 self._read(reply, names, outcomes[key], categories)
-        if len(again) == len(wants):  # one by one, but the whole trip failed
-            self._count_failure()
-        else:
-            self._failures = 0
-        return again
+                continue
+            why = describe(reply)
+            if isinstance(reply, TripError) and reply.wait > longest:
+                limit = "the time limit is" if longest == timeout else "the deadline leaves"
+                why += f", but {limit} {max(longest, 0.0):.3g} s"
+            elif may_pass(reply):
+                again[key], pause = names, max(pause, getattr(reply, "wait", 0.0))
+            self._fail({key: names}, outcomes, why, lost=not isinstance(reply, KeyRefusedError))
+        return again, pause
+
+    async def _replies(self, wants: Wants, seconds: float, *, is_cut: bool) -> dict[Hashable, Any]:
+        """Make one trip; return each key's reply, or why it failed; `is_cut` if a deadline comes first."""
+        try:
+            raw = await self._make(self._places(wants), seconds, is_cut=is_cut)
+            if isinstance(raw, Mapping):
+                return {key: raw.get(key) for key in wants}
+            error = InquiryError(f"expected a mapping of keys, got {type(raw).__name__}")
+        except Exception as raised:  # noqa: BLE001 - a source may raise anything; the policy says what follows
+            error = raised if isinstance(raised, TripError) else TripError(describe(raised))
+        return dict.fromkeys(wants, error)
 
     def _places(self, wants: Wants) -> Wanted:
         fields, places = self.lookup.features, dict[tuple[str, ...], tuple[str, ...]]()  # many rows want the same
@@ -173,7 +197,7 @@ class Trips:
                 places[names] = tuple(dict.fromkeys(fields[name].place for name in names))
         return {key: places[names] for key, names in wants.items()}
 
-    async def _make(self, wanted: Wanted, seconds: float) -> Any:
+    async def _make(self, wanted: Wanted, seconds: float, *, is_cut: bool) -> Any:
         """Make one trip, and wait for it so long; then it is cancelled, and not waited for again."""
         task = asyncio.ensure_future(self.lookup.source.fetch(wanted))
         try:
@@ -183,9 +207,9 @@ class Trips:
             raise
         if not done:
             self._leave(task)
-            raise TimeoutError
+            raise TripError(f"no answer within {seconds:.3g} s", counts=not is_cut)
         if task.cancelled():
-            raise InquiryError("the trip was cancelled")
+            raise TripError("the trip was cancelled")
         return task.result()
 
     def _leave(self, task: asyncio.Task[Any]) -> None:
@@ -199,16 +223,18 @@ class Trips:
                 traceback.clear_frames(error.__traceback__)
                 error = error.__context__
 
-        def cancel() -> None:
+        def cancel(due: float) -> None:
             """Cancel again and again: a driver may wait for a server that is gone to confirm the first time."""
-            if not task.done():
+            if task.done():
+                return
+            if (now := loop.time()) - due < _PATIENCE:  # else the loop stood still, and the driver had no time to end
                 task.cancel()
-                loop.call_later(_PATIENCE, cancel)
+            loop.call_at(now + _PATIENCE, cancel, now + _PATIENCE)
 
         loop = asyncio.get_running_loop()
         self._left_behind.add(task)
         task.add_done_callback(forget)
-        cancel()
+        cancel(loop.time())
 
     def _read(self, reply: Any, names: tuple[str, ...], outcome: Outcome, categories: Categories) -> None:
         """Read one key's reply, value by value."""
@@ -242,25 +268,6 @@ class Trips:
             outcomes[key].failed |= dict.fromkeys(names, why)
             if lost:
                 outcomes[key].lost.append(names)
-
-    @property
-    def _rests(self) -> bool:
-        """Whether the source is left alone; after its rest, one trip at a time tries it."""
-        if self._failures < self.lookup.policy.breaker:
-            return False
-        return self._trying or asyncio.get_running_loop().time() < self._rests_until
-
-    def _count_failure(self) -> None:
-        self._failures += 1
-        self._rests_until = asyncio.get_running_loop().time() + self.lookup.policy.rest
-
-    def _seconds(self, deadline: float | None) -> float:
-        timeout = self.lookup.policy.timeout
-        return timeout if deadline is None else min(timeout, deadline - asyncio.get_running_loop().time())
-
-    @staticmethod
-    def _is_late(deadline: float | None, wait: float) -> bool:
-        return deadline is not None and asyncio.get_running_loop().time() + wait >= deadline
 
 
 def describe(error: BaseException) -> str:

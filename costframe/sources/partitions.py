@@ -152,8 +152,12 @@ def _drive_part(
 
 def _listed(keys: Any) -> list[Any]:
     """Return the keys of a partition, of a data frame as mappings by the names of its columns."""
-    listed: list[Any] = keys.to_dict("records") if hasattr(keys, "columns") else np.asarray(keys).tolist()
-    return listed
+    if hasattr(keys, "columns"):
+        return list(keys.to_dict("records"))
+    if hasattr(keys, "to_list"):
+        return list(keys.to_list())
+    values = np.asarray(keys)
+    return list(values) if values.dtype.kind in "mM" else values.tolist()  # it makes whole numbers of dates
 
 
 def _current_client() -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from attrs import fields, frozen
 
 from costframe.core.checks import check_choice, check_number
@@ -27,14 +25,16 @@ class Policy:
     absent : {"fail", "missing"}
         Whether a key that the source has no row for is a failure, or a row of missing values that was paid for.
     timeout : float
-        Seconds that one trip may take.
+        Seconds that one trip may take, and that the wait for a busy service (`Retry-After`) may take.
     retries : int
-        Further trips for keys that failed, unless the source answered and its answer was wrong.
+        Further trips for keys that failed, unless the source answered and its answer was wrong, or asks to wait longer
+        than the time limit or the deadline allow.
     backoff : float
         Seconds before the first retry, at most; each further one waits up to twice as long. The wait is drawn at
         random, so that many clients do not come back at once.
     breaker : int
-        Failed trips in a row after which the source is left alone.
+        Failed trips in a row after which the source is left alone. A trip that its caller cut short, by a deadline or
+        by going away, counts neither for nor against the source, and so does the answer of a service that is busy.
     rest : float
         Seconds that a source is left alone; then one trip tries it again.
     """
@@ -55,10 +55,6 @@ class Policy:
         check_number("backoff", self.backoff)
         check_number("breaker", self.breaker, whole=True, low=1)
         check_number("rest", self.rest)
-
-    def longest_wait(self, attempt: int) -> float:
-        """Return the longest wait in seconds after the failure of trip `attempt`, which counts from 0."""
-        return math.ldexp(self.backoff, min(attempt, 60))
 
 
 POLICY_NAMES = tuple(each.name for each in fields(Policy))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
@@ -14,7 +14,18 @@ from uuid import UUID
 from costframe.core.errors import InquiryError, shown
 from costframe.core.tables.categories import is_missing
 
-__all__ = ["MOST_BYTES", "KeyRefusedError", "Reply", "Source", "TripError", "Wanted", "as_text", "as_type"]
+__all__ = [
+    "MOST_BYTES",
+    "KeyRefusedError",
+    "Reply",
+    "Source",
+    "TripError",
+    "Wanted",
+    "as_text",
+    "as_type",
+    "may_pass",
+    "show_well",
+]
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,400})(?:\.[0-9]{1,400})?")
 
@@ -33,7 +44,35 @@ class KeyRefusedError(InquiryError):
 
 
 class TripError(InquiryError):
-    """A failure of the source, in words of ours; a further trip may do better."""
+    """A failure of the source, in words of ours; a further trip may do better.
+
+    Parameters
+    ----------
+    text : str
+    wait : float
+        Seconds that the source asks to be left alone before.
+    counts : bool
+        Whether it speaks against the source: one that is busy, or was given no time, may work well.
+    """
+
+    def __init__(self, text: str, *, wait: float = 0.0, counts: bool = True) -> None:
+        super().__init__(text)
+        self.wait, self.counts = wait, counts
+
+
+def show_well(replies: Iterable[Any]) -> bool | None:
+    """Return whether the replies of a trip show a source that works; None if they say nothing about it."""
+    said = [
+        not may_pass(reply)
+        for reply in replies
+        if not (isinstance(reply, KeyRefusedError) or (isinstance(reply, TripError) and not reply.counts))
+    ]
+    return any(said) if said else None
+
+
+def may_pass(reply: Any) -> bool:
+    """Return whether a key's reply is a failure of the source, which a further trip may not meet."""
+    return isinstance(reply, TripError) or (isinstance(reply, BaseException) and not isinstance(reply, InquiryError))
 
 
 def as_text(key: object) -> str:
@@ -43,8 +82,8 @@ def as_text(key: object) -> str:
     try:
         text = key.decode() if isinstance(key, bytes) else str(key)
         text.encode()
-    except UnicodeError:
-        raise KeyRefusedError(f"expected a key in UTF-8, got {shown(key)}") from None
+    except Exception:  # noqa: BLE001 - no UTF-8; thousands of digits; a class of the caller's
+        raise KeyRefusedError(f"expected a key with a text in UTF-8, got {shown(key)}") from None
     if is_missing(key) or "\0" in text:
         raise KeyRefusedError(f"expected a key, got {shown(key)}")
     return text

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from costframe.core.errors import InquiryError, ParameterError, format_count, quote_names, shown
@@ -87,8 +87,7 @@ class Sources:
 
     def __repr__(self) -> str:
         """Name the lookups; they never show what a source was made of."""
-        count = format_count(len(self._served), "feature")
-        return f"Sources({', '.join(self._lookups)}: {count})"
+        return f"Sources({', '.join(self._lookups)}: {format_count(len(self._served), 'feature')})"
 
     @property
     def lookups(self) -> Mapping[str, Lookup]:
@@ -146,24 +145,27 @@ class Sources:
                 except InquiryError as error:
                     outcomes[row].failed |= dict.fromkeys(mine, str(error))
         asked = {name: plan for name, plan in plans.items() if plan.wants}
-        trips = [
-            self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline) for name, plan in asked.items()
-        ]
-        if self._watch is not None:
-            trips = [self._watched(self._watch, *each) for each in zip(asked, asked.values(), trips, strict=True)]
+        trips = [self._ask(name, plan, categories, deadline) for name, plan in asked.items()]
         if len(trips) == 1:
             await trips[0]
         else:
-            await asyncio.gather(*trips)
+            tasks = [*map(asyncio.ensure_future, trips)]
+            try:
+                await asyncio.gather(*tasks)
+            except BaseException:  # of `watch`, or an interrupt: nobody reads what the others bring
+                for task in tasks:
+                    task.cancel()
+                raise
         for plan in asked.values():
             plan.share()
         return outcomes
 
-    @staticmethod
-    async def _watched(watch: Watch, name: str, plan: _Plan, trips: Awaitable[None]) -> None:
-        with watch(name, len(plan.wants)) as end:
-            await trips
-            end(sum(not plan.outcomes[key].failed.keys().isdisjoint(names) for key, names in plan.wants.items()))
+    async def _ask(self, name: str, plan: _Plan, categories: Categories, deadline: float | None) -> None:
+        watch = nullcontext() if self._watch is None else self._watch(name, len(plan.wants))
+        with watch as end:
+            await self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline)
+            if end is not None:
+                end(sum(not plan.outcomes[key].failed.keys().isdisjoint(names) for key, names in plan.wants.items()))
 
     def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         names = dict.fromkeys(self._served[feature] for feature in features)

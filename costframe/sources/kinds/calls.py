@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import define, field
 
 from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, shown
+from costframe.core.errors import ParameterError, quote_names, shown
+from costframe.sources.kinds.side_by_side import answer_each
 from costframe.sources.kinds.threads import Threads
 from costframe.sources.source import Reply, Source, Wanted
 
@@ -54,26 +56,15 @@ class CallSource(Source):
         """Call the function once, or once for each key, or for each key and place."""
         if not self.each and callable(self.calls):
             return await self._call(self.calls, dict(wanted))  # type: ignore[no-any-return]
-        limit = asyncio.Semaphore(self.workers)
+        asks = {key: partial(self._one, key, tuple(places)) for key, places in wanted.items()}
+        return await answer_each(asks, asyncio.Semaphore(self.workers))
 
-        async def one(key: Hashable, places: tuple[str, ...]) -> object:
-            try:
-                if callable(self.calls):
-                    async with limit:
-                        return await self._call(self.calls, key, places)
-                return {place: await self._value(limit, place, key) for place in places}
-            except Exception as error:  # noqa: BLE001 - one key that fails never ends the trip of others
-                return error
-
-        replies = await asyncio.gather(*(one(key, tuple(places)) for key, places in wanted.items()))
-        return dict(zip(wanted, replies, strict=True))
-
-    async def _value(self, limit: asyncio.Semaphore, place: str, key: Hashable) -> object:
-        assert isinstance(self.calls, Mapping)  # noqa: S101
-        if place not in self.calls:
-            raise ParameterError(f"calls: no function for {place!r}")
-        async with limit:
-            return await self._call(self.calls[place], key)
+    async def _one(self, key: Hashable, places: tuple[str, ...]) -> object:
+        if callable(self.calls):
+            return await self._call(self.calls, key, places)
+        if lacking := [place for place in places if place not in self.calls]:
+            raise ParameterError(f"calls: no function for {quote_names(lacking)}")
+        return {place: await self._call(self.calls[place], key) for place in places}
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):

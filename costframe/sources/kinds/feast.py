@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
@@ -10,6 +10,7 @@ from attrs import define, field
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.http import Client, check_limits, check_status, read_document
 from costframe.sources.kinds.needed import needed
+from costframe.sources.kinds.side_by_side import answer_each
 from costframe.sources.source import KeyRefusedError, Reply, Source, Wanted, as_text
 
 if TYPE_CHECKING:
@@ -84,19 +85,9 @@ class FeastSource(Source):
                 reply[key] = error
             else:  # texts apart: if the entity's keys are numbers, they alone fail
                 groups.setdefault((isinstance(sent, str), tuple(sorted(places))), {})[key] = sent
-        limit = asyncio.Semaphore(self.connections)
-
-        async def one(places: tuple[str, ...], keys: dict[Hashable, str | int]) -> Mapping[Hashable, Any]:
-            async with limit:
-                try:
-                    return await self._ask(places, keys)
-                except Exception as error:
-                    if len(groups) == 1:
-                        raise
-                    return dict.fromkeys(keys, error)
-
-        for part in await asyncio.gather(*(one(places, keys) for (_, places), keys in groups.items())):
-            reply |= part
+        asks = {group: partial(self._ask, group[1], keys) for group, keys in groups.items()}
+        for group, part in (await answer_each(asks, self._client.free)).items():
+            reply |= dict.fromkeys(groups[group], part) if isinstance(part, Exception) else part
         return reply
 
     async def close(self) -> None:

@@ -7,6 +7,9 @@ import json
 import re
 from collections.abc import Hashable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -15,6 +18,7 @@ from attrs import define, field
 from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.needed import needed
+from costframe.sources.kinds.side_by_side import answer_each
 from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, as_text
 
 if TYPE_CHECKING:
@@ -24,7 +28,10 @@ __all__ = ["HTTPSource"]
 
 _MOST_REDIRECTS = 3
 _ABSENT = {404, 410}
-_TRY_AGAIN = {408, 425, 429}  # and all from 500
+_BUSY = 429
+_TRY_AGAIN = {408, 425, _BUSY}  # and all from 500
+_MAY_WAIT = {_BUSY, 503}  # their Retry-After
+_SECONDS = re.compile("[0-9]{1,9}")
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
@@ -32,7 +39,8 @@ _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 class HTTPSource(Source):
     """A service that answers GET with a JSON document for each key; its places are JSON pointers such as /score/value.
 
-    It follows redirects within its host only, and reads a limited number of bytes.
+    It follows redirects within its host only, and reads a limited number of bytes. A retry after status 429 or 503
+    waits as long as the service asks; 429, too many requests, is no failure for the policy's breaker.
 
     Parameters
     ----------
@@ -80,17 +88,9 @@ class HTTPSource(Source):
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
         client = self._client = self._client or Client(self)
-        limit = asyncio.Semaphore(self.connections)
-
-        async def one(key: Hashable, places: Collection[str]) -> object:
-            async with limit:
-                try:
-                    return await self._get(client, key, places)
-                except Exception as error:  # noqa: BLE001 - one key that fails never ends the trip of others
-                    return error
-
-        replies = await asyncio.gather(*(one(key, places) for key, places in wanted.items()))
-        return {key: reply for key, reply in zip(wanted, replies, strict=True) if reply is not None}
+        asks = {key: partial(self._get, client, key, places) for key, places in wanted.items()}
+        replies = await answer_each(asks, client.free)
+        return {key: reply for key, reply in replies.items() if reply is not None}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -141,14 +141,18 @@ def check_limits(source: Any) -> None:
 class Client:
     """Requests with a source's headers and connections, which follow no redirect by themselves.
 
-    They go through httpx's transport, for its client logs whole addresses, and brings cookies from one key to another.
+    They go through httpx's transports, for its client logs whole addresses, and brings cookies from one key to another.
+    Each connection has a transport, which is closed if its request fails: a pool keeps places of cancelled requests for
+    ever. A request holds `free`.
     """
 
     def __init__(self, source: Any) -> None:
         import httpx
 
-        limits = httpx.Limits(max_connections=source.connections, max_keepalive_connections=source.connections)
-        self._transport = httpx.AsyncHTTPTransport(limits=limits, trust_env=False)
+        self.free = asyncio.Semaphore(source.connections)
+        limits, verify = httpx.Limits(max_connections=1), httpx.create_ssl_context(trust_env=False)
+        self._connect = partial(httpx.AsyncHTTPTransport, verify=verify, limits=limits, trust_env=False)
+        self._open, self._idle, self._closing = set[Any](), list[Any](), set[asyncio.Task[None]]()
         self._headers = {"accept": "application/json", "accept-encoding": "identity", **source.headers}
 
     @asynccontextmanager
@@ -161,19 +165,51 @@ class Client:
         request = httpx.Request(method, plain, headers=self._headers, **content)
         if url.userinfo:
             request = next(httpx.BasicAuth(url.username, url.password).auth_flow(request))
-        async with aclosing(await self._transport.handle_async_request(request)) as response:
-            yield response
+        transport = self._idle.pop() if self._idle else self._connect()
+        self._open.add(transport)
+        try:
+            async with aclosing(await transport.handle_async_request(request)) as response:
+                yield response
+        except BaseException:
+            self._close(transport)
+            raise
+        self._idle.append(transport)
+
+    def _close(self, transport: Any) -> None:
+        self._open.discard(transport)
+        task = asyncio.ensure_future(transport.aclose())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        for transport in self._open.copy():
+            self._close(transport)
+        await asyncio.gather(*self._closing, return_exceptions=True)
 
 
 def check_status(response: Any, whose: str = "the service") -> None:
     """Refuse an answer that is not OK."""
-    if (status := response.status_code) != 200:
-        kind = TripError if status >= 500 or status in _TRY_AGAIN else InquiryError
-        raise kind(f"{whose} answered with status {status}")
+    status, text = response.status_code, f"{whose} answered with status {response.status_code}"
+    if status == 200:
+        return
+    if status < 500 and status not in _TRY_AGAIN:
+        raise InquiryError(text)
+    wait = _retry_after(response.headers) if status in _MAY_WAIT else 0.0
+    asks = f", and asks to wait {wait:g} s" if wait else ""
+    raise TripError(text + asks, wait=wait, counts=status != _BUSY)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds that an answer asks to wait: a number, or a date beside its own; 0 where it is neither."""
+    text = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        begun = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+        return max(0.0, (parsedate_to_datetime(text) - begun).total_seconds())
+    except (ValueError, TypeError):  # no date; a date without a zone
+        return 0.0
 
 
 async def read_document(response: Any, most_bytes: int) -> object:

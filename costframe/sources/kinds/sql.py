@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
 
@@ -104,6 +105,7 @@ class SQLSource(Source):
 
     async def close(self) -> None:
         """Close the pool of connections."""
+        self._opening = asyncio.Lock()  # the next trip may be in another event loop
         if self._database is not None:
             database, self._database = self._database, None
             await database.close()
@@ -191,9 +193,7 @@ class SQLSource(Source):
         for value, keys in typed.items():
             for place in dict.fromkeys(place for key in keys for place in wanted[key]):
                 wanting[place].append(value)
-        groups: dict[tuple[Any, ...], str] = {
-            tuple(typed): "among0"
-        }  # places that the same keys want share a parameter
+        groups = {tuple[Any, ...](typed): "among0"}  # places that the same keys want share a parameter
         shape = tuple(
             (place, groups.setdefault(tuple(values), f"among{len(groups)}")) for place, values in wanting.items()
         )
@@ -269,6 +269,7 @@ class _Threaded:
     async def call(self, work: Callable[[Any], T]) -> T:
         """Return what a function makes of a connection; cancelled, it interrupts that connection."""
         busy: list[Any] = []
+        ending = Lock()  # or an interrupt could meet the next trip that has the connection
 
         def connected() -> T:
             with self._engine.connect() as connection:
@@ -276,13 +277,15 @@ class _Threaded:
                 try:
                     return work(connection)
                 finally:
-                    busy.clear()
+                    with ending:
+                        busy.clear()
 
         try:
             return await self._threads.call(connected)  # type: ignore[no-any-return]
         except asyncio.CancelledError:
-            for raw in busy.copy():
-                raw.interrupt()
+            with ending:
+                for raw in busy:
+                    raw.interrupt()
             raise
 
     async def close(self) -> None:

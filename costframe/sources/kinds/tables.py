@@ -55,7 +55,7 @@ class TableSource(Source):
         if self.key is not None and self.key not in self._columns:
             raise ParameterError(f"key: expected a column of the table, got {shown(self.key)}")
         for i, key in enumerate(range(sizes.pop()) if self.key is None else self._columns[self.key]):
-            if not is_missing(key):
+            if not is_missing(key):  # is nobody's key; Python finds the same NaN, and no other
                 self._rows.setdefault(key, []).append(i)
         kinds = {type(key) for key in self._rows}
         if len(kinds) == 1 and kinds <= _KINDS:
@@ -87,7 +87,7 @@ def _listed(column: Any) -> list[Any]:
     for method in ("to_pylist", "to_list"):  # of pyarrow; of pandas and polars
         if hasattr(column, method):
             return list(getattr(column, method)())
-    return list(np.asarray(column).tolist())
+    return list(np.asanyarray(column).tolist())  # a masked array has None for what it hides
 
 
 def read_source(path: str, key: str, folder: Path = Path()) -> TableSource:

@@ -42,7 +42,11 @@ class Threads:
             jobs = self._idle.pop()
         else:
             jobs = SimpleQueue()
-            Thread(target=_work, args=(jobs,), name="costframe-call", daemon=True).start()
+            try:
+                Thread(target=_work, args=(jobs,), name="costframe-call", daemon=True).start()
+            except RuntimeError:  # the system has no more threads
+                self._free.release()
+                raise
 
         def settle(value: Any, error: Exception | None) -> None:
             if self._is_closed:
