@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from costframe.adoption.pipelines.preparing import name_columns, raw_names, read_transformer
+from costframe.adoption.pipelines.preparing import name_columns, raw_names, read_transformer, refuse_as
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.sparse import Table, absent_is_missing, over_sparse
 from costframe.core.errors import AdoptionError
@@ -66,6 +66,9 @@ def adopt_pipeline(
         if isinstance(tree, StageTree):
             return _over(tree, names)
     inner: Any = _adopt_last(last, made, take)
+    if not isinstance(getattr(last, "predictor_", None), Predictor):
+        refuse_as(last, "predict", outputs, table.form, recipe)
+        preparation = recipe.finish(outputs, made)
     if table.form is not None:
         inner = over_sparse(inner, table.form, hidden=hidden)
     if labels := inner.categories:
