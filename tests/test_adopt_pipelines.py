@@ -36,6 +36,7 @@ from costframe.adoption.pipelines.preparing import prepare
 from costframe.core.errors import AdoptionError, CostframeError, DataError
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.categories import OTHER
+from costframe.datasets.model_rows import read_rows
 from costframe.testing.counting import expect_as_reported, expect_close, inquire
 from costframe.testing.strategies import cost_models
 from costframe_miser import MiserClassifier
@@ -230,7 +231,7 @@ def test_what_the_last_step_refuses_is_refused_also_where_a_transformer_makes_it
     with pytest.raises(ValueError, match="too large"):
         pipeline.predict(rows)
     with pytest.raises(
-        DataError, match="a column made of 'age': expected a number from .* to 3.4.*e.38 or a missing value"
+        DataError, match=r"a column made of 'age': expected a number from .* to 3.4.*e.38 or a missing value"
     ):
         adopted.predict(rows)
 
@@ -312,3 +313,21 @@ def test_adopt_takes_pipelines_and_prices_go_through_them():
     pipeline = fitted([StandardScaler()], MODELS[0], TRAIN[["iron", "sex"]].assign(sex=1.0))
     assert cf.adopt(pipeline).feature_names == ("iron", "sex")
     assert COSTS.through(pipeline[:-1]).names == ("iron", "sex")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_unknown_texts_in_files_are_as_the_encoder_has_them(suffix, tmp_path):
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=9)
+    parts = [(encoder, ["town"]), (OneHotEncoder(), ["sex"])]
+    pipeline = fitted([make_column_transformer(*parts)], MODELS[1], TRAIN)
+    adopted = cf.adopt(pipeline)
+    rows = FRESH.assign(sex="m")
+    files = [tmp_path / f"{number}.{suffix}" for number in range(2)]
+    for table, path in zip((rows, FRESH), files, strict=True):
+        table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    np.testing.assert_allclose(
+        adopted.predict(read_rows(files[0], NAMES, categories=adopted.categories)), pipeline.predict(rows)
+    )
+    assert "Kiel" in set(rows["town"])
+    with pytest.raises(DataError, match="column 'sex': expected one of 'f', 'm', got 'x'"):
+        read_rows(files[1], NAMES, categories=adopted.categories)

@@ -14,7 +14,8 @@ from sklearn.base import clone
 from sklearn.cluster import FeatureAgglomeration
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -243,10 +244,9 @@ def test_values_that_the_original_refuses_are_refused_and_no_others(transformer)
         try:
             wanted = dense(transformer.transform(row))
         except ValueError:
-            with pytest.raises(DataError, match=f"f{f}|Input"):
-                preparation.fill(row, range(len(preparation.outputs)))
-                assert all(f not in reads for reads in preparation.reads)  # a column that is not read is not refused
-                raise DataError("Input") from None
+            if any(f in reads for reads in preparation.reads):  # what is not read is not refused
+                with pytest.raises(DataError, match=f"f{f}|Input"):
+                    preparation.transform(row)
         else:
             np.testing.assert_allclose(preparation.transform(row), wanted, rtol=1e-9, atol=1e-12)
 
@@ -268,7 +268,7 @@ def test_an_unknown_text_that_the_original_refuses_is_refused_by_name(encoder, s
     if steps:
         assert not np.isnan(preparation.transform(missing)).any()
     else:
-        with pytest.raises(DataError, match="column 'town': expected one of .*, got nan"):
+        with pytest.raises(DataError, match=r"column 'town': expected one of .*, got nan"):
             preparation.transform(missing)
 
 
@@ -372,7 +372,15 @@ def test_a_class_derived_from_a_known_one_is_called():
             lambda: SimpleImputer(strategy="constant", fill_value=np.nan, keep_empty_features=True).fit(X),
             "fills a column with a missing value",
         ),
-        (lambda: make_column_transformer((CountVectorizer(), "a")).fit(pd.DataFrame({"a": ["xx yy"]})), "as a list of"),
+        (
+            lambda: make_column_transformer((CountVectorizer(), "a")).fit(pd.DataFrame({"a": ["xx yy"]})),
+            "countvectorizer: CountVectorizer takes a list of texts or dicts, no table, and cannot be adopted",
+        ),
+        (
+            lambda: make_pipeline(TfidfVectorizer(), PCA(1)).fit(["xx yy", "yy"]),
+            "TfidfVectorizer takes a list of texts",
+        ),
+        (lambda: DictVectorizer().fit([{"a": 1}]), "DictVectorizer takes a list of texts or dicts"),
         (
             lambda: make_pipeline(SimpleImputer(strategy="most_frequent"), FunctionTransformer(np.vectorize(len))).fit(
                 pd.DataFrame({"a": np.array(["x", "yy"], object)})

@@ -66,17 +66,16 @@ def adopt_pipeline(
         if isinstance(tree, StageTree):
             return _over(tree, names)
     inner: Any = _adopt_last(last, made, take)
-    if not isinstance(getattr(last, "predictor_", None), Predictor):
-        refuse_as(last, "predict", outputs, table.form, recipe)
-        preparation = recipe.finish(outputs, made)
     if table.form is not None:
         inner = over_sparse(inner, table.form, hidden=hidden)
     if labels := inner.categories:
         for place, name in enumerate(made):
             if name in labels:
                 outputs[place] = recipe.renumber(outputs[place], labels[name], f"column {name!r}")
-        inner, preparation = inner.with_categories({}), recipe.finish(outputs, made)
-    return PreparedPredictor(inner, preparation)
+        inner = inner.with_categories({})
+    if not isinstance(getattr(last, "predictor_", None), Predictor):
+        refuse_as(last, "predict", outputs, table.form, recipe)
+    return PreparedPredictor(inner, recipe.finish(outputs, made))
 
 
 def _public_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor:

@@ -61,6 +61,7 @@ def raw_names(transformer: Any, feature_names: Sequence[str] | None) -> tuple[st
     title = type(transformer).__name__
     if is_unfitted(transformer):
         raise AdoptionError(f"{title}: is not fitted; fit it before its columns are read")
+    _refuse_lists(transformer.steps[0][1] if hasattr(transformer, "steps") else transformer, title)
     own = getattr(transformer, "feature_names_in_", None)
     count = getattr(transformer, "n_features_in_", None)
     if count is None and feature_names is None:
@@ -86,6 +87,7 @@ def read_transformer(transformer: Any, table: Table, recipe: Recipe, title: str 
     title = title or type(transformer).__name__
     if is_unfitted(transformer):
         raise AdoptionError(f"{title}: {type(transformer).__name__} is not fitted")
+    _refuse_lists(transformer, title)
     if name == "Pipeline":
         for step, part in transformer.steps:
             table = read_transformer(part, table, recipe, step)
@@ -133,11 +135,22 @@ def refuse_as(model: Any, method: str, columns: list[int], form: Callable[..., A
         recipe.require_within(columns, -high, high, missing=missing)
 
 
+def _refuse_lists(transformer: Any, title: str) -> None:
+    """Refuse vectorizers, which take a list of texts or of dicts in place of a table."""
+    known = (base for base in type(transformer).__mro__ if base.__module__.startswith("sklearn.feature_extraction"))
+    if any("Vectorizer" in base.__name__ or base.__name__ == "FeatureHasher" for base in known):
+        raise AdoptionError(
+            f"{title}: {type(transformer).__name__} takes a list of texts or dicts, no table, and cannot be adopted; "
+            "make its columns of numbers yourself, and adopt the steps that read these"
+        )
+
+
 def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
     made, weights = list[Table](), transformer.transformer_weights or {}
     names = list(getattr(transformer, "feature_names_in_", ()))
     for name, part, chosen in transformer.transformers_:
         some = table.take(_places(chosen, names, len(table.values)))
+        _refuse_lists(part.steps[0][1] if hasattr(part, "steps") else part, name)
         if some.values and isinstance(chosen, str | int) and not isinstance(part, str):
             raise AdoptionError(
                 f"ColumnTransformer: {name!r} takes {chosen!r} as a list of values; it must be a table, [{chosen!r}]"

@@ -83,7 +83,7 @@ class Recipe:
     def require_within(self, columns: Iterable[int], low: float, high: float, *, missing: bool) -> None:
         """Refuse numbers below a lowest or above a highest one in some columns, and NaN if it is not allowed."""
         limits = np.array([low, high, missing])
-        for column in columns:
+        for column in (each for each in columns if each not in self._own):  # others have texts as they are
             extremes = self._extremes.get(column)  # a check that can refuse nothing is left out
             if extremes is None or CHECKS["within"](extremes, limits) is not None:
                 self.apply("within", column, numbers=limits)

@@ -139,7 +139,7 @@ def _components(projection: Any, columns: list[int], recipe: Recipe) -> list[int
 
 
 def _encoder(encoder: Any, columns: list[int], recipe: Recipe) -> list[int]:
-    """Refuse unknown categories where the encoder does, and infinite numbers, which it refuses as well; look up others."""
+    """Refuse unknown categories if the encoder does, and infinite numbers; look up all others."""
     what, closed = type(encoder).__name__, getattr(encoder, "handle_unknown", "") == "error"
     for column, known in zip(columns, encoder.categories_, strict=True):
         recipe.check_categories(column, known.tolist(), what)

@@ -116,7 +116,7 @@ def _find_unknown(x: Column, numbers: Column) -> int | None:
 
 
 def _find_outside(x: Column, numbers: Column) -> int | None:
-    """Return the first row whose number is not from a lowest to a highest one; the third number is 1 if NaN may come."""
+    """Return the first row whose number is not between the first two; NaN may come if the third one is 1."""
     low, high, missing = numbers.tolist()
     if len(x) == 1 and low <= x.item() <= high:
         return None

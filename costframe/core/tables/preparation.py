@@ -232,7 +232,7 @@ class Preparation:
         return raw, numbers
 
 
-def _label_of(number: float, labels: Any) -> object:
+def _label_of(number: float, labels: Any) -> Any:
     """Return the label of a number, or the number if there is none."""
     return labels[int(number)] if isinstance(labels, tuple) and 0 <= number < len(labels) else number
 
