@@ -10,6 +10,7 @@ import pandas as pd
 from attrs import frozen
 from pipeline_parts import CLASSIFIERS, CODES, COMMON, FUNCTIONS, OPTIONS, REGRESSORS, SETTINGS, TABULAR, TRANSFORMERS
 from sklearn import calibration, compose, decomposition, feature_selection, impute, preprocessing, tree
+from sklearn.base import clone
 from sklearn.feature_extraction import text as texts
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
@@ -188,7 +189,7 @@ def _numeric(rng, task):
     if task == "number" and hasattr(made, "score_func"):
         made.set_params(score_func=feature_selection.f_regression)
     if task == "number" and "estimator" in made.get_params(deep=False) and name != "IterativeImputer":
-        made.set_params(estimator=tree.DecisionTreeRegressor(max_depth=2))
+        made.set_params(estimator=tree.DecisionTreeRegressor(max_depth=2, random_state=0))
     for each in ("random_state", "estimator__random_state"):
         if each in made.get_params():
             made.set_params(**{each: 0})
@@ -204,7 +205,7 @@ def _drawn(rng, name):
 def _model(rng, task, library):
     if library == "sklearn":
         models = REGRESSORS if task == "number" else CLASSIFIERS
-        return models[rng.integers(len(models))]
+        return clone(models[rng.integers(len(models))])
     model = {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost}[library](rng, task)
     return calibration.CalibratedClassifierCV(model, cv=2) if task != "number" and rng.random() < 0.15 else model
 

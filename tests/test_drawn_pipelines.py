@@ -18,8 +18,12 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
 import costframe as cf
-from costframe.adoption.pipelines.preparing import prepare
+from costframe.adoption.pipelines.adopt import _flatten
+from costframe.adoption.pipelines.preparing import prepare, read_transformer, refuse_as
+from costframe.adoption.pipelines.recipe import Recipe
+from costframe.adoption.pipelines.sparse import Table
 from costframe.core.errors import AdoptionError
+from costframe.core.tables.preparation import Preparation
 from costframe.testing.counting import expect_as_reported, inquire
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, about single rows, names and strange numbers
@@ -28,7 +32,8 @@ SEEDS = range(int(os.environ.get("COSTFRAME_PIPELINES", "50")))
 LIBRARIES = ("sklearn", "xgboost", "lightgbm", "sklearn", "catboost")
 REFUSED = re.compile(
     "met None where SimpleImputer had filled NaN|would depend on their last bits|are neither all texts nor all numbers|"
-    "whose values are texts|does not tell the number of its columns|takes a list of texts or dicts|fills a column with a missing value"
+    "whose values are texts|does not tell the number of its columns|takes a list of texts or dicts|"
+    "fills a column with a missing value"
 )
 BY_SOLVERS = ("NMF", "Dictionary", "Latent", "float32")  # whose rows depend on each other, or are rounded
 
@@ -92,9 +97,7 @@ class Comparison:
         """Return whether what the original refuses is refused as well where all columns are made, also those unread."""
         if isinstance(self.adopted, cf.StageTree):
             return True  # as the last step alone has it
-        columns = range(self.adopted.preparation._first[-1])
-        every = evolve(self.adopted.preparation, outputs=columns, names=map(str, columns))
-        return attempt(every.transform, row)[1] is not None
+        return attempt(make_all(self.pipeline, self.adopted.feature_names).transform, row)[1] is not None
 
     def are_equal(self, answer, value):
         return np.allclose(answer, value, equal_nan=True, **self.close)
@@ -109,6 +112,19 @@ class Comparison:
             return False
         names = getattr(last, "feature_names_in_", None)
         return self.are_equal(predicted(last, made if names is None else pd.DataFrame(made, columns=names)), values)
+
+
+def make_all(pipeline, names):
+    """Return the preparation of a pipeline with all operations and checks, also those that its model need not have."""
+    steps, last = _flatten(pipeline)
+    recipe, table = Recipe(names), Table.dense(list(range(len(names))))
+    for title, step in steps:
+        table = read_transformer(step, table, recipe, title)
+    refuse_as(last, "predict", table.values, table.form, recipe)
+    columns = range(recipe._size)
+    labels = recipe.finish(columns[: len(names)], names).categories
+    every = [evolve(each, name=str(n)) if hasattr(each, "name") else each for n, each in enumerate(recipe._operations)]
+    return Preparation(names, every, columns, map(str, columns), labels)
 
 
 def dense(made):
