@@ -81,7 +81,8 @@ def as_categories(
     known = labels if labels is not None else tuple(sorted(own))
     places = pc.index_in(column, pa.array(known, column.type)).cast(pa.float64())
     numbers = np.array(places.to_numpy(zero_copy_only=False), np.float64)
-    strange = np.isnan(numbers) & np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+    present = null_texts(column, MISSING_TEXTS).is_valid().to_numpy(zero_copy_only=False)
+    strange = np.isnan(numbers) & np.asarray(present)
     if labels is not None and strange.any():
         numbers[strange] = number_unknown(str(column[int(strange.argmax())]), labels, f"column {name!r}")
     return numbers, known or None
