@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction import text as texts
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
-ROWS, FRESH = 90, 16
+ROWS, FRESH = 90, 12
 NUMBERS = ("age", "dose", "count", "code")
 TEXTS = ("town", "size")
 TOWNS = np.array(["Oslo", "Bonn", "Rome", "Nice", "Bari"], object)
