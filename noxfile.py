@@ -57,10 +57,11 @@ def deep(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Try 140,000 hostile files, logs, replies and values, and servers that fail in any order; for every night."""
-    session.install("-e", ".[test,live]")
+    """Try 140,000 hostile files, logs, replies and values, servers that fail in any order, and 500 drawn pipelines."""
+    session.install("-e", ".[test,live,lightgbm,catboost]")
     env = {"COSTFRAME_MUTATIONS": "8000"}
     session.run("pytest", "-n", "2", "tests/test_fuzz.py", "--hypothesis-profile=deep", *session.posargs, env=env)
+    session.run("pytest", "-n", "2", "tests/test_drawn_pipelines.py", env={"COSTFRAME_PIPELINES": "500"})
     session.run("pytest", "tests/test_faults.py", "-k", "any_order", "--hypothesis-profile=deep", *session.posargs)
 
 

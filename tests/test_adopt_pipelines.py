@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -33,9 +33,10 @@ from sklearn.tree import DecisionTreeRegressor
 import costframe as cf
 from costframe.adoption.pipelines.adopt import adopt_pipeline, is_pipeline
 from costframe.adoption.pipelines.preparing import prepare
-from costframe.core.errors import AdoptionError, CostframeError
+from costframe.core.errors import AdoptionError, CostframeError, DataError
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.categories import OTHER
+from costframe.datasets.model_rows import read_rows
 from costframe.testing.counting import expect_as_reported, expect_close, inquire
 from costframe.testing.strategies import cost_models
 from costframe_miser import MiserClassifier
@@ -183,14 +184,63 @@ def test_a_saved_pipeline_is_loaded_with_its_labels_and_its_opaque_operations(tm
     np.testing.assert_array_equal(loaded.cost(FRESH).per_row, adopted.cost(FRESH).per_row)
 
 
-@pytest.mark.parametrize("steps", [["passthrough"], [FunctionTransformer()], [SelectKBest(k=2)]], ids=repr)
+@pytest.mark.parametrize("steps", [["passthrough"], [FunctionTransformer()], [VarianceThreshold(2.0)]], ids=repr)
 def test_a_pipeline_that_reads_raw_columns_as_they_are_is_a_stage_tree_of_them(steps):
-    X = TRAIN[["iron"]].assign(noise=np.resize([1.0, 2.0, 4.0], 120), chol=TRAIN["chol"].fillna(0.0))
+    X = TRAIN[["iron"]].assign(noise=np.resize([1.0, 2.0, 4.0], 120), chol=TRAIN["chol"].fillna(0.0) * 5)
     pipeline = fitted(steps, MODELS[2], X)
     adopted = adopt_pipeline(pipeline, None if steps != ["passthrough"] else list(X))
     assert isinstance(adopted, cf.StageTree)
     assert adopted.feature_names == ("iron", "noise", "chol")
     np.testing.assert_array_equal(adopted.predict(X.to_numpy()), pipeline.predict(X))
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()], ids=["onehot", "ordinal"])
+def test_what_a_pipeline_refuses_is_refused_everywhere(encoder, tmp_path):
+    rows = FRESH.drop(columns="iron").assign(age=FRESH["age"].fillna(40.0), town=FRESH["town"].fillna("Oslo"), sex="m")
+    steps = make_column_transformer((StandardScaler(), ["age"]), (encoder, ["town"]))
+    X = TRAIN.assign(town=TRAIN["town"].fillna("Oslo"), age=TRAIN["age"].fillna(40.0))
+    pipeline = fitted([steps], MODELS[1], X[["age", "town"]])
+    cf.save(cf.adopt(pipeline), tmp_path / "model")
+    known = rows[rows["town"] != "Kiel"]
+    for adopted in (cf.adopt(pipeline), cf.load(tmp_path / "model")):
+        np.testing.assert_allclose(adopted.predict(known), pipeline.predict(known[["age", "town"]]))
+        for name, value, what in (("town", "Kiel", "one of"), ("town", np.nan, "one of"), ("age", np.inf, "finite")):
+            strange = known.iloc[:3].assign(**{name: [*known[name].iloc[:2], value]})
+            for ask in (adopted.predict, adopted.cost, lambda X, model=adopted: cf.predict_many(model, X)):
+                with pytest.raises(DataError, match=f"column '{name}': expected .*{what}.*got {value!r}"):
+                    ask(strange)
+            inquiry = adopted.inquire()
+            while name not in (needs := inquiry.needs):
+                inquiry.supply({each: known[each].iloc[0] for each in needs})
+            before = (inquiry.needs, inquiry.acquired, inquiry.cost)
+            with pytest.raises(CostframeError, match=f"'{name}': expected .*{what}.*got {value!r}"):
+                inquiry.supply(strange.iloc[2][list(needs)].to_dict())
+            assert before == (inquiry.needs, inquiry.acquired, inquiry.cost)
+            while needs := inquiry.needs:
+                inquiry.supply({each: known[each].iloc[0] for each in needs})
+            assert inquiry.answer.value == adopted.predict(known.iloc[:1])[0]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+def test_what_the_last_step_refuses_is_refused_also_where_a_transformer_makes_it():
+    numbers = TRAIN[["age", "iron"]].fillna(0.0)
+    pipeline = fitted([FunctionTransformer(np.exp)], MODELS[1], numbers)
+    rows = numbers.iloc[:3].assign(age=[1.0, 88.0, 90.0])  # exp(90) is no float32, as trees read numbers
+    adopted = cf.adopt(pipeline)
+    np.testing.assert_allclose(adopted.predict(rows[:2]), pipeline.predict(rows[:2]))
+    with pytest.raises(ValueError, match="too large"):
+        pipeline.predict(rows)
+    with pytest.raises(
+        DataError, match=r"a column made of 'age': expected a number from .* to 3.4.*e.38 or a missing value"
+    ):
+        adopted.predict(rows)
+
+
+def test_a_selection_refuses_what_it_does_itself():
+    X = TRAIN[["iron", "chol"]].fillna(0.0)
+    adopted = cf.adopt(fitted([SelectKBest(k=1)], MODELS[2], X))
+    with pytest.raises(DataError, match="expected a finite number, got nan"):
+        adopted.predict(pd.DataFrame({"iron": [np.nan], "chol": [np.nan]}))
 
 
 def test_categories_of_the_model_itself_pass_through():
@@ -263,3 +313,21 @@ def test_adopt_takes_pipelines_and_prices_go_through_them():
     pipeline = fitted([StandardScaler()], MODELS[0], TRAIN[["iron", "sex"]].assign(sex=1.0))
     assert cf.adopt(pipeline).feature_names == ("iron", "sex")
     assert COSTS.through(pipeline[:-1]).names == ("iron", "sex")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_unknown_texts_in_files_are_as_the_encoder_has_them(suffix, tmp_path):
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=9)
+    parts = [(encoder, ["town"]), (OneHotEncoder(), ["sex"])]
+    pipeline = fitted([make_column_transformer(*parts)], MODELS[1], TRAIN)
+    adopted = cf.adopt(pipeline)
+    rows = FRESH.assign(sex="m")
+    files = [tmp_path / f"{number}.{suffix}" for number in range(2)]
+    for table, path in zip((rows, FRESH), files, strict=True):
+        table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    np.testing.assert_allclose(
+        adopted.predict(read_rows(files[0], NAMES, categories=adopted.categories)), pipeline.predict(rows)
+    )
+    assert "Kiel" in set(rows["town"])
+    with pytest.raises(DataError, match="column 'sex': expected one of 'f', 'm', got 'x'"):
+        read_rows(files[1], NAMES, categories=adopted.categories)

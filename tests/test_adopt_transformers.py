@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -9,11 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.cluster import FeatureAgglomeration
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
@@ -36,7 +39,7 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 from costframe.adoption.pipelines.preparing import prepare
-from costframe.core.errors import AdoptionError
+from costframe.core.errors import AdoptionError, DataError
 
 RNG = np.random.default_rng(5)
 X = np.round(RNG.normal(size=(60, 3)), 2)
@@ -212,11 +215,86 @@ def test_encoders_as_the_fitted_one_has_it(encoder, imputed, missing, seed):
     np.testing.assert_array_equal(prepare(encoder).transform(fresh), wanted)
 
 
-def test_an_unknown_category_that_the_original_refuses_is_missing():
-    encoder = OneHotEncoder().fit(pd.DataFrame({"town": TOWNS}))
-    made = prepare(encoder).transform(pd.DataFrame({"town": ["Oslo", "Kiel", None]}))
-    assert made[0].tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
-    assert np.isnan(made[1:]).all()
+REFUSING = [
+    *(
+        each.fit(X, Y)
+        for each in (StandardScaler(), SimpleImputer(), Binarizer(), SelectKBest(k=2, score_func=f_regression))
+    ),
+    *(
+        each.fit(X)
+        for each in (KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"), PolynomialFeatures(), PCA(2))
+    ),
+    *(each.fit(X) for each in (Normalizer(), QuantileTransformer(n_quantiles=9), FunctionTransformer(np.exp))),
+    *(each.fit(X) for each in (FunctionTransformer(np.abs, validate=True), VarianceThreshold(), TruncatedSVD(2))),
+    *(each.fit(POSITIVE) for each in (PowerTransformer("box-cox"), PowerTransformer())),
+    *(each.fit(np.round(X)) for each in (OneHotEncoder(), OrdinalEncoder(), OneHotEncoder(handle_unknown="ignore"))),
+    *(each.fit(np.where(np.abs(X) > 1, np.nan, np.round(X))) for each in (OneHotEncoder(), OrdinalEncoder())),
+    *(MissingIndicator(error_on_new=new).fit(np.column_stack([HOLES[:, 0], X[:, 1:]])) for new in (True, False)),
+    make_pipeline(SimpleImputer(), StandardScaler(), PolynomialFeatures()).fit(HOLES),
+]
+
+
+@pytest.mark.parametrize("transformer", REFUSING, ids=by_class)
+@pytest.mark.filterwarnings("ignore")
+def test_values_that_the_original_refuses_are_refused_and_no_others(transformer):
+    preparation = prepare(transformer)
+    for f, value in itertools.product(range(3), (np.nan, np.inf, -np.inf, 0.0, -1.0, 5.0, 1e300)):
+        row = np.ones((1, 3))
+        row[0, f] = value
+        try:
+            wanted = dense(transformer.transform(row))
+        except ValueError:
+            if any(f in reads for reads in preparation.reads):  # what is not read is not refused
+                with pytest.raises(DataError, match=f"f{f}|Input"):
+                    preparation.transform(row)
+        else:
+            np.testing.assert_allclose(preparation.transform(row), wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("steps", [[], [SimpleImputer(strategy="most_frequent")]], ids=["plain", "imputed"])
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()], ids=by_class)
+@pytest.mark.parametrize("kind", ["object", "str", "category"])
+def test_an_unknown_text_that_the_original_refuses_is_refused_by_name(encoder, steps, kind):
+    preparation = prepare(make_pipeline(*steps, clone(encoder)).fit(pd.DataFrame({"town": TOWNS})))
+    assert preparation.transform(pd.DataFrame({"town": ["Oslo"]}).astype(kind)).any()
+    strange = pd.DataFrame({"town": ["Oslo", "Kiel", "Köln"]}).astype(kind)
+    with pytest.raises(
+        DataError, match="column 'town': expected one of 'Bari', 'Bonn', 'Nice', 'Oslo' and 1 more, got 'Kiel'"
+    ):
+        preparation.transform(strange)
+    declared = pd.Categorical(["Oslo"], [*TOWNS, "Kiel"])  # a category that no row has
+    assert preparation.transform(pd.DataFrame({"town": declared})).any()
+    missing = pd.DataFrame({"town": ["Oslo", None]})
+    if steps:
+        assert not np.isnan(preparation.transform(missing)).any()
+    else:
+        with pytest.raises(DataError, match=r"column 'town': expected one of .*, got nan"):
+            preparation.transform(missing)
+
+
+def test_a_text_that_another_encoder_knows_is_refused_by_label():
+    parts = [("a", OneHotEncoder(categories=[["Bonn", "Oslo"]]), ["town"]), ("b", OrdinalEncoder(), ["town"])]
+    both = pd.DataFrame({"town": ["Bonn", "Oslo"]})
+    preparation = prepare(ColumnTransformer(parts).fit(both))
+    assert preparation.transform(both).shape == (2, 3)
+    wider = prepare(
+        FeatureUnion(
+            [
+                ("a", OneHotEncoder(categories=[["Bonn"]], handle_unknown="ignore")),
+                ("b", OrdinalEncoder(categories=[["Oslo", "Rome"]])),
+            ]
+        ).fit(pd.DataFrame({"town": ["Oslo"]}))
+    )
+    with pytest.raises(DataError, match="column 'town': expected one of 'Oslo', 'Rome', got 'Bonn'"):
+        wider.transform(pd.DataFrame({"town": ["Bonn"]}))
+
+
+def test_categories_whose_last_bits_or_missing_values_are_lost_are_refused():
+    with pytest.raises(AdoptionError, match="would depend on their last bits"):
+        prepare(make_pipeline(PCA(2), OneHotEncoder(handle_unknown="ignore")).fit(X))
+    frame = pd.DataFrame({"town": ["Oslo", np.nan, None, "Oslo"]}, dtype=object)
+    with pytest.raises(AdoptionError, match="met None where SimpleImputer had filled NaN"):
+        prepare(make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()).fit(frame))
 
 
 def test_truth_values_and_numbers_of_objects_are_categories():
@@ -296,7 +374,15 @@ def test_a_class_derived_from_a_known_one_is_called():
             lambda: SimpleImputer(strategy="constant", fill_value=np.nan, keep_empty_features=True).fit(X),
             "fills a column with a missing value",
         ),
-        (lambda: make_column_transformer((CountVectorizer(), "a")).fit(pd.DataFrame({"a": ["xx yy"]})), "as a list of"),
+        (
+            lambda: make_column_transformer((CountVectorizer(), "a")).fit(pd.DataFrame({"a": ["xx yy"]})),
+            "countvectorizer: CountVectorizer takes a list of texts or dicts, no table, and cannot be adopted",
+        ),
+        (
+            lambda: make_pipeline(TfidfVectorizer(), PCA(1)).fit(["xx yy", "yy"]),
+            "TfidfVectorizer takes a list of texts",
+        ),
+        (lambda: DictVectorizer().fit([{"a": 1}]), "DictVectorizer takes a list of texts or dicts"),
         (
             lambda: make_pipeline(SimpleImputer(strategy="most_frequent"), FunctionTransformer(np.vectorize(len))).fit(
                 pd.DataFrame({"a": np.array(["x", "yy"], object)})

@@ -5,11 +5,14 @@ import json
 import math
 import os
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import attrs
 import naive_costs
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,7 +179,12 @@ def test_models_are_immutable_hashable_and_compared_by_value():
         model.features[0].cost = 1.0
 
 
-@pytest.mark.parametrize("price", [2, np.int8(2), np.uint64(2), np.float32(2), np.float64(2), np.longdouble(2)])
+@pytest.mark.parametrize(
+    "price",
+    [2, np.int8(2), np.uint64(2), np.float32(2), np.float64(2), np.longdouble(2), Decimal("2.0"), Fraction(4, 2),
+     np.array(2.0)],
+    ids=repr,
+)  # fmt: skip
 def test_any_real_number_is_a_price_and_becomes_a_float(price):
     model = CostModel.from_dict(changed("features", "age", to=price))
     assert type(model.features[0].cost) is float
@@ -203,8 +211,22 @@ def test_of_accepts_what_estimators_accept(tmp_path):
     assert CostModel.of(tmp_path / "costs.json", ["a"]) == model
     assert CostModel.of(str(tmp_path / "costs.json"), ["a"]) == model
     expected = CostModel((FeaturePrice("a", 1.0), FeaturePrice("b", 2.5)))
-    for row in ([1, 2.5], (1.0, 2.5), np.array([1, 2.5]), np.array([1, 2.5], dtype=np.float32)):
+    exact = [Decimal(1), Fraction(5, 2)]
+    series = [pd.Series([1, 2.5]), pd.Series([1, 2.5], ["a", "b"]), pd.Series(exact, ["a", "b"])]
+    for row in ([1, 2.5], (1.0, 2.5), np.array([1, 2.5]), np.array([1, 2.5], dtype=np.float32), exact, *series):
         assert CostModel.of(row, ["a", "b"]) == expected
+    assert CostModel.of(pd.Series([2.5, 1], ["b", "a"]), ["a", "b"]).names == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name,cost\na,1\nb,2.5\n", "a,1\nb,2.5", "feature;price\na;1\nb;2,5\n", '\ufeff"a",1.0\r\n\r\n"b", 2.5\r\n'],
+    ids=repr,
+)
+def test_a_csv_of_two_columns_has_prices(text, tmp_path):
+    (tmp_path / "prices.csv").write_bytes(text.encode())
+    expected = CostModel((FeaturePrice("a", 1.0), FeaturePrice("b", 2.5)))
+    assert CostModel.load(tmp_path / "prices.csv") == CostModel.of(str(tmp_path / "prices.csv")) == expected
 
 
 # --- prices as arrays ----------------------------------------------------------------------------------------------
@@ -448,6 +470,12 @@ def test_entries_made_by_hand_are_checked_too():
         ([[1.0], [2.0], [3.0]], "costs: features.a.cost: expected a finite number >= 0, got [1.0]"),
         ([1.0, True, 2.0], "costs: features.b.cost: expected a finite number >= 0, got True"),
         (b"123", "costs: expected None, a CostModel, a mapping, a file or a row of numbers, got b'123'"),
+        (pd.Series([1.0, np.nan], ["a", "b"]), "costs: features.b.cost: expected a finite number >= 0, got nan"),
+        (pd.Series([1.0, 2.0], ["a", "a"]), "costs: expected different names, got 'a' twice"),
+        (pd.Series([1.0, 2.0]), "costs: expected 3 prices, one for each of the features ['a', 'b', 'c'], got 2"),
+        ({"a": Decimal("NaN")}, "costs: features.a.cost: expected a finite number >= 0, got Decimal('NaN')"),
+        ({"a": Decimal(-1)}, "costs: features.a.cost: expected a finite number >= 0, got Decimal('-1')"),
+        ({"a": Decimal("1e999")}, "costs: features.a.cost: expected a finite number >= 0, got Decimal('1E+999')"),
         (3.0, "costs: expected None, a CostModel, a mapping, a file or a row of numbers, got 3.0"),
         ({1.0, 2.0}, "costs: expected None, a CostModel, a mapping, a file or a row of numbers, got {1.0, 2.0}"),
         ({}, "costs: features: expected the price of at least one feature, got none"),
@@ -515,8 +543,12 @@ BROKEN = {
     "deep.toml": (b"a = " + b"[" * 100_000, "expected a table of prices, got one nested too deeply"),
     "chain.toml": (b"features" + b". 'a b'" * 40 + b" = 1", "expected a table of prices, got one nested too deeply"),
     "header.toml": (b"[features" + b".a" * 40 + b"]\nb = 1", "expected a table of prices, got one nested too deeply"),
-    "costs.yaml": (b"features: {}", "expected a file name that ends in .toml or .json, got 'costs.yaml'"),
-    "costs": (b"", "expected a file name that ends in .toml or .json, got 'costs'"),
+    "costs.yaml": (b"features: {}", "expected a file name that ends in .toml, .csv or .json, got 'costs.yaml'"),
+    "costs": (b"", "expected a file name that ends in .toml, .csv or .json, got 'costs'"),
+    "three.csv": (b"name,cost\nage,1,2\n", "expected a name and a price in each line, got 3 cells in line 2"),
+    "twice.csv": (b"age,1\nage,2\n", "expected different names, got 'age' twice"),
+    "empty.csv": (b"age,1\nchol,\n", "features.chol.cost: expected a finite number >= 0, got ''"),
+    "text.csv": (b"age,1\nchol,1_0\n", "features.chol.cost: expected a finite number >= 0, got '1_0'"),
 }
 
 

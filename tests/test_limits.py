@@ -343,10 +343,28 @@ def test_fallbacks_that_do_not_fit_are_refused(X, name, values, words):
         attrs.evolve(tree, fallbacks=attrs.evolve(tree.fallbacks, **{name: values}))
 
 
-@pytest.mark.parametrize("cap", [-1.0, np.nan, np.inf, "much", True])
+@pytest.mark.parametrize("cap", [-1.0, np.nan, -np.inf, "much", True])
 def test_a_cap_that_is_no_price_is_refused(cap):
     with pytest.raises(ParameterError, match="max_cost: expected"):
         model(0).inquire(max_cost=cap)
+
+
+def test_an_infinite_cap_is_none():
+    tree, row = model(0, 1, 2), [[1.0, 1.0, 1.0]]
+    free = {"max_cost": np.inf}
+    assert tree.predict(row, **free) == tree.predict(row)
+    assert tree.decision_function(row, **free) == tree.decision_function(row)
+    report = tree.cost(row, **free)
+    assert (report.mean, report.cut) == (tree.cost(row).mean, tree.cost(row).cut)
+    assert tree.cost(row, until=1.0, **free).mean == tree.cost(row, until=1.0).mean
+    assert tree.inquire(**free).needs == tree.inquire().needs
+    assert tree.predict(row, unavailable=["blood"], **free) != tree.predict(row)
+    for end in (cf.predict_one(tree, row[0], **free), *cf.predict_many(tree, row, **free)):
+        assert (end.value, end.cost, end.reason) == (3.0, tree.cost(row).mean, "complete")
+    live = cf.predict_one(tree, lambda names: dict.fromkeys(names, 1.0), **free)
+    assert (live.value, live.cost) == (3.0, tree.cost(row).mean)
+    stepped = SteppedPredictor(NAMES, asks_for_all, COSTS)
+    assert stepped.predict(row, **free) == stepped.predict(row)
 
 
 @pytest.mark.parametrize("names", [["sacn"], "iorn", 3])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "amount",
+    "cap",
     "check_directory",
     "check_file",
     "check_fit",
@@ -63,6 +64,11 @@ def amount(value: str) -> float:
     if not (math.isfinite(number) and number >= 0):
         raise click.BadParameter(f"expected a finite number >= 0, got {value!r}")
     return number
+
+
+def cap(value: str) -> float:
+    """Return a number >= 0 that a cost must not exceed; inf is no cap."""
+    return math.inf if value.strip().lower() in {"inf", "infinity"} else amount(value)
 
 
 def seconds(value: str) -> float:

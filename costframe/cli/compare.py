@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from costframe.cli.arguments import (
-    amount,
+    cap,
     check_directory,
     check_fit,
     cluster_option,
@@ -63,7 +63,7 @@ Examples:
 @click.argument("data", required=False, type=text)
 @reading_options
 @click.option("--algorithms", metavar="A,B", type=text, help="Algorithms to compare. [default: all but baselines]")
-@click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
+@click.option("--budget", type=cap, metavar="B", help="Choose the best model whose mean cost is at most B.")
 @time_budget_option
 @folds_option
 @score_option

@@ -8,6 +8,7 @@ import click
 
 from costframe.cli.arguments import (
     amount,
+    cap,
     check_file,
     check_fit,
     cluster_option,
@@ -47,7 +48,7 @@ Examples:
 @reading_options
 @click.option("--algorithm", required=True, metavar="NAME", type=text, help="A name from `costframe algorithms`.")
 @click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
-@click.option("--budget", type=amount, metavar="B", help="Search for the best model whose mean cost is at most B.")
+@click.option("--budget", type=cap, metavar="B", help="Search for the best model whose mean cost is at most B.")
 @time_budget_option
 @folds_option
 @score_option

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import define, field
 
 from costframe.cli.arguments import (
-    amount,
+    cap,
     check_file,
     costs_option,
     part_option,
@@ -57,7 +57,7 @@ Examples:
 @costs_option
 @part_option
 @click.option("--keep", metavar="COL", type=text, multiple=True, help="Column to copy, an id say; may be repeated.")
-@click.option("--max-cost", metavar="C", type=amount, help="Hard cap on the cost of each row.")
+@click.option("--max-cost", metavar="C", type=cap, help="Hard cap on the cost of each row.")
 @until_option
 @click.option(
     "--unavailable", metavar="NAME", type=text, multiple=True,

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.checks import check_choice
-from costframe.core.errors import InquiryError, ParameterError, shown
+from costframe.core.errors import DataError, InquiryError, ParameterError, shown
 from costframe.core.tables.categories import encode_value, is_missing
 
 if TYPE_CHECKING:
@@ -82,7 +82,10 @@ class Field:
                 f"expected a label such as {shown(labels[0])}, got {_named(raw)}; numbers need their type"
             )
         if labels is not None and self.type != "number":
-            value = encode_value(value, labels)
+            try:
+                value = encode_value(value, labels)
+            except DataError as error:  # an unknown label, where the model refuses these
+                raise InquiryError(str(error)) from None
         return _number(value, raw)
 
 

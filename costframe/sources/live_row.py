@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.checks import check_number
 from costframe.core.cost.expected import until_terms
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
 from costframe.core.predictors.inquiry import Ledger, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.exact_prices import left_of
-from costframe.core.prices.price_arrays import names_of
+from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.core.tables.categories import is_missing
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class RowTerms:
     costs: CostModel
     acquisition: str = "path"
     known: Known = ()
-    max_cost: float | None = None
+    max_cost: float | None = field(default=None, converter=as_cap)
     unavailable: tuple[str, ...] = field(default=(), converter=names_of)
     until: Until = None
     policies: Mapping[str, str] = field(factory=dict)  # what a row does without a feature that did not come
@@ -50,8 +49,6 @@ class RowTerms:
     columns: dict[str, int] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        if self.max_cost is not None:
-            check_number("max_cost", self.max_cost)
         prices, _, _ = open_ledger(self.predictor, self.costs, self.known)
         object.__setattr__(self, "prices", prices)
         object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})

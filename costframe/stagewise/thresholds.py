@@ -134,10 +134,12 @@ def passing_threshold(
     total = workers.total(weight)
     margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
     ends = workers.gather((scores.min(initial=np.inf), scores.max(initial=-np.inf)))
-    low, high = min(low for low, _ in ends) - margin, max(high for _, high in ends) + margin
+    low = np.nextafter(min(low for low, _ in ends) - margin, -np.inf)  # beyond all scores, however small the margin
+    high = np.nextafter(max(high for _, high in ends) + margin, np.inf)
 
     def missing(theta: float) -> float:
-        return workers.total(weight @ expit(steepness * (scores - theta))) / total - share
+        with np.errstate(over="ignore"):
+            return workers.total(weight @ expit(steepness * (scores - theta))) / total - share
 
     return workers.search(lambda ask: float(brentq(ask, low, high, xtol=1e-13)), missing)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from costframe.adoption.pipelines.preparing import name_columns, raw_names, read_transformer
+from costframe.adoption.pipelines.preparing import name_columns, raw_names, read_transformer, refuse_as
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.sparse import Table, absent_is_missing, over_sparse
 from costframe.core.errors import AdoptionError
@@ -72,8 +72,10 @@ def adopt_pipeline(
         for place, name in enumerate(made):
             if name in labels:
                 outputs[place] = recipe.renumber(outputs[place], labels[name], f"column {name!r}")
-        inner, preparation = inner.with_categories({}), recipe.finish(outputs, made)
-    return PreparedPredictor(inner, preparation)
+        inner = inner.with_categories({})
+    if not isinstance(getattr(last, "predictor_", None), Predictor):
+        refuse_as(last, "predict", outputs, table.form, recipe)
+    return PreparedPredictor(inner, recipe.finish(outputs, made))
 
 
 def _public_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor:

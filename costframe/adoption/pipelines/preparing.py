@@ -5,6 +5,7 @@ A transformer that is not known here is called, as an opaque operation of all it
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +13,19 @@ import numpy as np
 from costframe.adoption.adopted import choose_names
 from costframe.adoption.given.refitting import describe, is_unfitted
 from costframe.adoption.pipelines.recipe import Recipe
-from costframe.adoption.pipelines.sparse import CallableTransformer, Table
+from costframe.adoption.pipelines.sparse import CallableTransformer, Table, framed
 from costframe.adoption.pipelines.transformers import READERS
 from costframe.core.errors import AdoptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from costframe.core.tables.preparation import Preparation
 
-__all__ = ["is_transformer", "name_columns", "prepare", "read_transformer"]
+__all__ = ["is_transformer", "name_columns", "prepare", "read_transformer", "refuse_as"]
+
+_HIGHEST = (np.inf, float(np.finfo(np.float64).max), float(np.nextafter(2.0**128 - 2.0**103, 0.0)))
+"""The highest number of those that take infinity, that take all doubles, and that round to float32."""
 
 
 def is_transformer(value: object) -> bool:
@@ -32,8 +36,8 @@ def is_transformer(value: object) -> bool:
 def prepare(transformer: Any, feature_names: Sequence[str] | None = None) -> Preparation:
     """Return a fitted transformer as data: the columns that it makes, and from which raw columns.
 
-    It makes what the original makes of float64 and of texts, but for the rounding of linear maps. None and NaN are one
-    missing value; a category that the original refuses becomes NaN.
+    It makes what the original makes of float64 and of texts, but for the rounding of linear maps, and refuses values
+    that the original refuses. None and NaN are one missing value.
 
     Parameters
     ----------
@@ -57,6 +61,7 @@ def raw_names(transformer: Any, feature_names: Sequence[str] | None) -> tuple[st
     title = type(transformer).__name__
     if is_unfitted(transformer):
         raise AdoptionError(f"{title}: is not fitted; fit it before its columns are read")
+    _refuse_lists(transformer.steps[0][1] if hasattr(transformer, "steps") else transformer, title)
     own = getattr(transformer, "feature_names_in_", None)
     count = getattr(transformer, "n_features_in_", None)
     if count is None and feature_names is None:
@@ -65,18 +70,13 @@ def raw_names(transformer: Any, feature_names: Sequence[str] | None) -> tuple[st
 
 
 def name_columns(transformer: Any, names: tuple[str, ...], count: int) -> tuple[str, ...]:
-    """Return the names of the columns that a transformer makes, its own where it has any, else m0, m1, ..."""
+    """Return the names of the columns that a transformer makes: its own if they are all different, else m0, m1, ..."""
     given = None if getattr(transformer, "feature_names_in_", None) is not None else np.array(names, object)
     try:
         found = tuple(map(str, transformer.get_feature_names_out(given)))
     except (AttributeError, ValueError, TypeError, NotImplementedError):  # a step has no names to give
-        return tuple(f"m{place}" for place in range(count))
-    if len(found) != count or len(set(found)) < count:
-        raise AdoptionError(
-            f"{type(transformer).__name__}: makes {count} columns, expected as many different names, got {len(found)}: "
-            f"{', '.join(found[:6])}"
-        )
-    return found
+        found = ()
+    return found if len(found) == len(set(found)) == count else tuple(f"m{place}" for place in range(count))
 
 
 def read_transformer(transformer: Any, table: Table, recipe: Recipe, title: str = "") -> Table:
@@ -87,6 +87,7 @@ def read_transformer(transformer: Any, table: Table, recipe: Recipe, title: str 
     title = title or type(transformer).__name__
     if is_unfitted(transformer):
         raise AdoptionError(f"{title}: {type(transformer).__name__} is not fitted")
+    _refuse_lists(transformer, title)
     if name == "Pipeline":
         for step, part in transformer.steps:
             table = read_transformer(part, table, recipe, step)
@@ -101,11 +102,47 @@ def read_transformer(transformer: Any, table: Table, recipe: Recipe, title: str 
         ]
         return Table.join(parts, recipe, as_sparse=any(part.form is not None for part in parts))
     if name and hasattr(transformer, "get_support"):
+        refuse_as(transformer, "transform", table.values, table.form, recipe)
         return table.take(transformer.get_support(indices=True))
     made = None
     if name in READERS:
+        if not hasattr(transformer, "categories_") and name != "MissingIndicator":
+            refuse_as(transformer, "transform", table.values, table.form, recipe)
         made = table.made_by(name, lambda columns: READERS[name](transformer, columns, recipe), transformer, recipe)
     return _call(transformer, table, recipe, title) if made is None else made
+
+
+def refuse_as(model: Any, method: str, columns: list[int], form: Callable[..., Any] | None, recipe: Recipe) -> None:
+    """Refuse NaN, infinite and large numbers in the columns that a fitted model reads, as far as its method does.
+
+    The method itself is asked, about rows of one number, sparse ones if it reads such.
+    """
+
+    def takes(value: float) -> bool:
+        row: Any = np.full((1, len(columns)), value)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                getattr(model, method)(framed(model, row if form is None else form(row)))
+        except Exception:  # noqa: BLE001 - whatever its class raises
+            return False
+        return True
+
+    if not takes(1.0):
+        return
+    missing, high = takes(np.nan), next((high for high in _HIGHEST if takes(high)), np.inf)
+    if high < np.inf or not missing:
+        recipe.require_within(columns, -high, high, missing=missing)
+
+
+def _refuse_lists(transformer: Any, title: str) -> None:
+    """Refuse vectorizers, which take a list of texts or of dicts in place of a table."""
+    known = (base for base in type(transformer).__mro__ if base.__module__.startswith("sklearn.feature_extraction"))
+    if any("Vectorizer" in base.__name__ or base.__name__ == "FeatureHasher" for base in known):
+        raise AdoptionError(
+            f"{title}: {type(transformer).__name__} takes a list of texts or dicts, no table, and cannot be adopted; "
+            "make its columns of numbers yourself, and adopt the steps that read these"
+        )
 
 
 def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
@@ -113,6 +150,7 @@ def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
     names = list(getattr(transformer, "feature_names_in_", ()))
     for name, part, chosen in transformer.transformers_:
         some = table.take(_places(chosen, names, len(table.values)))
+        _refuse_lists(part.steps[0][1] if hasattr(part, "steps") else part, name)
         if some.values and isinstance(chosen, str | int) and not isinstance(part, str):
             raise AdoptionError(
                 f"ColumnTransformer: {name!r} takes {chosen!r} as a list of values; it must be a table, [{chosen!r}]"

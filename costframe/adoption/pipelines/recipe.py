@@ -11,7 +11,8 @@ from attrs import evolve
 
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import OTHER, is_missing
+from costframe.core.tables.categories import ONLY, OTHER, is_missing
+from costframe.core.tables.operations import CHECKS
 from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
 
 if TYPE_CHECKING:
@@ -30,15 +31,21 @@ class Recipe:
         self._made: dict[tuple[Any, ...], list[int]] = {}  # equal operations make the same columns
         self._own: dict[int, Any] = {}  # of raw columns whose texts a model numbers without a list
         self._labels: dict[int, dict[str, int]] = {}  # of columns with texts; imputed ones share those of their origin
+        self._extremes: dict[int, NDArray[np.float64]] = {}  # of columns of limited values, with NaN if it may come
+        self._rounded = set[int]()  # columns whose last bits are not the original's
+        self._filled = set[int]()  # columns without missing values
+        self._closed: list[dict[str, int]] = []  # labels of columns whose other texts are refused
 
     def apply(self, kind: str, *reads: int, numbers: ArrayLike = ()) -> list[int]:
         """Add an operation, and return the columns that it makes."""
-        if kind not in {"lookup", "replace"}:
+        if kind not in {"lookup", "replace", *CHECKS}:
             self.refuse_texts(reads, kind)
         operation = Operation(kind, reads, numbers)
         key = (kind, reads, operation.numbers.tobytes())
         if key not in self._made:
             self._made[key] = self._add(operation)
+            if kind == "linear" or (self._rounded.intersection(reads) and kind not in {"bin", "greater", "lookup"}):
+                self._rounded.update(self._made[key])
         return self._made[key]
 
     def apply_each(self, kind: str, columns: Sequence[int], numbers: ArrayLike) -> list[int]:
@@ -49,7 +56,38 @@ class Recipe:
     def look_up(self, column: int, keys: Iterable[Any], values: Iterable[float], default: float, what: str) -> int:
         """Make a column with a value for each key, a number, text or missing value, and a default for all others."""
         numbers = self._as_numbers(column, keys, what)
-        return self.apply("lookup", column, numbers=[default, *_as_table(numbers, values, what)])[0]
+        table = _as_table(numbers, values, what)
+        made = self.apply("lookup", column, numbers=[default, *table])[0]
+        self._extremes[made] = np.array([default, *table[len(table) // 2 :]])
+        return made
+
+    def check_categories(self, column: int, keys: Iterable[Any], what: str) -> None:
+        """Refuse to tell categories of a column by values that are not the original's to the last bit, or are lost."""
+        if column in self._rounded:
+            raise AdoptionError(
+                f"{what}: categories of numbers that a linear map makes would depend on their last bits"
+            )
+        if column in self._filled and any(map(is_missing, keys)):
+            raise AdoptionError(
+                f"{what}: met None where SimpleImputer had filled NaN, but both are one missing value here; "
+                "fit them to a table without None, or with missing_values=None"
+            )
+
+    def require_known(self, column: int, keys: Iterable[Any], what: str) -> None:
+        """Refuse all values of a column but some, numbers, texts or a missing value."""
+        numbers = np.array(self._as_numbers(column, keys, what))
+        self.apply("known", column, numbers=np.unique(numbers))
+        if column in self._labels:
+            self._closed.append(self._labels[column])
+
+    def require_within(self, columns: Iterable[int], low: float, high: float, *, missing: bool) -> None:
+        """Refuse numbers below a lowest or above a highest one in some columns, and NaN if it is not allowed."""
+        limits = np.array([low, high, missing])
+        for column in (each for each in columns if each not in self._own):  # others have texts as they are
+            extremes = self._extremes.get(column)  # a check that can refuse nothing is left out
+            if extremes is None or CHECKS["within"](extremes, limits) is not None:
+                self.apply("within", column, numbers=limits)
+                self._extremes[column] = np.array([low, high, *([np.nan] if missing else [])])
 
     def replace(self, column: int, key: Any, value: Any, what: str) -> int:
         """Make a column with a value, a number or a text, in place of a key, and all others as they are."""
@@ -61,11 +99,19 @@ class Recipe:
         made = self.apply("replace", column, numbers=_as_table(numbers[-1:], [new], what))[0]
         if column in self._labels:
             self._labels[made] = self._labels[column]
+        if is_missing(key):
+            self._filled.add(made)
+            if column in self._extremes:
+                before = self._extremes[column]
+                self._extremes[made] = np.append(before[~np.isnan(before)], new)
         return made
 
     def hide_zeros(self, columns: Sequence[int]) -> list[int]:
         """Make columns with NaN in place of zeros."""
-        return [self.apply("replace", column, numbers=[0.0, np.nan])[0] for column in columns]
+        made = [self.apply("replace", column, numbers=[0.0, np.nan])[0] for column in columns]
+        known = zip(made, columns, strict=True)
+        self._extremes |= {new: np.append(self._extremes[old], np.nan) for new, old in known if old in self._extremes}
+        return made
 
     def call(self, name: str, function: Callable[..., Any], reads: Sequence[int], width: int) -> list[int]:
         """Add an opaque operation, and return the columns that it makes."""
@@ -100,7 +146,11 @@ class Recipe:
 
     def finish(self, outputs: Sequence[int], names: Sequence[str]) -> Preparation:
         """Return the preparation that makes some columns, by the operations that they need."""
-        listed = {f: (*labels, OTHER) for f, labels in self._labels.items() if f < len(self.names)}
+        listed = {
+            f: (*labels, ONLY if any(labels is each for each in self._closed) else OTHER)
+            for f, labels in self._labels.items()
+            if f < len(self.names)
+        }
         categories = {self.names[f]: labels for f, labels in (listed | self._own).items()}
         return Preparation(self.names, *self._needed(outputs), tuple(names), categories)
 
@@ -112,6 +162,8 @@ class Recipe:
             if not wanted.isdisjoint(range(first[number], first[number + 1])):
                 kept.append(number)
                 wanted.update(self._operations[number].reads)
+        checks = (number for number, each in enumerate(self._operations) if not each.width and each.reads[0] in wanted)
+        kept = sorted([*kept, *checks], reverse=True)
         place = {column: column for column in range(len(self.names))}
         needed, titles = list[Operation | OpaqueOperation](), set[str]()
         for number in reversed(kept):
@@ -137,13 +189,12 @@ class Recipe:
         given = list(values)
         present = [value for value in given if not is_missing(value)]
         texts = sum(isinstance(value, str) for value in present)
-        if texts not in {0, len(present)} or not (texts or all(isinstance(one, Real | np.bool_) for one in present)):
+        alike = texts == len(present) if texts or column in self._labels else all(map(_is_number, present))
+        if present and not alike:
             raise AdoptionError(f"{what}: categories of {self._title(column)} are neither all texts nor all numbers")
         if texts and column >= len(self.names) and column not in self._labels:
             raise AdoptionError(f"{what}: expected numbers in {self._title(column)}, got texts")
         if not texts:
-            if present:
-                self.refuse_texts([column], what)
             return [np.nan if is_missing(value) else float(value) for value in given]
         labels = self._labels.setdefault(column, {})
         return [np.nan if is_missing(value) else labels.setdefault(str(value), len(labels)) for value in given]
@@ -155,6 +206,10 @@ class Recipe:
 def _free(name: str, titles: Collection[str]) -> str:
     """Return a name that is not taken: the given one, or "name 2" and so on."""
     return next(title for n in count(1) if (title := name if n == 1 else f"{name} {n}") not in titles)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real | np.bool_)
 
 
 def _as_table(keys: Sequence[float], values: Iterable[float], what: str) -> NDArray[np.float64]:

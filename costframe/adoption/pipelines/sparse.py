@@ -13,7 +13,7 @@ from scipy import sparse
 from costframe.adoption.given.refitting import as_frame, is_unfitted
 from costframe.adoption.sklearn.members import inner_of
 from costframe.adoption.xgboost.adopt import has_trees, is_xgboost
-from costframe.core.errors import AdoptionError
+from costframe.core.errors import AdoptionError, DataError
 from costframe.core.predictors.stage_tree import StageTree
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Columns = list[int]
 
-__all__ = ["CallableTransformer", "Table", "absent_is_missing", "over_sparse", "try_transformer"]
+__all__ = ["CallableTransformer", "Table", "absent_is_missing", "framed", "over_sparse", "try_transformer"]
 
 _SCALERS = ("MaxAbsScaler", "RobustScaler", "StandardScaler")
 _KEEP_STORED = ("FunctionTransformer", "PolynomialFeatures")
@@ -121,15 +121,16 @@ def try_transformer(transformer: Any, table: Table) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that the row lacks
             try:
-                return transformer.transform(_framed(transformer, given))
+                return transformer.transform(framed(transformer, given))
             except Exception:  # noqa: BLE001, S112 - foreign code; another row may do
                 continue
     return None
 
 
-def _framed(transformer: Any, rows: Any) -> Any:
-    names = getattr(transformer, "feature_names_in_", None)
-    return rows if names is None or sparse.issparse(rows) else as_frame(rows, names)
+def framed(model: Any, rows: Any) -> Any:
+    """Return rows as a fitted model reads them, with its names if it has any for them."""
+    names = getattr(model, "feature_names_in_", ())  # other ones, if a stack was fitted to a frame before
+    return as_frame(rows, names) if len(names) == rows.shape[1] and not sparse.issparse(rows) else rows
 
 
 @frozen(eq=False)
@@ -144,13 +145,17 @@ class CallableTransformer:
     absent: float = 0.0  # stands for what it does not store
 
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Transform rows; a transformer with feature names gets a frame."""
+        """Transform rows; a transformer with feature names gets a frame, and what it refuses is a `DataError`."""
         if self.form is not None:
             values, stored = np.hsplit(rows, 2)
             rows = _store(values, np.isnan(values) | ~np.isnan(stored), self.form)
-        made: Any = self.transformer.transform(_framed(self.transformer, rows))
+        try:
+            made: Any = self.transformer.transform(framed(self.transformer, rows))
+        except ValueError as error:
+            raise DataError(f"{type(self.transformer).__name__}: {error}") from error
         if not sparse.issparse(made):
-            return np.asarray(made, np.float64)
+            dense = np.asarray(made, np.float64)
+            return dense[None] if dense.ndim == 1 and rows.shape[0] == 1 else dense  # of one row some make a list
         entries: Any = made.tocoo()  # type: ignore[attr-defined] # all have it
         dense = np.full(entries.shape, self.absent)
         dense[entries.row, entries.col] = entries.data

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["READERS"]
 
+_FINITE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
+
 
 def _standard(scaler: Any, columns: list[int], recipe: Recipe) -> list[int]:
     centered = recipe.apply_each("subtract", columns, scaler.mean_) if scaler.with_mean else columns
@@ -51,6 +53,8 @@ def _binarizer(binarizer: Any, columns: list[int], recipe: Recipe) -> list[int]:
 
 
 def _power(transformer: Any, columns: list[int], recipe: Recipe) -> list[int]:
+    if transformer.method == "box-cox":
+        recipe.require_within(columns, np.nextafter(0.0, 1.0), np.finfo(np.float64).max, missing=True)
     made = recipe.apply_each(transformer.method, columns, transformer.lambdas_)
     return _standard(transformer._scaler, made, recipe) if transformer.standardize else made  # noqa: SLF001 - no other
 
@@ -67,7 +71,7 @@ def _function(transformer: Any, columns: list[int], recipe: Recipe) -> list[int]
 def _bins(binner: Any, columns: list[int], recipe: Recipe) -> list[int]:
     edges = zip(columns, binner.bin_edges_, strict=True)
     made = [recipe.apply("bin", column, numbers=each[1:-1])[0] for column, each in edges]
-    return made if binner.encode == "ordinal" else _encoder(binner._encoder, made, recipe)  # noqa: SLF001 - no other
+    return made if binner.encode == "ordinal" else _codes(binner._encoder, made, recipe)  # noqa: SLF001 - no other
 
 
 def _imputer(imputer: Any, columns: list[int], recipe: Recipe) -> list[int]:
@@ -80,6 +84,20 @@ def _imputer(imputer: Any, columns: list[int], recipe: Recipe) -> list[int]:
     return made + (_indicator(imputer.indicator_, columns, recipe) if imputer.add_indicator else [])
 
 
+def _only_missing(indicator: Any, columns: list[int], recipe: Recipe) -> list[int]:
+    """Refuse missing values where the rows of its fit had none, if it does so."""
+    made = _indicator(indicator, columns, recipe)
+    recipe.require_within(columns, *_FINITE, missing=is_missing(indicator.missing_values))
+    if indicator.features == "missing-only" and indicator.error_on_new:
+        full = [column for f, column in enumerate(columns) if f not in set(indicator.features_.tolist())]
+        if not is_missing(indicator.missing_values):
+            raise AdoptionError(
+                "MissingIndicator: error_on_new=True cannot be adopted for a missing value that is a number"
+            )
+        recipe.require_within(full, *_FINITE, missing=False)
+    return made
+
+
 def _indicator(indicator: Any, columns: list[int], recipe: Recipe) -> list[int]:
     key = indicator.missing_values
     return [recipe.look_up(columns[f], [key], [1.0], 0.0, "MissingIndicator") for f in indicator.features_.tolist()]
@@ -88,7 +106,7 @@ def _indicator(indicator: Any, columns: list[int], recipe: Recipe) -> list[int]:
 def _polynomial(features: Any, columns: list[int], recipe: Recipe) -> list[int]:
     """Multiply from the last factor to the first, in scikit-learn's order."""
     made = []
-    for powers in features.powers_:
+    for powers in features.powers_ if features.n_output_features_ else ():
         *others, last = [-1, *np.repeat(columns, powers).tolist()]
         for factor in reversed(others[1:]):
             last = recipe.apply("product", last, factor)[0]
@@ -121,10 +139,21 @@ def _components(projection: Any, columns: list[int], recipe: Recipe) -> list[int
 
 
 def _encoder(encoder: Any, columns: list[int], recipe: Recipe) -> list[int]:
+    """Refuse unknown categories if the encoder does, and infinite numbers; look up all others."""
+    what, closed = type(encoder).__name__, getattr(encoder, "handle_unknown", "") == "error"
+    for column, known in zip(columns, encoder.categories_, strict=True):
+        recipe.check_categories(column, known.tolist(), what)
+        if closed:
+            recipe.require_known(column, known.tolist(), what)
+        elif known.dtype.kind in "iufb":
+            recipe.require_within([column], *_FINITE, missing=True)
+    return _codes(encoder, columns, recipe)
+
+
+def _codes(encoder: Any, columns: list[int], recipe: Recipe) -> list[int]:
     """Look up what the fitted encoder itself makes of each category, and of an unknown one where it allows that.
 
-    So infrequent and dropped categories, missing values and all other options are as it has them. An unknown category
-    that it refuses becomes NaN.
+    So infrequent and dropped categories, missing values and all other options are as it has them.
     """
     what, categories = type(encoder).__name__, [known.tolist() for known in encoder.categories_]
     allows = getattr(encoder, "handle_unknown", "") != "error"
@@ -175,7 +204,7 @@ READERS: dict[str, Callable[[Any, list[int], Recipe], list[int] | None]] = {
     "KBinsDiscretizer": _bins,
     "MaxAbsScaler": _max_abs,
     "MinMaxScaler": _min_max,
-    "MissingIndicator": _indicator,
+    "MissingIndicator": _only_missing,
     "OneHotEncoder": _encoder,
     "OrdinalEncoder": _encoder,
     "PCA": _pca,

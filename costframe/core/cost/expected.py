@@ -12,7 +12,7 @@ from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import DataError, ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import names_of
+from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.rows import as_rows, check_weights
 
@@ -58,7 +58,7 @@ class ExpectedCost:
     routing: str = field(default="hard", kw_only=True)
     acquisition: str = field(default="path", kw_only=True)
     steepness: float | None = field(default=None, kw_only=True)
-    max_cost: float | None = field(default=None, kw_only=True)
+    max_cost: float | None = field(default=None, kw_only=True, converter=as_cap)
     unavailable: tuple[str, ...] = field(default=(), kw_only=True, converter=names_of)
     until: Until = field(default=None, kw_only=True)
 

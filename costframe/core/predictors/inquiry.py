@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import InquiryError, brief, format_count, shown
+from costframe.core.errors import DataError, InquiryError, brief, format_count, shown
 from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.tables.categories import encode_value
 
@@ -272,12 +272,14 @@ def _supply(inquiry: Inquiry, values: Mapping[str, Any]) -> Exception | None:
 
 def as_number(name: str, value: object, labels: Labels | None = None) -> float:
     """Return a feature's value as a float, or refuse it by name; `labels` are the feature's labels, if it has any."""
-    if labels is not None:
-        value = encode_value(value, labels)
     try:
+        if labels is not None:
+            value = encode_value(value, labels)
         if isinstance(value, str | bytes) or value is None:
             raise TypeError  # noqa: TRY301 - float("3") would accept it
         return float(value)  # type: ignore[arg-type]
+    except DataError as error:  # an unknown label, where the model refuses these
+        raise InquiryError(f"value of {name!r}: {error}") from None
     except Exception:  # noqa: BLE001 - an object of any class may come, and raise anything
         raise InquiryError(
             f"value of {name!r}: expected a number (NaN if missing), got {shown(value)} of type {type(value).__name__}"

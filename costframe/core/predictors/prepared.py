@@ -15,7 +15,7 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.prices.through import ThroughPrices, price_through
 from costframe.core.tables.rows import as_rows
 
@@ -254,7 +254,7 @@ class PreparedPredictor(Predictor):
 
     def _inner_limits(self, max_cost: float | None, unavailable: Iterable[str]) -> dict[str, Any]:
         """Return limits of the inner predictor at the own prices."""
-        if max_cost is None and not (unavailable := names_of(unavailable)):
+        if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)):
             return {}
         model = CostModel.of(self.costs, self.feature_names)
         limits = Limits.of(max_cost, unavailable, model.select(self.feature_names))

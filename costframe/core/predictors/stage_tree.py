@@ -21,7 +21,7 @@ from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.laid_out import LaidOutStages
 from costframe.core.predictors.predictor import Known, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.certain import CertainWalker, certain_rows
 from costframe.core.stages.certain_layout import Goal
 from costframe.core.stages.plan import cannot_bind
@@ -262,7 +262,7 @@ class StageTree(LaidOutStages):
         self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str], until: Until
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        if max_cost is None and not (unavailable := names_of(unavailable)) and until is None:
+        if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)) and until is None:
             return predict_rows(self.bank, self.layout, rows, n_jobs)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)

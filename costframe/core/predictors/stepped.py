@@ -14,7 +14,7 @@ from costframe.core.errors import CostModelError, DataError, InquiryError, Param
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import ZERO, Limits, names_of
+from costframe.core.prices.price_arrays import ZERO, Limits, as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
@@ -93,7 +93,7 @@ class SteppedPredictor(Predictor):
         """
         until_terms(self, until)
         rows = as_rows(X, self.feature_names, self.categories)
-        if max_cost is None and not names_of(unavailable):
+        if as_cap(max_cost) is None and not names_of(unavailable):
             values = [self._predict_row(row) for row in rows]
         else:
             costs = CostModel.of(self.costs, self.feature_names)
@@ -133,7 +133,7 @@ class SteppedPredictor(Predictor):
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
         limits = Limits.of(max_cost, unavailable, prices, known_values)
         if limits is not None and self.fallback is None:
-            named = "unavailable" if max_cost is None else "max_cost"
+            named = "unavailable" if as_cap(max_cost) is None else "max_cost"
             raise ParameterError(
                 f"{named}: a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
             )

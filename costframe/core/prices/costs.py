@@ -155,9 +155,10 @@ class CostModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CostModel:
-        """Read a ``.toml`` or ``.json`` file; a `CostModelError` names the file and the entry that is wrong.
+        """Read a ``.toml``, ``.json`` or ``.csv`` file; a `CostModelError` names the file and the entry that is wrong.
 
-        Tables ``[sources.NAME]`` in it are left unread; see `Sources.load`.
+        A CSV has two columns, a feature and its price in each line, with a header or without. Tables
+        ``[sources.NAME]`` in other files are left unread; see `Sources.load`.
         """
         file = as_path(path)
         table = costs_io.read_table(file)
@@ -201,12 +202,15 @@ class CostModel:
         """Make a cost model from any value that estimators accept as `costs`.
 
         A mapping of features to prices, such as ``{"age": 1.0}``, or one with keys of the file format, as for
-        `from_dict`; a text or path, a file to `load`; an array or sequence of numbers, the prices of `names` by
-        position; None, which prices each of `names` at one. Anything else is a `CostModelError` that names ``costs``.
+        `from_dict`; a pandas Series with features as its index; a text or path, a file to `load`; an array, sequence or
+        other Series of numbers, the prices of `names` by position; None, which prices each of `names` at one. Anything
+        else is a `CostModelError` that names ``costs``.
         """
         if isinstance(costs, CostModel):
             return costs
         try:
+            if type(costs).__name__ == "Series":
+                costs = entry_checks.of_series(costs)
             if isinstance(costs, Mapping):
                 return cls.from_dict(entry_checks.as_format(costs, keys=[field.name for field in attrs.fields(cls)]))
             if isinstance(costs, str | os.PathLike):

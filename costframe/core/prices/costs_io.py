@@ -1,7 +1,8 @@
-"""Files of prices: reading and writing of TOML and JSON."""
+"""Files of prices: reading of TOML, JSON and CSV, writing of TOML and JSON."""
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import tomllib
@@ -22,17 +23,18 @@ if TYPE_CHECKING:
 _LONG_CHAIN = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){31}""")
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path, *further: str) -> str:
     suffix = path.suffix.lower()
-    if suffix not in {".toml", ".json"}:
+    if suffix not in {".toml", ".json", *further}:
         place = str(path)[:1000]  # a longer text is hardly a path
-        raise CostModelError(f"{place}: expected a file name that ends in .toml or .json, got {shown(path.name)}")
+        endings = f".toml{''.join(f', {each}' for each in further)} or .json"
+        raise CostModelError(f"{place}: expected a file name that ends in {endings}, got {shown(path.name)}")
     return suffix
 
 
 def read_table(path: Path) -> object:
-    """Return the content of a TOML or JSON file, by its suffix; every error names the file."""
-    suffix = _suffix(path)
+    """Return the content of a TOML, JSON or CSV file, by its suffix; every error names the file."""
+    suffix = _suffix(path, ".csv")
     try:
         text = path.read_bytes().decode("utf-8-sig")  # editors on Windows put a byte order mark in front
     except UnicodeDecodeError as error:
@@ -40,6 +42,8 @@ def read_table(path: Path) -> object:
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise CostModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     try:
+        if suffix == ".csv":
+            return {"features": _parse_csv(text)}
         return _parse_toml(text) if suffix == ".toml" else json.loads(text, object_pairs_hook=_different_keys)
     except RecursionError as error:
         raise CostModelError(f"{path}: expected a table of prices, got one nested too deeply") from error
@@ -55,6 +59,24 @@ def _parse_toml(text: str) -> object:
     if _LONG_CHAIN.search(text):
         raise RecursionError
     return tomllib.loads(text)
+
+
+def _parse_csv(text: str) -> dict[str, Any]:
+    """Return prices by feature from lines of two cells; a first line without a number is a header."""
+    semicolons = ";" in text.split("\n", 1)[0]  # as Excel writes where commas are in numbers
+    lines = [line for line in csv.reader(text.splitlines(), delimiter=";" if semicolons else ",") if any(line)]
+    for number, line in enumerate(lines, 1):
+        if len(line) != 2:
+            raise CostModelError(f"expected a name and a price in each line, got {len(line)} cells in line {number}")
+    pairs = [(name.strip(), _as_number(price.replace(",", ".") if semicolons else price)) for name, price in lines]
+    return _different_keys(pairs[1:] if pairs and isinstance(pairs[0][1], str) else pairs)
+
+
+def _as_number(text: str) -> float | str:
+    try:
+        return text if "_" in text else float(text)
+    except ValueError:
+        return text
 
 
 def _line(text: str, error: ValueError) -> str:

@@ -9,6 +9,7 @@ import numbers
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -57,13 +58,15 @@ def as_price(value: object, *where: str) -> float:
     """Return a price as a float; refuse a value that is not a finite number >= 0, naming the entry `where`."""
     if type(value) is float and 0.0 <= value < math.inf:  # a table may hold hundreds of thousands
         return value + 0.0
-    # Python's booleans are registered as numbers, NumPy's are not.
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and not value < 0:
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+    # Python's booleans are registered as numbers, NumPy's are not; Decimal is none of them.
+    if isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool):
         try:
-            price = float(value)
-        except OverflowError:  # an integer beyond the largest float
+            price = float(value) if cast("Any", value) >= 0 else -1.0
+        except (OverflowError, ValueError, InvalidOperation):  # beyond the largest float, or NaN of Decimal
             price = math.inf
-        if math.isfinite(price):
+        if 0.0 <= price < math.inf:
             return price + 0.0  # minus zero becomes zero
     raise entry_error(where, "a finite number >= 0", value)
 
@@ -126,6 +129,15 @@ def as_format(costs: Mapping[Any, Any], keys: Sequence[str]) -> Mapping[Any, Any
     """Return prices in the format of files: a mapping without any of its `keys` prices features."""
     plain = all(not isinstance(price, Mapping) or "cost" in price for price in costs.values())
     return {"features": costs} if plain and not any(key in keys for key in costs) else costs
+
+
+def of_series(series: Any) -> dict[str, Any] | list[Any]:
+    """Return the prices of a Series by name where its index has texts, else by position."""
+    values, names = series.to_list(), list(getattr(series, "index", ()))
+    if not names or not all(isinstance(name, str) for name in names):
+        return list(values)
+    check_different(names)
+    return dict(zip(names, values, strict=True))
 
 
 def as_entries(value: object, kind: type[_Price], table: str) -> tuple[_Price, ...]:

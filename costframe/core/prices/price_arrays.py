@@ -140,6 +140,12 @@ class PriceArrays:
 _BLOCK = 1 << 22  # cells of needs at a time
 
 
+def as_cap(max_cost: float | None) -> float | None:
+    """Return a cap on the cost of each row as a float, or refuse it by name; infinity is no cap, None."""
+    endless = isinstance(max_cost, float | np.floating) and max_cost == math.inf
+    return None if max_cost is None or endless else float(check_number("max_cost", max_cost))
+
+
 def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
     """Return names of features and resources as a tuple; one text is one name."""
     if not isinstance(unavailable, Iterable) or not getattr(unavailable, "ndim", 1):
@@ -173,15 +179,14 @@ class Limits:
         Raises
         ------
         ParameterError
-            If `max_cost` is not a finite number >= 0.
+            If `max_cost` is not a number >= 0.
         InquiryError
             If a name is neither a feature of the model nor a priced resource.
         """
-        if max_cost is not None:
-            check_number("max_cost", max_cost)
+        max_cost = as_cap(max_cost)
         names = names_of(unavailable)
         if max_cost is None and not names:
             return None
         columns, resources = prices.locate(names, "unavailable")
         columns.update(prices.direct_needs.needing(resources).tolist())
-        return cls(math.inf if max_cost is None else float(max_cost), frozenset(columns.difference(known_values)))
+        return cls(math.inf if max_cost is None else max_cost, frozenset(columns.difference(known_values)))

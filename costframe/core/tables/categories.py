@@ -3,7 +3,7 @@
 The number of a label is its position among the feature's labels. Categories that are numbers need no labels. A missing
 value and a text that is not a label become NaN, which goes the missing way at every test. `HashedLabels` in place of
 labels number categories by their hashes, `AsGiven` any texts. Where `OTHER` is a label, a text that is not a label has
-its number.
+its number; where `ONLY` is one, it is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError, shown
+from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_numeric, is_pandas
 from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
@@ -31,6 +31,9 @@ Categories = Mapping[str, Labels]
 
 OTHER = "\x00other"
 """A label that stands for all texts that are not labels, of a reader that distinguishes them from missing values."""
+
+ONLY = "\x00only"
+"""A label that stands for no text, of a reader that refuses texts that are not labels."""
 
 
 def as_categories(categories: object) -> dict[str, Labels]:
@@ -90,15 +93,17 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
 
 
 def encode_value(value: object, labels: Labels) -> object:
-    """Return the number of a label, NaN for an unknown or missing one; other values are unchanged."""
+    """Return the number of a label, NaN for an unknown or missing one; other values are unchanged.
+
+    A `DataError` refuses an unknown one where `ONLY` is a label.
+    """
     if isinstance(labels, AsGiven):
         return labels.number(value)
     if isinstance(labels, HashedLabels):
         if is_hashed(value):
             return labels.number(value)
     elif isinstance(value, str):
-        label = value if value in labels else OTHER
-        return float(labels.index(label)) if label in labels else np.nan
+        return float(labels.index(value)) if value in labels else number_unknown(value, labels)
     return np.nan if is_missing(value) else value
 
 
@@ -162,14 +167,23 @@ def _encode_objects(values: NDArray[np.object_], labels: Labels, where: str) -> 
     """Return the number of each value of an array's column, of which numbers of labels are unchanged."""
     if not isinstance(labels, tuple):
         return _numbers(values.tolist(), labels, where)
-    place, other = _places(labels)
-    return [place.get(value, other) if isinstance(value, str) else encode_value(value, ()) for value in values]
+    place = _places(values, labels, where)
+    return [place[value] if isinstance(value, str) else encode_value(value, ()) for value in values]
 
 
-def _places(labels: tuple[str, ...]) -> tuple[dict[str, float], float]:
-    """Return the number of each label, and that of all other texts."""
-    place = {label: float(number) for number, label in enumerate(labels)}
-    return place, place.get(OTHER, np.nan)
+def number_unknown(text: str, labels: tuple[str, ...], where: str = "") -> float:
+    """Return the number of a text that is not a label; refuse it where `ONLY` is one."""
+    if ONLY in labels:
+        known = quote_names(label for label in labels if label != ONLY)
+        raise DataError(f"{where}{': ' if where else ''}expected one of {known}, got {shown(text)}")
+    return float(labels.index(OTHER)) if OTHER in labels else np.nan
+
+
+def _places(values: Iterable[object], labels: tuple[str, ...], where: str) -> dict[object, float]:
+    """Return the number of each label, and of each other text among values."""
+    place: dict[object, float] = {label: float(number) for number, label in enumerate(labels)}
+    unknown = {value for value in values if isinstance(value, str)} - place.keys()
+    return place | {text: number_unknown(text, labels, where) for text in sorted(unknown)}
 
 
 def _numbers(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
@@ -180,8 +194,8 @@ def _numbers(values: list[Any], labels: Labels, where: str) -> NDArray[np.float6
         _check_values(values, is_hashed, f"{where}: expected texts or whole numbers")
         return labels.numbers(values)
     _check_values(values, lambda value: isinstance(value, str), f"{where}: expected labels, such as {labels[0]!r}")
-    place, other = _places(labels)
-    return np.array([place.get(value, other if isinstance(value, str) else np.nan) for value in values], np.float64)
+    place = _places(values, labels, where)
+    return np.array([place[value] if isinstance(value, str) else np.nan for value in values], np.float64)
 
 
 def _check_values(values: list[Any], fits: Callable[[object], bool], expected: str) -> None:
@@ -213,8 +227,11 @@ def _encode_column(column: Any, labels: Labels, where: str) -> NDArray[np.float6
     """Return the number of each value of a frame's column: float64 (rows,)."""
     declared = _dtype_categories(column)
     if declared is not None and is_pandas(column):
-        numbers = np.append(_numbers(declared, labels, where), np.nan)
-        return np.asarray(numbers[np.asarray(column.cat.codes)])  # the code of a missing value is -1
+        codes = np.asarray(column.cat.codes)  # that of a missing value is -1
+        present = np.unique(codes[codes >= 0])
+        numbers = np.full(len(declared) + 1, np.nan)
+        numbers[present] = _numbers([declared[code] for code in present], labels, where)
+        return np.asarray(numbers[codes])
     return _numbers(_listed(column), labels, where)
 
 

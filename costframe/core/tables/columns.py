@@ -11,6 +11,7 @@ from pyarrow import csv
 
 from costframe.core.errors import DataError, format_count, shown
 from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.categories import number_unknown
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def as_categories(
     """Return a feature's categories as numbers, float64, missing ones as NaN, and their labels.
 
     Texts become their positions among `labels`, by default their own in alphabetical order; an unknown text is
-    missing. Numbers are unchanged, and have no labels.
+    missing, or as `OTHER` and `ONLY` say. Numbers are unchanged, and have no labels.
     """
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
@@ -79,7 +80,12 @@ def as_categories(
     own = () if labels is not None else null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
     known = labels if labels is not None else tuple(sorted(own))
     places = pc.index_in(column, pa.array(known, column.type)).cast(pa.float64())
-    return np.array(places.to_numpy(zero_copy_only=False), np.float64), known or None
+    numbers = np.array(places.to_numpy(zero_copy_only=False), np.float64)
+    present = null_texts(column, MISSING_TEXTS).is_valid().to_numpy(zero_copy_only=False)
+    strange = np.isnan(numbers) & np.asarray(present)
+    if labels is not None and strange.any():
+        numbers[strange] = number_unknown(str(column[int(strange.argmax())]), labels, f"column {name!r}")
+    return numbers, known or None
 
 
 def as_hashes(column: Any, name: str) -> NDArray[np.float64]:

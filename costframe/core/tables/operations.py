@@ -104,10 +104,43 @@ def _linear(columns: Sequence[Column], numbers: Column, rows: int) -> list[Colum
     return made
 
 
+def _find_unknown(x: Column, numbers: Column) -> int | None:
+    """Return the first row whose number is no key; NaN may be one."""
+    keys = numbers[:-1] if len(numbers) and np.isnan(numbers[-1]) else numbers
+    strange = (
+        keys[np.minimum(np.searchsorted(keys, x), len(keys) - 1)] != x
+        if len(keys)
+        else np.full(len(x), fill_value=True)
+    )
+    return _first(strange if len(keys) == len(numbers) else strange & ~np.isnan(x))
+
+
+def _find_outside(x: Column, numbers: Column) -> int | None:
+    """Return the first row whose number is not between the first two; NaN may come if the third one is 1."""
+    low, high, missing = numbers.tolist()
+    if len(x) == 1 and low <= x.item() <= high:
+        return None
+    strange = ~((x >= low) & (x <= high))
+    return _first(strange & ~np.isnan(x) if missing else strange)
+
+
+def _first(chosen: NDArray[np.bool_]) -> int | None:
+    return int(chosen.argmax()) if chosen.any() else None
+
+
+CHECKS: dict[str, Callable[[Column, Column], int | None]] = {"known": _find_unknown, "within": _find_outside}
+"""Checks of one column, by name: they make no column, and return the first row that they refuse."""
+
 _OTHERS: dict[str, Callable[[Sequence[Column], Column, int], list[Column]]] = {
     "constant": _constant, "product": _product, "lookup": _lookup, "replace": _replace, "bin": _bin, "linear": _linear,
 }  # fmt: skip
 _READS = {"constant": 0, "product": 2}  # others read one column, "linear" any number of them
+
+
+def _are_keys(numbers: Column) -> bool:
+    """Return whether numbers are ascending, with NaN last."""
+    rising = numbers[:-1] < numbers[1:]
+    return bool(rising[:-1].all() and (rising[-1:] | np.isnan(numbers[1:][-1:])).all())
 
 
 def as_columns(columns: Iterable[int]) -> tuple[int, ...]:
@@ -130,7 +163,8 @@ class Operation:
     kind : str
         A name in `ELEMENTWISE` or `WITH_NUMBER`, or "constant" (one number, no column), "product" (of two columns),
         "lookup" (a default; keys, ascending with NaN last; their values), "replace" (keys and values), "bin" (edges,
-        ascending) or "linear" (a matrix, one row a column that it reads, and a last row to add).
+        ascending), "linear" (a matrix, one row a column that it reads, and a last row to add); or a check, "known"
+        (keys, ascending with NaN last) or "within" (lowest, highest, and 1 if NaN is allowed, else 0).
     reads : tuple of int
         Columns by number.
     numbers : float64 (any,)
@@ -146,7 +180,7 @@ class Operation:
     numbers: NDArray[np.float64] = field(default=(), converter=_as_numbers)
 
     def __attrs_post_init__(self) -> None:
-        if self.kind not in ELEMENTWISE and self.kind not in WITH_NUMBER and self.kind not in _OTHERS:
+        if all(self.kind not in kinds for kinds in (ELEMENTWISE, WITH_NUMBER, _OTHERS, CHECKS)):
             raise DataError(f"operation: expected a known kind, got {shown(self.kind)}")
         if self.kind != "linear" and len(self.reads) != _READS.get(self.kind, 1):
             raise DataError(f"operation {self.kind!r}: does not read {len(self.reads)} columns")
@@ -155,8 +189,10 @@ class Operation:
 
     @property
     def width(self) -> int:
-        """Number of columns that it makes."""
-        return len(self.numbers) // (len(self.reads) + 1) if self.kind == "linear" else 1
+        """Number of columns that it makes; a check makes none."""
+        if self.kind == "linear":
+            return len(self.numbers) // (len(self.reads) + 1)
+        return int(self.kind not in CHECKS)
 
     def __call__(self, columns: Sequence[NDArray[np.float64]], rows: int) -> list[NDArray[np.float64]]:
         """Return the columns made, each float64 (rows,), from those that it reads."""
@@ -172,9 +208,11 @@ class Operation:
         count = len(self.numbers)
         if self.kind in {"lookup", "replace"}:
             table = self.numbers[self.kind == "lookup" :]
-            keys = table[: len(table) // 2]
-            rising = keys[:-1] < keys[1:]
-            return not len(table) % 2 and bool(rising[:-1].all() and (rising[-1:] | np.isnan(keys[1:][-1:])).all())
+            return not len(table) % 2 and _are_keys(table[: len(table) // 2])
+        if self.kind == "known":
+            return _are_keys(self.numbers)
+        if self.kind == "within":
+            return count == 3 and bool(self.numbers[0] <= self.numbers[1]) and self.numbers[2] in {0.0, 1.0}
         if self.kind == "bin":
             return bool((self.numbers[:-1] <= self.numbers[1:]).all() and not np.isnan(self.numbers).any())
         if self.kind == "linear":

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, field
 
-from costframe.core.errors import DataError, shown
+from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
-from costframe.core.tables.operations import Operation, as_columns
+from costframe.core.tables.operations import CHECKS, Operation, as_columns
 from costframe.core.tables.rows import as_names, as_rows
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class Preparation:
     Raises
     ------
     DataError
-        If a name is repeated, a column is read before it is made, or names and outputs do not fit.
+        If a name is repeated, a column is read before it is made, or names and outputs do not fit; from what makes
+        columns, if a check among the operations behind them refuses a value.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)
@@ -121,6 +122,15 @@ class Preparation:
             first.append(first[-1] + operation.width)
         return first
 
+    @cached_property
+    def _checks(self) -> dict[int, list[int]]:
+        """Operations that check each column, by column."""
+        checks = dict[int, list[int]]()
+        for number, operation in enumerate(self.operations):
+            if not operation.width:
+                checks.setdefault(operation.reads[0], []).append(number)
+        return checks
+
     @property
     def opaques(self) -> tuple[OpaqueOperation, ...]:
         """The opaque operations, in order."""
@@ -128,8 +138,11 @@ class Preparation:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the model reads raw columns as they are, each at most once."""
-        return len(set(self.outputs)) == len(self.outputs) and all(f < len(self.feature_names) for f in self.outputs)
+        """Whether the model reads raw columns as they are, each at most once and without checks."""
+        raw = len(self.feature_names)
+        return len(set(self.outputs)) == len(self.outputs) and all(
+            f < raw and f not in self._checks for f in self.outputs
+        )
 
     @cached_property
     def reads(self) -> tuple[tuple[int, ...], ...]:
@@ -183,11 +196,26 @@ class Preparation:
 
     def _run(self, columns: dict[int, NDArray[np.float64]], places: Iterable[int], rows: int) -> None:
         for number in sorted({number for place in places for number in self._programs[place]}):
-            first = self._first[number]
-            if first not in columns:
-                operation = self.operations[number]
+            first, operation = self._first[number], self.operations[number]
+            if not operation.width:
+                self._check(operation, columns[operation.reads[0]])
+            elif first not in columns:
                 made = operation([columns[column] for column in operation.reads], rows)
                 columns.update(enumerate(made, first))
+
+    def _check(self, operation: Any, values: NDArray[np.float64]) -> None:
+        """Refuse the first value of a column that a check does not allow."""
+        row = CHECKS[operation.kind](values, operation.numbers)
+        if row is None:
+            return
+        column, value = operation.reads[0], float(values[row])
+        raw = [self.feature_names[f] for f in sorted(self._behind(column)[0])]
+        where = f"column {raw[0]!r}" if column < len(self.feature_names) else f"a column made of {quote_names(raw)}"
+        if operation.kind == "within":
+            raise DataError(f"{where}: expected {_describe_range(*operation.numbers)}, got {value!r}")
+        labels = self.categories.get(raw[0], ()) if len(raw) == 1 else ()
+        known = [_label_of(key, labels) for key in operation.numbers.tolist()]
+        raise DataError(f"{where}: expected one of {quote_names(known)}, got {shown(_label_of(value, labels))}")
 
     def _behind(self, output: int) -> tuple[set[int], set[int]]:
         """Return the raw columns and the operations behind a column."""
@@ -195,9 +223,21 @@ class Preparation:
         while waiting:
             column = waiting.pop()
             number = bisect_right(self._first, column) - 1  # of the operation that makes it
+            numbers.update(self._checks.get(column, ()))
             if number < 0:
                 raw.add(column)
             elif number not in numbers:
                 numbers.add(number)
                 waiting += self.operations[number].reads
         return raw, numbers
+
+
+def _label_of(number: float, labels: Any) -> Any:
+    """Return the label of a number, or the number if there is none."""
+    return labels[int(number)] if isinstance(labels, tuple) and 0 <= number < len(labels) else number
+
+
+def _describe_range(low: float, high: float, missing: float) -> str:
+    largest = float(np.finfo(np.float64).max)
+    what = "a finite number" if (low, high) == (-largest, largest) else f"a number from {low:.9g} to {high:.9g}"
+    return f"{what} or a missing value" if missing else what

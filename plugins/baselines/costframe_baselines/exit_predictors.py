@@ -16,7 +16,7 @@ from costframe.core.errors import ParameterError, format_count
 from costframe.core.gains import gains_of_answers
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
-from costframe.core.prices.price_arrays import names_of
+from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import apply_link
 from costframe.core.stages.step import StageStepper
@@ -201,7 +201,7 @@ class ConfidenceExits(ExitPredictor):
 
 def refuse_limits(max_cost: float | None, unavailable: Iterable[str], reason: str) -> None:
     """Refuse a hard cap and unavailable features."""
-    for name, given in (("max_cost", max_cost is not None), ("unavailable", bool(names_of(unavailable)))):
+    for name, given in (("max_cost", as_cap(max_cost) is not None), ("unavailable", bool(names_of(unavailable)))):
         if given:
             raise ParameterError(f"{name}: {reason}")
 

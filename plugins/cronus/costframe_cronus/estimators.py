@@ -142,7 +142,7 @@ class _Cascade(WithRecipe):
             n_stages=resolve("n_stages", self.n_stages, 10, low=1, whole=True),
             rejected=resolve("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
             inflation=resolve("inflation", self.inflation, 1.3, low=1),
-            steepness=resolve("steepness", self.steepness, 50.0, low=1e-300),
+            steepness=resolve("steepness", self.steepness, 50.0, low=1e-300, high=1e12),
             positive_weight=resolve("positive_weight", self.positive_weight, 3.5, strict=True, high=1e300),
             l1=resolve("l1", self.l1, 0.0),
             l1_last=resolve("l1_last", self.l1_last, 0.0),

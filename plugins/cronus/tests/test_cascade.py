@@ -110,6 +110,12 @@ def test_thresholds_pass_the_share_asked_for(seed, share, steepness):
     assert np.average(on, weights=weight) == pytest.approx(share, abs=1e-6)
 
 
+@pytest.mark.parametrize("steepness", [1e12, 1e20, 1e308])
+def test_a_threshold_is_found_where_the_margin_is_below_the_last_bit(steepness):
+    theta = passing_threshold(np.array([1.0, 2.0, 3.0]), np.ones(3), 0.5, steepness)
+    assert theta == pytest.approx(2.0)
+
+
 def test_it_rejects_cheaply_what_a_single_look_would_pay_for(bank):
     X, y = table(1, 1500)
     fresh, truth = table(2, 3000)
@@ -135,7 +141,8 @@ def test_what_makes_no_sense_is_refused():
     X = np.random.default_rng(0).standard_normal((30, 2))
     with pytest.raises(CostframeError, match="y: expected two classes"):
         CronusClassifier().fit(X, np.arange(30) % 3)
-    for name, value in {"n_stages": 0, "rejected": 1.0, "inflation": 0.5, "positive_weight": 0, "l1_last": -1}.items():
+    wrong = {"n_stages": 0, "rejected": 1.0, "inflation": 0.5, "positive_weight": 0, "l1_last": -1, "steepness": 1e308}
+    for name, value in wrong.items():
         recipe = "paper" if name == "l1_last" else None
         with pytest.raises(CostframeError, match=f"{name}: expected"):
             CronusClassifier(recipe=recipe, **{name: value}).fit(X, X[:, 0] > 0)

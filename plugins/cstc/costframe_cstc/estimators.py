@@ -61,7 +61,7 @@ class _Tree(WithRecipe):
         settings = CSTCSettings(
             tradeoff=float(self.tradeoff),
             depth=resolve("depth", self.depth, 3, low=1, high=10, whole=True),
-            steepness=resolve("steepness", self.steepness, 1.0 if printed else 20.0, low=1e-300),
+            steepness=resolve("steepness", self.steepness, 1.0 if printed else 20.0, low=1e-300, high=1e12),
             loss=self._loss,
             l1=resolve("l1", self.l1, 0.0),
             inflation=resolve("inflation", self.inflation, 1.0, strict=True),
