@@ -98,7 +98,7 @@ def test_predictions_are_those_of_the_loss(loss):
     expected = model.predict(X, prediction_type=kind)
     if kind == "Probability" and "Multi" not in loss:
         expected = expected[:, 1]
-    np.testing.assert_allclose(adopt_catboost(model).predict(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(cf.adopt(model).predict(X), expected, rtol=1e-12)
 
 
 def test_losses_of_python_are_raw_values():

@@ -88,7 +88,13 @@ def _pairs(model: Any, predictor: Predictor) -> list[Pair]:
         rough: list[Pair] = [(theirs, ours, _ROUGH) for theirs, ours, _ in values]
         return [(lambda rows: model.predict(rows, output_margin=True), scores, _CLOSE), *rough, *labels]
     if library == "catboost":
-        return [(lambda rows: model.predict(rows, prediction_type="RawFormulaVal"), scores, _CLOSE), *labels]
+        raw, answer = scores, predictor.only_answer if isinstance(predictor, StageTree) else None
+        kind = "RawFormulaVal"
+        if answer is not None and answer.blends:
+            kind, raw = "RMSEWithUncertainty", predictor.predict
+        # A model of the class CatBoost predicts raw values by default.
+        named = [(lambda rows: model.predict(rows, prediction_type="Class"), ours, close) for _, ours, close in labels]
+        return [(lambda rows: model.predict(rows, prediction_type=kind), raw, _CLOSE), *named]
     if probabilities:
         return probabilities + labels
     if hasattr(model, "classes_"):
