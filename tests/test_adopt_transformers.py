@@ -236,7 +236,9 @@ def test_target_encoders_of_classes(classes):
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
 
 
-@pytest.mark.parametrize("chosen", [["c", "a"], [2, 0], [-1, 0], slice(0, 2), [True, False, True]], ids=repr)
+@pytest.mark.parametrize(
+    "chosen", [["c", "a"], [2, 0], [-1, 0], slice(0, 2), slice("a", "b"), [True, False, True]], ids=repr
+)
 @pytest.mark.parametrize("remainder", ["drop", "passthrough", StandardScaler()], ids=by_class)
 def test_columns_are_chosen_in_every_way(chosen, remainder):
     columns = ColumnTransformer([("s", MinMaxScaler(), chosen), ("none", Binarizer(), [])], remainder=remainder)
