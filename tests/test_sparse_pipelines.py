@@ -8,11 +8,17 @@ from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import TruncatedSVD
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
@@ -87,11 +93,18 @@ MODELS = {
     "trees of others": lambda: RandomForestClassifier(8, random_state=0),
     "columns": LogisticRegression,
     "neighbors": KNeighborsClassifier,
+    "weighted trees": lambda: AdaBoostClassifier(boosted(), n_estimators=2, random_state=0),
+    "weighted columns": lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2),
+    "threshold": lambda: FixedThresholdClassifier(boosted(), threshold=0.3),
+    "hard votes": lambda: VotingClassifier([("a", boosted()), ("b", boosted(max_depth=2))]),
 }
 
 
 def assert_same(pipeline, rows):
-    assert pipeline.predict_proba(rows)[:, 1] == pytest.approx(cf.adopt(pipeline).predict(rows), abs=1e-6)
+    adopted = cf.adopt(pipeline)
+    assert (adopted.labels(rows) == pipeline.predict(rows)).all()
+    if hasattr(pipeline, "predict_proba"):
+        assert pipeline.predict_proba(rows)[:, 1] == pytest.approx(adopted.predict(rows), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", STEPS)

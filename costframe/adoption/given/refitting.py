@@ -38,9 +38,8 @@ class CallableModel:
         return np.asarray(self.call(self.method, rows), np.float64)
 
     def call(self, method: str, rows: NDArray[Any]) -> Any:
-        """Return what a method of the model gives for rows."""
-        if isinstance(rows, np.ndarray) and rows.dtype != object:  # sparse ones have no texts
-            rows = restore_values(rows)
+        """Return what a method of the model gives for rows, a sparse table as it is."""
+        rows = restore_values(rows) if isinstance(rows, np.ndarray) and rows.dtype != object else rows
         given = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
         return getattr(self.model, method)(given)
 

@@ -74,7 +74,7 @@ def adopt_pipeline(
                 outputs[place] = recipe.renumber(outputs[place], labels[name], f"column {name!r}")
         inner = inner.with_categories({})
     if not isinstance(getattr(last, "predictor_", None), Predictor):
-        refuse_as(last, "predict", outputs, table.form, recipe)
+        refuse_as(last, "predict", table.values if hidden else outputs, table.form, recipe)
     return PreparedPredictor(inner, recipe.finish(outputs, made))
 
 
