@@ -193,7 +193,7 @@ def test_sql_cannot_write_and_makes_no_database(sqlite, postgres, tmp_path):
 
 
 def test_keys_beyond_64_bits_fail_alone(sqlite):
-    wanted = dict.fromkeys(["0007", "7", 2**63, str(2**63), None, b"x"], ["age"])
+    wanted = {key: ["age"] for key in ("0007", "7", 2**63, str(2**63), None, b"x")}
     reply = fetch(SQLSource(sqlite, "untyped", "key"), wanted)
     assert (reply["0007"], reply["7"]) == ({"age": 1.0}, {"age": 2.0})
     assert (str(2**63) in reply, b"x" in reply) == (False, False)
