@@ -25,27 +25,26 @@ class Naive:
         self.most, self.history = most, []
 
     def news(self):
-        """What counted: (place in the history, whether it was well, whether it opened the breaker, when)."""
-        found = []
+        """What counted, as it ended: (where the trip began and ended in the history, whether it was well, when)."""
+        found, opened = [], -1
         for place, (trip, what, when) in enumerate(self.history):
             began = self.history.index((trip, "begins", None))
-            later = [(is_well, opens) for at, is_well, opens, _ in found if at > began]
-            if what == "well" and not later:
-                found.append((place, True, False, when))
-            elif what == "ill" and not any(is_well or opens for is_well, opens in later):
-                found.append((place, False, len(self.in_a_row(found)) + 1 >= self.most, when))
+            if what in {"well", "ill"} and began > max([opened, *(each[0] for each in found if each[2])]):
+                found.append((began, place, what == "well", when))
+                if len(self.in_a_row(found)) >= self.most:
+                    opened = place
         return found
 
     @staticmethod
     def in_a_row(news):
-        last = max((i for i, each in enumerate(news) if each[1]), default=-1)
-        return news[last + 1 :]
+        last = max((began for began, _, is_well, _ in news if is_well), default=-1)
+        return [each for each in news if not each[2] and each[0] > last]
 
     def admits(self, now):
         ill = self.in_a_row(self.news())
         if len(ill) < self.most:
             return True
-        place, _, _, when = ill[-1]
+        _, place, _, when = ill[-1]
         began = {trip for trip, what, _ in self.history[place:] if what == "begins"}
         ended = {trip for trip, what, _ in self.history[place:] if what != "begins"}
         return now >= when + REST and began <= ended
@@ -85,6 +84,16 @@ class Trial(RuleBasedStateMachine):
 
 TestBreaker = Trial.TestCase
 TestBreaker.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.parametrize("side_by_side", [1, 20, 100])
+def test_a_few_failures_among_many_trips_side_by_side_open_nothing(side_by_side):
+    breaker = Breaker(3, REST)
+    tickets = [breaker.begin(0.0) for _ in range(side_by_side)]
+    for trip in range(600):
+        breaker.end(tickets.pop(0), 0.0, is_well=trip % 3 == 0)
+        tickets.append(breaker.begin(0.0))
+    assert None not in tickets
 
 
 class Timed(Source):

@@ -220,7 +220,13 @@ def test_of_accepts_what_estimators_accept(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["name,cost\na,1\nb,2.5\n", "a,1\nb,2.5", "feature;price\na;1\nb;2,5\n", '\ufeff"a",1.0\r\n\r\n"b", 2.5\r\n'],
+    [
+        "name,cost\na,1\nb,2.5\n",
+        "a,1\nb,2.5",
+        "feature;price\na;1\nb;2,5\n",
+        ",0\na,1.0\nb,2.5\n",
+        '\ufeff"a",1.0\r\n\r\n"b", 2.5\r\n',
+    ],
     ids=repr,
 )
 def test_a_csv_of_two_columns_has_prices(text, tmp_path):

@@ -70,6 +70,8 @@ def sqlite(tmp_path_factory):
         FRAME.to_sql(TABLE, connection, index=False)
         connection.execute("create table double (key text, age double)")
         connection.execute("insert into double values ('a', 1), ('a', 2), ('b', null)")
+        connection.execute("create table untyped (key, age double)")
+        connection.execute("insert into untyped values ('0007', 1), (7, 2)")
     connection.close()
     return f"sqlite:///{path}"
 
@@ -188,6 +190,14 @@ def test_sql_cannot_write_and_makes_no_database(sqlite, postgres, tmp_path):
 
         with pytest.raises(sqlalchemy.exc.DBAPIError, match=r"readonly|read-only"):
             asyncio.run(main())
+
+
+def test_keys_beyond_64_bits_fail_alone(sqlite):
+    wanted = {key: ["age"] for key in ("0007", "7", 2**63, str(2**63), None, b"x")}
+    reply = fetch(SQLSource(sqlite, "untyped", "key"), wanted)
+    assert (reply["0007"], reply["7"]) == ({"age": 1.0}, {"age": 2.0})
+    assert (str(2**63) in reply, b"x" in reply) == (False, False)
+    assert all("expected a key" in str(reply[key]) for key in (2**63, None))
 
 
 def test_sql_names_what_is_wrong(sqlite, postgres):

@@ -8,17 +8,17 @@ from attrs import define, field
 
 __all__ = ["Breaker", "Ticket"]
 
-Ticket = tuple[int, int]
-"""The epoch and its number of failures when a trip began."""
+Ticket = int
+"""The number of a trip, in the order in which trips began."""
 
 
 @define
 class Breaker:
     """Says whether a trip may begin, and learns how trips ended, in any order.
 
-    An epoch ends when the breaker opens, and with each success of a trip that began after the last failure. What a trip
-    of an earlier epoch brings is old news and counts nothing, nor does a success that began before a failure of its
-    epoch. While the breaker is open, only the one trip that tries the source after its rest is of the current epoch.
+    Failures in a row are those of trips that began after every trip that went well: trips side by side count as they
+    would one after another, a late success takes back no failure of a trip that began after it, and a late failure is
+    old news. So is all that began before the breaker opened, until the one trip that tries the source after its rest.
 
     Parameters
     ----------
@@ -36,7 +36,9 @@ class Breaker:
     most: int
     rest: float
     failures: int = field(default=0, init=False)
-    _epoch: int = field(default=0, init=False)
+    _begun: int = field(default=0, init=False)
+    _old: Ticket = field(default=0, init=False)  # trips up to this one count nothing any more
+    _ill: list[Ticket] = field(factory=list, init=False)  # those of the failures, while it is closed
     _until: float = field(default=-math.inf, init=False)
     _is_tried: bool = field(default=False, init=False)
 
@@ -49,16 +51,19 @@ class Breaker:
         if not self.admits(now):
             return None
         self._is_tried = self.failures >= self.most
-        return self._epoch, self.failures
+        self._begun += 1
+        return self._begun
 
     def end(self, ticket: Ticket, now: float, *, is_well: bool | None) -> None:
         """Take the ticket of a trip that ended; `is_well` is None if it says nothing about the source."""
-        if ticket[0] != self._epoch:
+        if ticket <= self._old:
             return
         self._is_tried = False
-        if is_well and ticket[1] == self.failures:
-            self.failures, self._epoch = 0, self._epoch + 1
+        if is_well:
+            self._old, self._ill = ticket, [each for each in self._ill if each > ticket]
+            self.failures = len(self._ill)
         elif is_well is False:
             self.failures += 1
+            self._ill.append(ticket)
             if self.failures >= self.most:
-                self._until, self._epoch = now + self.rest, self._epoch + 1
+                self._until, self._old, self._ill = now + self.rest, self._begun, []

@@ -27,7 +27,7 @@ __all__ = [
     "show_well",
 ]
 
-_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,400})(?:\.[0-9]{1,400})?")
+_DECIMAL = re.compile(r"(?!-[0.]+\Z)-?(?:0|[1-9][0-9]{0,400})(?:\.[0-9]{1,400})?")
 
 Wanted = Mapping[Hashable, Collection[str]]
 """The places, such as columns or fields, that each key wants in one trip."""
@@ -119,7 +119,7 @@ def _converted(key: Any, kind: Any) -> Any:
         if key not in {str(value), value.isoformat()}:
             raise ValueError
         return value
-    if not isinstance(key, kind):
+    if not isinstance(key, kind) or is_missing(key):
         raise TypeError
     return key
 

@@ -62,14 +62,15 @@ def _parse_toml(text: str) -> object:
 
 
 def _parse_csv(text: str) -> dict[str, Any]:
-    """Return prices by feature from lines of two cells; a first line without a number is a header."""
+    """Return prices by feature from lines of two cells; a first line without a number or a name is a header."""
     semicolons = ";" in text.split("\n", 1)[0]  # as Excel writes where commas are in numbers
     lines = [line for line in csv.reader(text.splitlines(), delimiter=";" if semicolons else ",") if any(line)]
     for number, line in enumerate(lines, 1):
         if len(line) != 2:
             raise CostModelError(f"expected a name and a price in each line, got {len(line)} cells in line {number}")
     pairs = [(name.strip(), _as_number(price.replace(",", ".") if semicolons else price)) for name, price in lines]
-    return _different_keys(pairs[1:] if pairs and isinstance(pairs[0][1], str) else pairs)
+    is_header = bool(pairs) and (isinstance(pairs[0][1], str) or not pairs[0][0])  # `to_csv` of a Series begins with ,0
+    return _different_keys(pairs[1:] if is_header else pairs)
 
 
 def _as_number(text: str) -> float | str:

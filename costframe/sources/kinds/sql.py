@@ -176,13 +176,14 @@ class SQLSource(Source):
         typed: dict[Any, list[Hashable]] = {}
         errors: dict[Hashable, Any] = {}
         # In a column without a type, each value of SQLite has its own.
-        kinds = (object, int) if kind is object and self._database.is_sqlite else (kind,)
+        is_free = kind is object and self._database.is_sqlite
         for key in wanted:
-            for each in kinds if isinstance(key, str) else kinds[:1]:
+            kinds = (str, int) if isinstance(key, str) else (int,) if isinstance(key, int) else (object,)
+            for each in kinds if is_free else (kind,):
                 try:
-                    typed.setdefault(as_type(key, each, most), []).append(key)
+                    typed.setdefault(as_type(key, each, 1 << 63 if is_free and each is int else most), []).append(key)
                 except KeyRefusedError as error:
-                    errors |= {key: error} if each is kind else {}
+                    errors |= {} if is_free and isinstance(key, str) and each is int else {key: error}
         return typed, errors
 
     def _select(
