@@ -1,4 +1,4 @@
-"""Folds, halves, held-out rows and samples: for all rows alike, in any order and however they are dealt to workers."""
+"""Folds, halves, held-out rows and samples: for all rows alike, in any order; some of them however rows are dealt."""
 
 import numpy as np
 import pytest
@@ -27,25 +27,16 @@ def folds_of(data, count):
     return list(zip(numbers.tolist(), rows.y.tolist(), rows.weight.tolist(), fold.tolist(), half.tolist(), strict=True))
 
 
-@given(st.integers(1, 200), st.integers(0, 3), st.integers(1, 4), st.booleans(), st.integers(0, 10**6))
-def test_folds_do_not_depend_on_order_or_dealing(n, n_classes, count, queries, seed):
+@given(st.integers(1, 200), st.integers(0, 3), st.booleans(), st.integers(0, 10**6))
+def test_folds_do_not_depend_on_order(n, n_classes, queries, seed):
     random, n_classes = np.random.default_rng(seed), 0 if n_classes == 1 else n_classes
     X, y = random.integers(0, 3, (n, 2)).astype(float), random.integers(0, max(n_classes, 1), n)
     weight = random.choice([1.0, 2.0, 0.3], n)
-    group = random.integers(0, 12, n)  # of rows that one worker has
-    qid = group if queries and n_classes == 0 else None
+    qid = random.integers(0, 12, n) if queries and n_classes == 0 else None
     expected = sorted(folds_of(data_of(X, y, weight, qid, n_classes), 4))
-    order, place = random.permutation(n), random.integers(0, count, 12)[group]
-
-    def some(rows, workers=ALONE):
-        queries = None if qid is None else np.unique(qid[rows], return_inverse=True)[1]
-        return folds_of(data_of(X[rows], y[rows], weight[rows], queries, n_classes, workers), 4)
-
-    assert sorted(some(order)) == expected
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dealing, "_ROWS_PER_RANGE", 13)
-        parts = run_together(count, lambda workers: some(np.flatnonzero(place == workers.rank), workers))
-    assert sorted(row for part in parts for row in part) == expected
+    order = random.permutation(n)
+    queries = None if qid is None else qid[order]
+    assert sorted(folds_of(data_of(X[order], y[order], weight[order], queries, n_classes), 4)) == expected
 
 
 def test_a_few_equal_rows_share_a_fold_and_many_are_spread():

@@ -1,11 +1,9 @@
-"""Models over a bank, and gates, are the same from any number of workers, whatever their parts of the rows."""
+"""Models over a bank are the same from any number of workers, whatever their parts of the rows."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 
 import costframe as cf
 from costframe.core.accurate_sums import sum_over_rows, sum_products
@@ -14,7 +12,6 @@ from costframe.core.errors import ParameterError
 from costframe.core.workers import ALONE
 from costframe.stagewise.thresholds import halving_threshold
 from costframe.testing.parts import run_together
-from costframe_adapt import AdaptClassifier
 from costframe_cronus import (
     CronusClassifier,
     CronusRanker,
@@ -119,39 +116,9 @@ def test_trees_of_classifiers(estimator, kind, settings, count):
     check_alike(lambda: estimator(COSTS, 1e-2, bank="columns", depth=2, **settings), kind, 200, count)
 
 
-def expensive(X, y):
-    return FrozenEstimator(RandomForestClassifier(10, max_depth=4, random_state=0).fit(X, y))
-
-
-@pytest.mark.filterwarnings("ignore::costframe.adoption.given.fitted_model.PrefittedWarning")
-@pytest.mark.parametrize(
-    ("kind", "settings", "count"),
-    [
-        ("two", {}, 3),
-        ("two", {"full_share": 0.4}, 2),
-        ("three", {"recipe": "paper", "full_share": 0.3}, 2),
-        ("two", {"full_share": 0}, 7),
-    ],
-)
-def test_linear_gates(kind, settings, count):
-    model = None if settings.get("full_share") == 0 else expensive(*table(kind, 200)[:2])
-    check_alike(lambda: AdaptClassifier(COSTS, 1e-2, variant="lin", expensive=model, **settings), kind, 200, count)
-
-
-@pytest.mark.filterwarnings("ignore::costframe.adoption.given.fitted_model.PrefittedWarning")
-@pytest.mark.parametrize(
-    ("settings", "count"), [({}, 3), ({"recipe": "paper", "full_share": 0.3}, 2), ({"full_share": 0}, 7)]
-)
-def test_boosted_gates_to_the_last_bit(settings, count):
-    model = None if settings.get("full_share") == 0 else expensive(*table("two", 250)[:2])
-    check_alike(lambda: AdaptClassifier(COSTS, 1e-2, n_estimators=4, expensive=model, **settings), "two", 250, count, 0)
-
-
 def test_what_trains_on_one_machine_only_is_refused_by_name():
     X, y, others = table("two", 60)
     X = np.nan_to_num(X)
-    with pytest.raises(ParameterError, match=r"expensive: RandomForestClassifier is not fitted"):
-        fit_parts(lambda: AdaptClassifier(COSTS, expensive=RandomForestClassifier()), X, y, others, 2)
     with pytest.raises(ParameterError, match=r"engine: 'xgboost' trains a bank on one machine only"):
         fit_parts(lambda: ReweightedClassifier(COSTS, engine="xgboost"), X, y, others, 2)
 

@@ -20,10 +20,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from costframe.core.errors import WorkersError
-from costframe.core.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -107,12 +106,6 @@ class Workers(ABC):
         words.view(np.uint8)[8 * places[self.rank] :][: len(data)] = data
         whole = self.sum(words).view(np.uint8)
         return [pickle.loads(whole[8 * at :][:size].tobytes()) for at, size in zip(places, sizes, strict=False)]  # noqa: S301 - of workers of one training, which run one another's code anyway
-
-    def share(self, function: Callable[[A], T], parts: Iterable[A], n_threads: int = 1) -> list[T]:
-        """Apply a function that does not combine to each part, on one of the workers, and return all results to all."""
-        work = list(parts)
-        found = self.gather(run_parallel(function, work[self.rank :: self.count], n_threads))
-        return [found[at % self.count][at // self.count] for at in range(len(work))]
 
     def distinct(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the distinct values, (n,), of all workers, ascending."""

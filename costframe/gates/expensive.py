@@ -75,7 +75,7 @@ def boost_without_prices(
     """
     loss, trees = loss_for(data.n_classes), evolve(_PLAIN, n_estimators=n_rounds, n_threads=n_threads)
     # No tree splits on a column without values.
-    read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices, rows.workers), np.nan, rows.X))
+    read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices), np.nan, rows.X))
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
     grow = tree_grower(rows, bin_rows(read, trees), trees)
     ensemble, best = boost_at_prices(rows, loss, trees, grow, NoPrices(), monitor=monitor)

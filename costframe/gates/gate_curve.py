@@ -53,9 +53,9 @@ class OperatingPoint:
 
 @frozen(eq=False)
 class GateCurve:
-    """All workers' held-out rows sorted by the gate's score, ascending, with the loss and cost of each way.
+    """Held-out rows sorted by the gate's score, ascending, with the loss and cost of each way.
 
-    Their order among equal scores is that of their values: so sums do not depend on the order or the parts of rows.
+    Their order among equal scores is that of their values: so sums do not depend on the order of rows.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class GateCurve:
         Below and above, both with the gate; then the cheap and the expensive model without a gate. `batch` is each
         row's equal share of once-prices, which `cost` leaves out.
     own : float64 (rows,)
-        The gate's scores of this worker's rows, in their first order.
+        The gate's scores of the rows in their first order.
     """
 
     gate: NDArray[np.float64]
@@ -93,7 +93,7 @@ class GateCurve:
         ways = (own | cheap, own | expensive.account, cheap, expensive.account)
         parts = [gate, rows.weight / rows.total_weight, cheap_loss, expensive.loss]
         parts += [way.cost(prices) for way in ways] + [way.batch(prices) / rows.total_weight for way in ways]
-        table: NDArray[np.float64] = np.concatenate(rows.workers.gather(np.stack(parts, axis=1)))
+        table: NDArray[np.float64] = np.stack(parts, axis=1)
         table = table[np.lexsort(table.T[::-1])]
         sorted_gate, weight, *_ = table.T
         loss, cost, batch = (np.ascontiguousarray(part) for part in np.split(table[:, 2:], [2, 6], axis=1))
@@ -159,7 +159,7 @@ class GateCurve:
                 yield point
 
     def goes_on(self, point: OperatingPoint) -> NDArray[np.bool_]:
-        """Return which of this worker's rows go on, bool (rows,)."""
+        """Return which rows go on, bool (rows,)."""
         if point.kind != BOTH:
             return np.full(len(self.own), point.kind == EXPENSIVE)
         return np.asarray(self.own > point.threshold)

@@ -10,7 +10,6 @@ from scipy.special import expit, logsumexp, softmax
 
 from costframe.core.accurate_sums import sum_over_rows
 from costframe.core.exact_sums import exact_sum
-from costframe.core.workers import ALONE, Workers
 from costframe.proximal.newton import GroupNorms, minimize
 
 if TYPE_CHECKING:
@@ -36,12 +35,12 @@ class Standardized:
     spread: F8
 
     @classmethod
-    def of(cls, H: F8, weight: F8, workers: Workers = ALONE) -> Standardized:
-        """Measure columns, (n, C), of all workers' rows with weights."""
-        share = weight / exact_sum(weight, workers)
-        mean = sum_over_rows(H, share, workers)
-        spread = np.sqrt(sum_over_rows(np.square(H - mean), share, workers))
-        chosen = np.flatnonzero(spread > _ALIKE * workers.max(np.abs(H).max(axis=0, initial=0.0)))
+    def of(cls, H: F8, weight: F8) -> Standardized:
+        """Measure columns, (n, C), of rows with weights."""
+        share = weight / exact_sum(weight)
+        mean = sum_over_rows(H, share)
+        spread = np.sqrt(sum_over_rows(np.square(H - mean), share))
+        chosen = np.flatnonzero(spread > _ALIKE * np.abs(H).max(axis=0, initial=0.0))
         return cls(chosen, mean[chosen], spread[chosen])
 
     def columns(self, H: F8) -> F8:
@@ -85,7 +84,6 @@ class _CrossEntropy:
     weight: F8
     norms: GroupNorms
     ridge: float
-    workers: Workers = ALONE
 
     @property
     def ridges(self) -> F8:

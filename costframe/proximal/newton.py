@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.core.workers import Workers
 
     F8 = NDArray[np.float64]
 
@@ -91,10 +90,6 @@ class SmoothObjective(Protocol):
         """Columns: float64 (n, C)."""
 
     @property
-    def workers(self) -> Workers:
-        """Who have all rows together; the norms and ridges are everybody's."""
-
-    @property
     def norms(self) -> GroupNorms:
         """Of the columns' weights."""
 
@@ -103,7 +98,7 @@ class SmoothObjective(Protocol):
         """Of each weight, positive: float64 (C + 1,)."""
 
     def smooth(self, scores: F8) -> float:
-        """Return the value at scores (M, n), with those of all workers' rows."""
+        """Return the value at scores (M, n)."""
 
     def slopes(self, scores: F8) -> tuple[F8, F8]:
         """Return derivatives by each score and upper bounds of curvatures: float64 (M, n) each."""
@@ -178,17 +173,14 @@ def _aim(objective: SmoothObjective, design: F8, scores: F8, weights: F8, dual: 
     from costframe.proximal.proximal_kernels import minimize_quadratic
 
     slope, curvature = objective.slopes(scores)
-    width, norms, workers = weights.shape[1], objective.norms, objective.workers
+    width, norms = weights.shape[1], objective.norms
     hessian = np.zeros((len(weights), width, width))
     for k in np.flatnonzero(curvature.any(axis=1)):
         hessian[k] = design.T @ (design * curvature[k][:, np.newaxis])
-    gradient, hessian = objective.ridges * weights + sum_products(design, slope.T, workers).T, workers.add_up(hessian)
+    gradient = objective.ridges * weights + sum_products(design, slope.T).T
     hessian[:, np.arange(width), np.arange(width)] += objective.ridges
     scale = np.append(norms.scale, 1.0)
     groups = (norms.first, norms.member, norms.radius, dual, norms.disjoint)
-
-    def solve() -> F8:
-        lipschitz = np.asarray(np.linalg.eigvalsh(hessian)[:, -1], np.float64) * (1 + 1e-9)
-        return minimize_quadratic(hessian, gradient, weights, lipschitz, scale, *groups, effort.inner, effort.tolerance)
-
-    return gradient, workers.once(solve)
+    lipschitz = np.asarray(np.linalg.eigvalsh(hessian)[:, -1], np.float64) * (1 + 1e-9)
+    limits = effort.inner, effort.tolerance
+    return gradient, minimize_quadratic(hessian, gradient, weights, lipschitz, scale, *groups, *limits)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.core.workers import ALONE, Workers
+from costframe.core.threads import run_parallel
 from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.sampling import sample_by_hash
@@ -93,8 +93,6 @@ class SetArchive:
         Trees of quick fits.
     n_threads : int
         Does not change the result.
-    workers : Workers
-        Who share the quick fits; all have the same sample.
     """
 
     data: BinnedData
@@ -106,7 +104,6 @@ class SetArchive:
     prices: SetPrices
     settings: TreeSettings
     n_threads: int = 1
-    workers: Workers = ALONE
     found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
     gain: NDArray[np.float64] = field(init=False)
 
@@ -196,7 +193,7 @@ class SetArchive:
             found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains)
             return found, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
 
-        for found, gain in self.workers.share(fit, fresh, self.n_threads):
+        for found, gain in run_parallel(fit, fresh, self.n_threads):
             self.found[found.features] = found
             if gain is not None:
                 self.gain = gain
@@ -246,13 +243,13 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     It ignores once-prices, like the mean cost of a row.
     """
     prices, rows = SetPrices.of(data.prices, np.inf), data.train
-    if rows.total_rows < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:
+    if len(rows) < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:
         return None
-    workers, rows = rows.workers, sample_by_hash(rows, data, _MOST_ROWS)
+    rows = sample_by_hash(rows, data, _MOST_ROWS)
     settings = evolve(_TREES, min_samples_leaf=max(_FEWEST, len(rows) // _SHARE), n_threads=n_threads)
     _, fold, half = deal_folds(rows, data, _FOLDS)
     judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))
     binned, loss = bin_rows(rows, settings, data.categorical), loss_for(data.n_classes)
-    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads, workers)  # type: ignore[arg-type]
+    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)  # type: ignore[arg-type]
     archive.search(_SETS)
     return archive

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
+from costframe.core.threads import run_parallel
 from costframe.trees.boosting.folds import regress_many
 from costframe.trees.settings import TreeSettings
 
@@ -102,7 +103,7 @@ def _pairs(archive: SetArchive) -> list[tuple[FeatureSet, FeatureSet]]:
         for a, b in combinations(_candidates(archive, front, spread), 2)
         if a.features & b.features and a.features - b.features and b.features - a.features
     ]
-    gained = archive.workers.share(lambda pair: _pair_gain(archive, *pair), pairs, archive.n_threads)
+    gained = run_parallel(lambda pair: _pair_gain(archive, *pair), pairs, archive.n_threads)
     full = archive.prices.full
     worth = [
         (gain / (max(a.cost, b.cost) / full), a, b)

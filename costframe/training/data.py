@@ -85,16 +85,6 @@ class Rows:
         queries = None if self.qid is None else self.qid[chosen]
         return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers, self.labels)
 
-    def gathered(self) -> Rows:
-        """Return the rows of all workers, by rank, on every one of them: for samples."""
-        if self.workers.count == 1:
-            return self
-        parts = self.workers.gather((self.X, self.y, self.weight, self.qid))
-        X, y, weight, qid = zip(*parts, strict=True)
-        first = np.cumsum([0, *(0 if each is None else each.max(initial=-1) + 1 for each in qid[:-1])])
-        queries = None if self.qid is None else np.concatenate([q + begin for q, begin in zip(qid, first, strict=True)])
-        return Rows(np.concatenate(X), np.concatenate(y), np.concatenate(weight), queries, labels=self.labels)
-
     @cached_property
     def uneven_weight(self) -> NDArray[np.float64] | None:
         """The weights, or None if all are one, on all workers."""

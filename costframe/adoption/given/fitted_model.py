@@ -71,11 +71,6 @@ class GivenModel:
         model, columns, parameter = self.model, self.columns, self.columns.parameter
         require_probabilities(parameter, model)
         if not isinstance(model, Predictor) and is_unfitted(model):
-            if data.train.workers.count > 1:
-                raise ParameterError(
-                    f"{parameter}: {type(model).__name__} is not fitted, and is fitted on one machine only; fit it "
-                    "there, and give its probabilities of the rows that it has not seen"
-                )
             return self.fit_anew(data, lambda rows: self._refit(rows, data))
         if callable(model) and not columns.named and not (hasattr(model, "predict") or isinstance(model, Predictor)):
             raise ParameterError(f"{parameter}: a function does not say what it reads, name its features")
@@ -115,10 +110,10 @@ class GivenModel:
         found = np.empty(len(rows) if n_classes == 2 else (len(rows), n_classes))
         for number in range(FOLDS):
             inside = fold == number
-            if not rows.workers.any(inside):
+            if not inside.any():
                 continue
             left = rows.take(~inside)
-            counts = [rows.workers.sum(np.bincount(each.y, minlength=n_classes)) for each in (rows, left)]
+            counts = [np.bincount(each.y, minlength=n_classes) for each in (rows, left)]
             absent = np.flatnonzero((counts[0] > 0) & (counts[1] == 0))
             if len(absent):
                 raise DataError(

@@ -244,11 +244,6 @@ class BinnedData:
         """Keep some rows, int64 (m,)."""
         return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper, self.workers)
 
-    def gathered(self) -> BinnedData:
-        """Return the rows of all workers, by rank, on every one of them."""
-        bins = np.concatenate(self.workers.gather(self.bins))
-        return BinnedData(bins, np.ascontiguousarray(bins.T), self.mapper)
-
     @cached_property
     def splittable(self) -> NDArray[np.bool_]:
         """Features that can split rows, not the constant ones: bool (d,)."""

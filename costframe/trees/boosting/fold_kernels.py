@@ -1,4 +1,4 @@
-"""Boosting without prices in one compiled call; sums are of whole numbers, and of the rows of all workers."""
+"""Boosting without prices in one compiled call; sums are of whole numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.combine_kernels import sum_over_workers
 from costframe.core.jit import kernel
 from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS
 from costframe.trees.boosting.loss_kernels import derive, sum_losses
@@ -99,7 +98,7 @@ def _put_outputs(
     largest: float,
     output: NDArray[np.float64],
 ) -> None:
-    """Write the outputs of a tree's leaves, -G/(H + l2) within `largest`, with sums of whole numbers of all workers."""
+    """Write the outputs of a tree's leaves, -G/(H + l2) within `largest`, with sums of whole numbers."""
     sums = np.zeros(2 * room.state[LEAVES], np.int64)
     for slot in range(room.state[LEAVES]):
         g_sum, h_sum = np.int64(0), np.int64(0)
@@ -107,7 +106,6 @@ def _put_outputs(
             g_sum += np.int64(np.rint(g[row] * scale))
             h_sum += np.int64(np.rint(h[row] * hessian_scale))
         sums[2 * slot], sums[2 * slot + 1] = g_sum, h_sum
-    sum_over_workers(task.address, sums)
     for slot in range(room.state[LEAVES]):
         mass = task.limits[0] + sums[2 * slot + 1] / hessian_scale
         value = -(sums[2 * slot] / scale) / mass if mass > 0 else 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import frexp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -17,18 +17,16 @@ from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
-from costframe.core.workers import ALONE
 from costframe.trees.binning.scaling import power_of_two
 from costframe.trees.boosting.losses import SquaredLoss
 from costframe.trees.growing.prices import NoPrices
 from costframe.trees.growing.room import new_room, task_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.workers import Workers
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     Growing = tuple[Task, Room, PriceState]
     Member = tuple[Growing, Sides, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
     Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
-    Deal = Callable[[Callable[[Sides], Any], list[Sides]], list[Any]]
 
 __all__ = ["BoostedFolds", "ManyFolds", "boost_folds", "regress_many"]
 
@@ -124,11 +121,11 @@ def boost_folds(
     from costframe.trees.boosting.fold_kernels import add_rounds
     from costframe.trees.boosting.loss_kernels import sum_losses
 
-    intercept, d = loss.baseline(rows.y, rows.weight, rows.workers), data.bins.shape[1]
+    intercept, d = loss.baseline(rows.y, rows.weight), data.bins.shape[1]
     start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
 
     squared, counts = isinstance(loss, SquaredLoss), rows.repeats
-    limits = settings.l2_regularization, min(settings.min_samples_leaf, rows.total_rows * _MOST_PER_ROW), _HESSIAN
+    limits = settings.l2_regularization, min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW), _HESSIAN
 
     def begin(sides: Sides) -> Member:
         growing = _growing(data, rows, not squared, limits, settings, sides[0])
@@ -144,20 +141,18 @@ def boost_folds(
             task, room, free, loss.kind, y, rows.weight, counts, inside, outside, np.inf if squared else _LARGEST,
             settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
         )  # fmt: skip
-        rows.workers.check()
         return lost, kept, (nodes, values, sizes)
 
-    members = [begin(sides) for sides in _sides(fold, rows.workers, judged)]
+    members = [begin(sides) for sides in _sides(fold, judged)]
     left_out = [sides[1] for _, sides, *_ in members]
-    total = sum(exact_sum(rows.weight[outside], rows.workers) for outside in left_out)
+    total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
     lose = partial(sum_losses, loss.kind, y, rows.weight, start)
-    ending = rows.total_repeats.bit_length(), rows.workers.address
-    none = sum(lose(outside, *ending) for outside in left_out) / total
+    none = sum(lose(outside, rows.total_repeats.bit_length(), 0) for outside in left_out) / total
     best, n_best, best_scores = none, 0, start.copy()
     most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, none, 0, 0
     while d and done < most and (patience is None or since < patience):
         count = most if patience is None else min(_CHUNK, most - done)
-        found = run_parallel(partial(add, count=count), members, rows.workers.threads(n_threads))
+        found = run_parallel(partial(add, count=count), members, n_threads)
         lost = np.sum([each[0] for each in found], axis=0) / total
         place = len(lost) - 1 if patience is None else int(np.argmin(lost))
         if patience is None or lost[place] < best:
@@ -203,27 +198,26 @@ def regress_many(
     settings: TreeSettings,
     *,
     whole: bool = True,
-    deal: Deal = ALONE.share,
+    n_threads: int = 1,
 ) -> ManyFolds:
     """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
 
     The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
-    hold the mean residuals of all targets. `deal` applies a function to each fold; by default one after another.
+    hold the mean residuals of all targets.
     """
     intercept = np.array([rows.mean(target) for target in targets.T])
     centered = targets - intercept
-    largest = rows.workers.largest(np.abs(centered).max(initial=0.0))
-    unit = power_of_two(frexp(largest)[1])  # losses and their squares may have any size
+    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
     if not data.splittable.any():
         return ManyFolds(predictions, intercept, trees)
-    folds = _sides(fold, rows.workers)
+    folds = _sides(fold)
 
     def fit(sides: Sides) -> tuple[NDArray[np.float64], Trees]:
         residual, trees = _regress(data, rows, centered / unit, sides, settings)
         return (targets - unit * residual)[sides[1]], trees
 
-    fitted = deal(fit, [*folds, _everyone(rows)] if whole else folds)
+    fitted = run_parallel(fit, [*folds, _everyone(rows)] if whole else folds, n_threads)
     for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):
         predictions[outside] = predicted
     if whole:
@@ -246,13 +240,12 @@ def _regress(
     count = boost_many(
         task, room, free, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
     )
-    rows.workers.check()
     return residual, (nodes[:count], values[:count], sizes[:count])
 
 
-def _sides(fold: NDArray[np.int64], workers: Workers, judged: Sequence[int] | None = None) -> list[Sides]:
-    """Return this worker's rows outside and inside each fold."""
-    numbers = workers.distinct(fold).tolist() if judged is None else judged
+def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[Sides]:
+    """Return the rows outside and inside each fold."""
+    numbers = np.unique(fold).tolist() if judged is None else judged
     return [
         (np.flatnonzero(fold != number).astype(np.int32), np.flatnonzero(fold == number).astype(np.int32))
         for number in numbers
@@ -272,8 +265,7 @@ def _growing(
     inside: NDArray[np.int32],
 ) -> Growing:
     """Return arguments of kernels that grow trees without prices; these split categories in order, by thresholds."""
-    n_inside = rows.workers.count_all(len(inside))
-    most = max(1, n_inside if settings.max_leaves is None else min(settings.max_leaves, n_inside))
+    most = max(1, min(settings.max_leaves or len(inside), len(inside)))
     words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
     count_bits, columns = rows.total_repeats.bit_length(), np.flatnonzero(data.splittable)
     task = task_for(data, words, count_bits, limits, columns, max_leaves=most, categorical=np.zeros(0, np.bool_))

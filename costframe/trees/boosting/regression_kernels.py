@@ -1,4 +1,4 @@
-"""Regression of many numbers at once in one compiled call; sums are of whole numbers, and of all workers' rows."""
+"""Regression of many numbers at once in one compiled call; sums are of whole numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.combine_kernels import largest_over_workers, sum_over_workers
 from costframe.core.jit import kernel
 from costframe.trees.boosting.fold_kernels import copy_rows, grow_on
 from costframe.trees.boosting.loss_kernels import whole_scale
@@ -35,10 +34,10 @@ def _divide(values: NDArray[np.float64], divisor: float) -> None:
 
 @kernel
 def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDArray[np.float64], largest: float,
-             mix: NDArray[np.float64], mixed: NDArray[np.float64], count_bits: int, address: int) -> None:  # fmt: skip
+             mix: NDArray[np.float64], mixed: NDArray[np.float64], count_bits: int) -> None:  # fmt: skip
     """Turn `mix`, (T,), a step towards the residuals' principal direction, and write -weight * (residual @ mix).
 
-    No residual is larger than `largest`. Sums are of the rows of all workers, fewer than 2^count_bits.
+    No residual is larger than `largest`; the rows are fewer than 2^count_bits.
     """
     n_targets, highest, sums = mix.shape[0], 0.0, np.zeros(mix.shape[0], np.int64)
     for row in rows:
@@ -47,7 +46,7 @@ def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDA
             total += residual[row, t] * mix[t]
         mixed[row] = weight[row] * total
         highest = max(highest, abs(mixed[row]))
-    scale = _scale(largest * largest_over_workers(address, highest), count_bits)
+    scale = _scale(largest * highest, count_bits)
     shifted = np.empty(n_targets)
     bits = shifted.view(np.int64)
     for row in rows:
@@ -56,7 +55,6 @@ def _mixture(residual: NDArray[np.float64], rows: NDArray[np.int32], weight: NDA
             shifted[t] = residual[row, t] * factor + _SHIFT
         for t in range(n_targets):
             sums[t] += bits[t] - _SHIFT_BITS
-    sum_over_workers(address, sums)
     square = 0.0
     for t in range(n_targets):
         mix[t] = sums[t] / scale
@@ -88,7 +86,7 @@ def _put_means(
     weight_scale: float,
     output: NDArray[np.float64],
 ) -> float:
-    """Write the weighted means of residuals in a tree's leaves, shrunk by l2, over the rows of all workers.
+    """Write the weighted means of residuals in a tree's leaves, shrunk by l2.
 
     Return the largest size of a mean.
     """
@@ -105,7 +103,6 @@ def _put_means(
             for t in range(n_targets):
                 own[t] += bits[t] - _SHIFT_BITS
         sums[slot, n_targets] = mass
-    sum_over_workers(task.address, sums.ravel())
     for slot in range(n_leaves):
         node, weights = room.place[slot, NODE], task.limits[0] + sums[slot, n_targets] / weight_scale
         for t in range(n_targets):
@@ -142,9 +139,9 @@ def boost_many(
     """
     n, n_targets = residual.shape
     mixed, rows, mix = np.zeros(n), inside.copy(), np.ones(n_targets)
-    largest, heaviest = 1.0, largest_over_workers(task.address, largest_of(weight))
+    largest, heaviest = 1.0, largest_of(weight)
     for number in range(nodes.shape[0]):
-        _mixture(residual, inside, weight, largest, mix, mixed, task.count_bits, task.address)
+        _mixture(residual, inside, weight, largest, mix, mixed, task.count_bits)
         copy_rows(inside, rows)
         count, _, _, weight_scale = grow_on(task, room, free, rows, mixed, weight, counts, nodes[number])
         if count == 1:

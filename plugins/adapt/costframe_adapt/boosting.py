@@ -127,7 +127,7 @@ class GrowingPair:
 def _gate_run(judge: Judge, trees: AdaptTrees, q: NDArray[np.float64], prices: SplitPrices) -> EnsembleRun:
     """Begin a gate at the log odds of the mean of q."""
     rows = judge.rows
-    share = exact_mean(q, rows.weight, rows.workers)
+    share = exact_mean(q, rows.weight)
     start = np.array([np.log(share) - np.log1p(-share)])
     boosted = Boosted(Ensemble(start, trees.learning_rate, "sigmoid"), np.tile(start[:, np.newaxis], len(rows)).T)
     return _run(judge, trees, evolve(rows, y=q), GateLoss(), boosted, prices)
@@ -250,13 +250,13 @@ class PairBoosting:
 
     def _converged(self, before: F8, q: F8) -> bool:
         rows = self.judge.rows
-        return exact_sum(np.abs(q - before) * rows.weight, rows.workers) < _STEADY * rows.total_weight
+        return exact_sum(np.abs(q - before) * rows.weight) < _STEADY * rows.total_weight
 
     def _bound(self, q: F8, train: Scores) -> float:
         """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] on the training rows."""
         below, above = self.judge.losses(train)
         rows = self.judge.rows
-        return exact_mean((1 - q) * below + q * above - entr(q) - entr(1 - q), rows.weight, rows.workers)
+        return exact_mean((1 - q) * below + q * above - entr(q) - entr(1 - q), rows.weight)
 
     def _price_of(self, pair: GatedPair) -> float:
         """Return tradeoff * the prices of all features and resources that a pair reads."""

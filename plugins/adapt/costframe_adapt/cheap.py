@@ -50,7 +50,7 @@ _FOLDS = 3
 def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: float) -> SplitPrices:
     """Return the prices of a cheap model's trees, for the rows that it answers."""
     if trees.by_row:
-        return LazyPrices(prices, tradeoff, len(rows), rows.weight, rows.workers)
+        return LazyPrices(prices, tradeoff, len(rows), rows.weight)
     return once_prices(prices, rows, tradeoff=tradeoff)
 
 
@@ -84,7 +84,7 @@ class GatePrices:
             later = later + weigh_flags(self._resources_read, prices.resource_cost)
         anyway = later / full if full > 0 else np.zeros(len(rows))
         pays = rows.weight * (1 - (1 - self.stays) * anyway)
-        return LazyPrices(prices, self.tradeoff, len(rows), pays, rows.workers)
+        return LazyPrices(prices, self.tradeoff, len(rows), pays)
 
     def by_row_after(self, cheap: WeakLearnerBank) -> LazyPrices:
         """Return row-by-row prices after the features on each row's ways through the cheap model's trees."""
@@ -96,12 +96,12 @@ class GatePrices:
 
     def once_after(self, cheap: WeakLearnerBank) -> OncePrices:
         """Return prices paid once; only rows that go on pay for features of the cheap model."""
-        prices, workers = self.prices, self.rows.workers
-        going = to_grid(self.rows.weight * (1 - self.stays), workers)  # so sums have no order
-        stays = exact_sum(self.rows.weight * self.stays, workers)
-        all_going = exact_sum(going, workers)
-        features = all_going - workers.sum(going @ self.read)
-        resources = all_going - workers.sum(going @ self._resources_read)
+        prices = self.prices
+        going = to_grid(self.rows.weight * (1 - self.stays))  # so sums have no order
+        stays = exact_sum(self.rows.weight * self.stays)
+        all_going = exact_sum(going)
+        features = all_going - going @ self.read
+        resources = all_going - going @ self._resources_read
         found = once_prices(prices, self.rows, tradeoff=self.tradeoff)
         bought = np.diff(cheap.F.indptr) > 0
         needed = prices.direct_needs.of_set(np.flatnonzero(bought))
@@ -135,7 +135,7 @@ def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], f
     data, rows = judge.data, judge.rows
     prices: SplitPrices = once_prices(data.prices, rows)
     if trees.by_row:
-        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight, rows.workers)
+        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
     return anneal(
         evolve(data, valid=judge.held),
         loss_for(data.n_classes),
@@ -194,12 +194,12 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
     read = np.diff(model.pair.bank.F.indptr) > 0
     # No tree splits on a column without values.
     X = np.where(read, rows.X, np.nan)
-    binned = judge.binned.mapper.transform(X, n_threads=trees.n_threads, workers=rows.workers)
+    binned = judge.binned.mapper.transform(X, n_threads=trees.n_threads)
     fold, found = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
         inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        some = rows.workers.any(len(inside))
-        if not rows.workers.any(len(outside)):
+        some = len(inside) > 0
+        if not len(outside):
             continue
         few = rows.take(inside) if some else rows
         prices = cheap_prices(trees, data.prices, few, judge.settings.tradeoff)

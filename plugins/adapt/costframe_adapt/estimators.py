@@ -83,8 +83,6 @@ class AdaptClassifier(GatedClassifier):
     n_stages: int | None = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
 
-    trains_together = True
-
     def _sweep(
         self, data: TrainingData, proba: NDArray[np.float64] | None, tradeoffs: Any, full_shares: Any, scoring: Any,
         progress: Callable[[float], None] | None,

@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 from scipy.special import expit
 
 from costframe.core.exact_sums import exact_mean, exact_sum
-from costframe.core.workers import ALONE, Workers
 from costframe.gates.composite import SURE, Candidate, cheap_losses, stack
 from costframe.gates.expensive import hold_out
 from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
@@ -113,7 +112,7 @@ class Judge:
         below, above = self.losses(train)
         if self.settings.full_share is None and self.settings.tradeoff:
             above = above + self.settings.tradeoff * self._extra_cost(pair)
-        return solve_shares(below, above, self.rows.weight, self.settings.full_share, self.rows.workers)
+        return solve_shares(below, above, self.rows.weight, self.settings.full_share)
 
     def losses(self, train: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the paper's A and B of the training rows: float64 (n,) each."""
@@ -137,7 +136,6 @@ def solve_shares(
     full: NDArray[np.float64],
     weight: NDArray[np.float64],
     full_share: float | None,
-    workers: Workers = ALONE,
 ) -> NDArray[np.float64]:
     """Minimize mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] over q, with mean q <= P.
 
@@ -151,8 +149,6 @@ def solve_shares(
         Of the rows in the mean.
     full_share : float or None
         P in [0, 1]; None for no constraint.
-    workers : Workers
-        Who have the rows of the mean together.
 
     Returns
     -------
@@ -168,10 +164,10 @@ def solve_shares(
 
     if full_share is None:
         return q_at(0.0)
-    share = weight / exact_sum(weight, workers) * _UNITS
+    share = weight / exact_sum(weight) * _UNITS
 
     def mean_at(shift: float) -> float:  # a sum of whole numbers: it does not depend on the order of rows
-        return float(workers.sum(np.rint(share * q_at(shift)).astype(np.int64).sum(keepdims=True))[0]) / _UNITS
+        return float(np.rint(share * q_at(shift)).astype(np.int64).sum()) / _UNITS
 
     if mean_at(0.0) <= full_share:
         return q_at(0.0)
@@ -184,5 +180,5 @@ def solve_shares(
             break
         low, high = (middle, high) if mean_at(middle) > full_share else (low, middle)
     q = q_at(high)
-    mean = exact_mean(q, weight, workers)
+    mean = exact_mean(q, weight)
     return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet a limit below SURE

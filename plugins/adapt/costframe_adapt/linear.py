@@ -13,7 +13,6 @@ from attrs import evolve, field, frozen
 
 from costframe.core.cost.draws import draw_rows, hash_rows
 from costframe.core.errors import DataError
-from costframe.core.workers import ALONE
 from costframe.gates.composite import SURE, Scores
 from costframe.proximal.logistic import REFIT, Standardized
 from costframe.proximal.newton import ROUGH, TIGHT, TURN, Effort, GroupNorms, minimize, scores_of
@@ -119,10 +118,6 @@ def best_start(objective: LinearObjective, plain: F8) -> F8:
         Of the plain f1, with a gate of zero.
     """
     sample = _sample(objective)
-    return objective.workers.once(lambda: _best_start(sample, plain))
-
-
-def _best_start(sample: LinearObjective, plain: F8) -> F8:
     share = sample.problem.full_share
     part = 0.5 if share is None or share == 1 else share
     extremes = [
@@ -145,19 +140,19 @@ def _lowest(tried: list[LinearPair], most: int) -> list[LinearPair]:
 
 
 def _sample(objective: LinearObjective) -> LinearObjective:
-    """Draw a subsample of all workers' rows by weight, spread over class and loss of f0; their order has no effect."""
+    """Draw a subsample of rows by weight, spread over class and loss of f0; their order has no effect."""
     problem = objective.problem
     key = hash_rows(objective.columns.T, len(problem.y)) if problem.key is None else problem.key
     n_bits = (problem.n_classes - 1).bit_length()
     loss = problem.loss0.view(np.uint64) >> np.uint64(46)  # the bits of doubles >= 0 are in order
     stratum = problem.y.astype(np.uint64) << np.uint64(17) | loss
     key = stratum << np.uint64(47 - n_bits) | key >> np.uint64(17 + n_bits)
-    draw = draw_rows(key, problem.weight, _ROWS, problem.workers)
+    draw = draw_rows(key, problem.weight, _ROWS)
     columns, loss0, q = map(draw.of, (objective.columns, problem.loss0, objective.q))
     y = draw.of(problem.y)
     order = np.lexsort((draw.share, *columns.T[::-1], loss0, y))
     weight = draw.share[order] * (len(order) / draw.share.sum())
-    few = evolve(problem, y=y[order], weight=weight, loss0=loss0[order], workers=ALONE, key=None)
+    few = evolve(problem, y=y[order], weight=weight, loss0=loss0[order], key=None)
     return evolve(objective, columns=np.ascontiguousarray(columns[order]), problem=few, q=q[order])
 
 
@@ -191,12 +186,12 @@ def fit_linear(
     """
     if groups.member.shape[1] != H.shape[1]:
         raise DataError(f"groups: expected {H.shape[1]} columns, got {groups.member.shape[1]}")
-    columns = Standardized.of(H, problem.weight, problem.workers)
+    columns = Standardized.of(H, problem.weight)
     norms = GroupNorms.of_groups(groups, columns.chosen, columns.spread)
     objective = LinearObjective(columns.columns(H), problem, norms, np.zeros(len(H)))
     nothing = np.zeros((1 + problem.n_scores, len(columns.chosen) + 1))
     weights = nothing if start is None else columns.weights(start.weights)
-    if start is None or not (objective.gated and problem.workers.any(start.q > 0)):
+    if start is None or not (objective.gated and (start.q > 0).any()):
         weights[0] = 0.0
         weights = minimize(evolve(objective, problem=evolve(problem, full_share=0.0)), weights, TURN)
         if objective.gated and starts and start is None:
@@ -216,8 +211,8 @@ def refit(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
         A solution for these rows.
     """
     kept, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
-    problem = evolve(problem, full_share=None if problem.workers.any(pair.q > 0) else 0.0)
-    columns = Standardized.of(few, problem.weight, problem.workers)
+    problem = evolve(problem, full_share=None if (pair.q > 0).any() else 0.0)
+    columns = Standardized.of(few, problem.weight)
     objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, REFIT)
     weights = columns.weights(pair.weights[:, kept])
     if not objective.gated:

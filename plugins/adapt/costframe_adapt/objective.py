@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy.special import entr, expit
 
 from costframe.core.accurate_sums import sum_over_rows
 from costframe.core.cost.draws import hash_rows
-from costframe.core.workers import ALONE, Workers
 from costframe.gates.composite import cheap_losses
 from costframe.proximal.logistic import RIDGE, cross_entropy_slopes
 from costframe.proximal.newton import penalty_of
@@ -44,8 +42,6 @@ class Problem:
         -log P(y_i | x_i; f0), of the clipped probability; without P, plus the cost of f0 in units of loss.
     full_share : float or None
         P, the largest mean share of rows for f0; None if only the cost of f0 decides.
-    workers : Workers
-        Who have all rows together.
     key : uint64 (n,), optional
         Of each row, for samples; by default of its columns.
     """
@@ -55,28 +51,22 @@ class Problem:
     weight: NDArray[np.float64]
     loss0: NDArray[np.float64]
     full_share: float | None
-    workers: Workers = ALONE
     key: NDArray[np.uint64] | None = None
 
     @classmethod
     def of(cls, rows: Rows, n_classes: int, loss0: NDArray[np.float64], full_share: float | None) -> Problem:
-        """Scale all workers' weights to a mean of one."""
-        weight = rows.weight * (rows.total_rows / rows.total_weight)
-        return cls(rows.y, n_classes, weight, loss0, full_share, rows.workers, hash_rows(rows.X.T, len(rows)))
+        """Scale weights to a mean of one."""
+        weight = rows.weight * (len(rows) / rows.total_weight)
+        return cls(rows.y, n_classes, weight, loss0, full_share, hash_rows(rows.X.T, len(rows)))
 
     @property
     def n_scores(self) -> int:
         """K."""
         return 1 if self.n_classes == 2 else self.n_classes
 
-    @cached_property
-    def n_rows(self) -> int:
-        """Number of rows of all workers."""
-        return self.workers.count_all(len(self.weight))
-
     def mean(self, values: NDArray[np.float64]) -> float:
-        """Return the weighted mean of values, (n,), of all workers."""
-        return float(sum_over_rows(values[:, np.newaxis], self.weight, self.workers)[0]) / self.n_rows
+        """Return the weighted mean of values, (n,)."""
+        return float(sum_over_rows(values[:, np.newaxis], self.weight)[0]) / len(self.weight)
 
 
 @frozen(eq=False)
@@ -102,11 +92,6 @@ class LinearObjective:
     ridge: float = RIDGE
 
     @property
-    def workers(self) -> Workers:
-        """Who have all rows together."""
-        return self.problem.workers
-
-    @property
     def gated(self) -> bool:
         """Whether f0 may get rows."""
         return self.problem.full_share != 0
@@ -120,7 +105,7 @@ class LinearObjective:
         """Solve (OPT1) for scores of the gate and f1, float64 (1 + K, n)."""
         below = cheap_losses(scores[1:].T, self.problem.y) + np.logaddexp(0.0, scores[0])
         above = self.problem.loss0 + np.logaddexp(0.0, -scores[0])
-        return solve_shares(below, above, self.problem.weight, self.problem.full_share, self.workers)
+        return solve_shares(below, above, self.problem.weight, self.problem.full_share)
 
     def smooth(self, scores: F8) -> float:
         """Return the objective of (OPT2) without the norms."""
@@ -137,7 +122,7 @@ class LinearObjective:
     def slopes(self, scores: F8) -> tuple[F8, F8]:
         """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each."""
         slope, curvature = np.zeros_like(scores), np.zeros_like(scores)
-        share = self.problem.weight / self.problem.n_rows
+        share = self.problem.weight / len(self.columns)
         if self.gated:
             gate = expit(scores[0])
             slope[0], curvature[0] = share * (gate - self.q), share * gate * (1 - gate)

@@ -41,7 +41,6 @@ class _Planner(CostAwareEstimator):
     """Common settings and training of all planners."""
 
     searches_sets: ClassVar = True
-    trains_together: ClassVar = True
     _takes_categories: ClassVar = True
     _rounds: ClassVar = 300
 
@@ -117,8 +116,6 @@ class _Planner(CostAwareEstimator):
     def _problem(self, data: TrainingData) -> Problem:
         settings, base = self._settings(), None
         if self.base is not None:
-            if data.train.workers.count > 1:
-                raise ParameterError("base: trains on one machine only; leave it out for boosted trees")
             for name in _OF_TREES:
                 if getattr(self, name) is not None:
                     raise ParameterError(f"{name}: is of boosted trees, and has no effect with a base; leave it out")

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 
 from costframe.core.errors import DataError
 from costframe.core.stages.stages import Answer
+from costframe.core.threads import run_parallel
 from costframe.trees.boosting.folds import boost_folds
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def choose_trees(problem: Problem) -> TreeSettings:
     def loss(trees: TreeSettings) -> float:
         return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
 
-    losses = problem.workers.share(loss, sizes_tried, problem.n_threads)
+    losses = run_parallel(loss, sizes_tried, problem.n_threads)
     return sizes_tried[int(np.argmin(losses))]
 
 
@@ -119,5 +120,5 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         return SetModel(read, trees, answer, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
-    made = problem.deal(lambda place: train(sets[place]), largest_first)
+    made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)
     return [made[largest_first.index(place)] for place in range(len(sets))]

@@ -83,19 +83,10 @@ class _HeldOut:
     rows: Rows
     predictions: NDArray[np.float64]
 
-    @classmethod
-    def of(cls, rows: Rows, predictions: NDArray[np.float64]) -> _HeldOut:
-        """Gather the rows of all workers, but not their values."""
-        if rows.workers.count == 1:
-            return cls(rows, predictions)
-        return cls(evolve(rows, X=rows.X[:, :0]).gathered(), np.concatenate(rows.workers.gather(predictions)))
-
 
 @frozen(eq=False)
 class PlannedPath(MeasuredPath[PlanPoint]):
     """All models of a planner's fit; any of them becomes a predictor that accepts other prices.
-
-    If several workers have trained it, all must call its methods together.
 
     Attributes
     ----------
@@ -142,17 +133,13 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         scores = _follow_point(self.problem, self.trained, point)[0]
         if self.scoring is None:
             lost = self.problem.loss.each(rows.y, scores)
-            own = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
-            moved = np.concatenate(rows.workers.gather(own))
+            moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
         else:
-            held = _HeldOut.of(rows, _predictions(self.problem, scores))
-            y, weight, qid = held.rows.y, held.rows.uneven_weight, held.rows.qid
-            moved = influence(with_labels(self.scoring, rows.labels), y, held.predictions, weight, qid)
-            before = sum(rows.workers.gather(len(rows))[: rows.workers.rank])
-            own = moved[before : before + len(rows)]
-        folds = rows.workers.distinct(self.problem.fold)
-        lacked = 1.0 / len(folds) if point.n_rounds else 0.0  # a constant needs no training
-        return evolve(point, error=standard_error(moved), influence=own, rows_lacked=lacked)
+            scoring, predictions = with_labels(self.scoring, rows.labels), _predictions(self.problem, scores)
+            moved = influence(scoring, rows.y, predictions, rows.uneven_weight, rows.qid)
+        # A constant needs no training.
+        lacked = 1.0 / len(np.unique(self.problem.fold)) if point.n_rounds else 0.0
+        return evolve(point, error=standard_error(moved), influence=moved, rows_lacked=lacked)
 
 
 def measure_path(
@@ -194,7 +181,7 @@ def _measure(problem: Problem, trained: Trained, point: PlanPoint, score: Score 
     rows = problem.rows
     scores, visited = _follow_point(problem, trained, point)
     loss = rows.mean(problem.loss.each(rows.y, scores))
-    value = -loss if score is None else score(_HeldOut.of(rows, _predictions(problem, scores)))
+    value = -loss if score is None else score(_HeldOut(rows, _predictions(problem, scores)))
     paid, objective_cost = (
         rows.mean(evolve(trained.routes, prices=prices).cost(visited)) for prices in (problem.paid, problem.prices)
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.workers import ALONE
+from costframe.core.threads import run_parallel
 from costframe.sets.archive import SetArchive
 from costframe.sets.choice import choose_alternatives, choose_spread
 from costframe.trees.binning.bin_mapper import BinMapper
@@ -68,11 +68,11 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     archive = search_sets(problem, progress)
     others = choose_alternatives(archive, problem.settings.n_sets // 2)
     chosen = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
-    sets = problem.workers.gather(chosen)[0]  # equal on all, unless their processors round differently
-    models = _keep_distinct(problem, train_models(problem, sets))
+    models = _keep_distinct(problem, train_models(problem, chosen))
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
-    gains = problem.deal(lambda k: regress_gains(problem, models, k, seen[k]), range(len(models) - 1))
+    stops = range(len(models) - 1)
+    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), stops, problem.n_threads)
     return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
 
 
@@ -95,7 +95,6 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         problem.prices,
         problem.trees(*(_FEW if problem.n_rows <= _FEW_ROWS else _MANY), None),
         problem.n_threads,
-        problem.workers,
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
@@ -121,7 +120,7 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
     for k in range(len(models) - 2, -1, -1):
         here = models[k].losses
         targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
-        found.append(regress(problem, trained.seen[k], targets, whole=whole, dealt=True))
+        found.append(regress(problem, trained.seen[k], targets, whole=whole, n_threads=problem.n_threads))
         price = routes.worth(1 << k, tradeoff)[k + 1 :]
         asked = found[-1].predictions + price
         best, rows = asked.argmin(axis=1), np.arange(len(here))
@@ -133,25 +132,18 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
 def _known_at(problem: Problem, model: SetModel) -> BinnedData:
     """Return the data known at a set: the features that its model reads, and its scores."""
     features = problem.coarse.take_columns(np.array(model.features, np.int64))
-    weight, workers = problem.rows.weight, problem.rows.workers
-    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=weight, workers=workers)
-    scores = mapper.transform(model.scores, workers=workers)
-    return features.append_columns(scores)
+    mapper = BinMapper.fit(model.scores, max_bins=COARSE, sample_weight=problem.rows.weight)
+    return features.append_columns(mapper.transform(model.scores))
 
 
 def regress(
-    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True, dealt: bool = False
+    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True, n_threads: int = 1
 ) -> ManyFolds:
-    """Regress targets, float64 (n, T), on the data known at a set, cross-fitted on halves of the rows.
-
-    Fits of halves may be `dealt`, unless the whole regression is.
-    """
+    """Regress targets, float64 (n, T), on the data known at a set, cross-fitted on halves of the rows."""
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
-    return regress_many(
-        seen, problem.rows, targets, problem.half, settings, whole=whole, deal=problem.deal if dealt else ALONE.share
-    )
+    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole, n_threads=n_threads)
 
 
 def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:

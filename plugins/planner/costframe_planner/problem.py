@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import CostModelError, DataError
-from costframe.core.threads import run_parallel
-from costframe.core.workers import ALONE, Workers
 from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
@@ -20,8 +18,6 @@ from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import SquaredLoss, loss_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
@@ -31,14 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COARSE", "Problem", "Settings"]
 
-A = TypeVar("A")
-T = TypeVar("T")
-
 _FOLDS = (2_000, 5), (20_000, 4)  # largest number of rows, number of folds
 _FEWEST_FOLDS = 3
 _LEAST_ROWS = (2_500, 5), (np.inf, 20)  # largest number of rows, least rows of a leaf
 COARSE = 63  # bins; a power of two with the bin of missing values
-_MOST_BYTES = 1 << 28  # of all workers' rows on each: sums over workers, one after another, take longer
 
 
 @frozen
@@ -62,7 +54,7 @@ class Settings:
 
 
 class SampledRows(NamedTuple):
-    """A sample of the rows, as one worker's: in fewer bins, without their values, with folds and halves."""
+    """A sample of the rows: in fewer bins, without their values, with folds and halves."""
 
     data: BinnedData
     rows: Rows
@@ -93,8 +85,6 @@ class Problem:
     settings : Settings
     base : Base or None
         Base model to train on each set; None for boosted trees.
-    workers : Workers
-        Of the training. Where each has all rows, which are then one worker's, they deal what is to be trained.
     """
 
     rows: Rows
@@ -108,7 +98,6 @@ class Problem:
     paid: SetPrices
     settings: Settings
     base: Base | None = None
-    workers: Workers = ALONE
 
     @property
     def n_rows(self) -> int:
@@ -135,7 +124,7 @@ class Problem:
             return bin_rows(rows, evolve(settings.trees, max_bins=most), data.categorical)
 
         numbers, fold, half = deal_folds(rows, data, count)
-        problem = cls(
+        return cls(
             rows,
             fine := binned(settings.trees.max_bins),
             fine if fine.mapper.n_bins.max() <= COARSE else binned(COARSE),
@@ -147,38 +136,11 @@ class Problem:
             SetPrices.of(data.prices, np.inf),
             settings,
             base,
-            rows.workers,
         )
-        of_row = 4 * rows.X.shape[1] + 8 * (5 + len(problem.keys))
-        return problem if rows.total_rows * of_row > _MOST_BYTES else problem._gathered()
-
-    def _gathered(self) -> Problem:
-        """Return the problem with all rows, without the values of their features, on every worker."""
-        workers, rows = self.workers, self.rows
-        if workers.count == 1:
-            return self
-        data = self.data.gathered()
-        fold, half, *keys = map(np.concatenate, zip(*workers.gather((self.fold, self.half, *self.keys)), strict=True))
-        return evolve(
-            self,
-            rows=evolve(rows, X=rows.X[:, :0]).gathered(),
-            data=data,
-            coarse=data if self.coarse is self.data else self.coarse.gathered(),
-            fold=fold,
-            half=half,
-            keys=tuple(keys),
-        )
-
-    def deal(self, function: Callable[[A], T], parts: Sequence[A]) -> list[T]:
-        """Apply a function of the rows to each part: each worker to some, if it has all rows, else all together."""
-        rows = self.rows.workers
-        if rows.count == 1:
-            return self.workers.share(function, parts, self.n_threads)
-        return run_parallel(function, parts, rows.threads(self.n_threads))
 
     def sample(self, most: int) -> SampledRows:
-        """Return at most `most` of all workers' rows, chosen by their hashes, on every worker."""
-        chosen, rows, coarse = Sample.of(self.keys, most, self.rows.workers), self.rows, self.coarse
+        """Return at most `most` of the rows, chosen by their hashes."""
+        chosen, rows, coarse = Sample.of(self.keys, most), self.rows, self.coarse
         bins = chosen.gather(coarse.bins)
         return SampledRows(
             BinnedData(bins, np.ascontiguousarray(bins.T), coarse.mapper),
@@ -227,6 +189,5 @@ def _join_rows(data: TrainingData) -> Rows:
         np.concatenate([rows.y for rows in both]),
         np.concatenate([rows.weight for rows in both]),
         queries,
-        data.train.workers,
-        data.train.labels,
+        labels=data.train.labels,
     )
