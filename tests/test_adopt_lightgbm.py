@@ -258,7 +258,7 @@ def test_categories_that_are_neither_texts_nor_numbers_are_refused():
 def test_a_text_in_place_of_a_category_that_is_none_is_missing():
     table, y = frame()
     adopted = adopt_lightgbm(lgb.train(QUIET | CATEGORY, lgb.Dataset(table, y), 4))
-    with pytest.raises(DataError, match="expected labels, such as 'oak'"):
+    with pytest.raises(DataError, match="expected labels such as 'oak'"):
         adopted.predict(table.assign(kind=3))
 
 

@@ -35,7 +35,7 @@ BAD_TABLES = {
     ),
     "dates to predict": (
         "a,y\n1,2020-01-01\n2,2021-01-01\n",
-        "target 'y': expected numbers, texts or truth values, got dates such as 2020-01-01$",
+        "target 'y': expected numbers, texts or truth values, got dates such as 2020-01-01; write numbers ",
     ),
     "a target missing": ("a,y\n1,1\n2,\n", "target 'y': 1 value is missing"),
     "two targets missing": ("a,y\n1,1\n2,\n3,\n", "target 'y': 2 values are missing$"),
@@ -141,7 +141,8 @@ def test_no_value_is_shown_as_python_writes_it(table):
         "digits": "numbers stored as texts; write numbers, or nothing where one is missing; or leave it out with "
         "--ignore digits, or split it by categories with --categorical digits",
         "bytes": "expected text in UTF-8, got text in another encoding",
-        "lists": "a feature that is not named categorical is a column of numbers, got lists such as [1, 2]",
+        "lists": "a feature that is not named categorical is a column of numbers, got lists such as [1, 2]; "
+        "cast it to numbers or texts",
         "days": "dates such as 2020-01-02 are no numbers; write numbers instead, such as days since a date, or a year "
         "and a month in columns of their own; or leave it out with --ignore days",
     }

@@ -32,6 +32,7 @@ class Keys:
     def read(cls, path: Path, sources: Sources) -> Keys:
         """Read keys as the file writes them; only a file with types, such as Parquet, has keys that are numbers."""
         from costframe.core.tables.categories import is_missing
+        from costframe.core.tables.columns import decode_column
         from costframe.datasets.dialects import find_indices
         from costframe.datasets.table_files import TableFile
 
@@ -40,6 +41,7 @@ class Keys:
         named = [lookup.key for lookup in sources.lookups.values() if lookup.key is not None]
         indices, notes = find_indices(columns, named)
         columns = {name: column for name, column in columns.items() if name not in indices} or columns
+        columns = {name: decode_column(column, f"{path}: column {shown(name)}") for name, column in columns.items()}
         if lacking := [name for name in named if name not in columns]:
             raise DataError(f"{path}: no column {quote_names(lacking)}; it has {quote_names(columns)}")
         values = [[None if is_missing(key) else key for key in column.to_pylist()] for column in columns.values()]

@@ -111,6 +111,9 @@ class LiveRun:
 
     def _columns(self, keys: Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
+        from costframe.datasets.table_writer import check_writable
+
+        check_writable(keys.columns, self.output.suffix.lower())
         columns = self._answers(records) | _money(records)
         if twice := [name for name in columns if name in keys.columns]:
             raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from costframe.core.tables.columns import as_numbers
+from costframe.core.tables.columns import as_numbers, is_numeric
 from costframe.datasets.price_draft import split_name
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ def _at_most_one(columns: list[Any]) -> bool:
     """Return whether all columns hold 0 and 1, or truth values, and each row at most one 1."""
     ones = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        if not any(
-            is_kind(column.type) for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
-        ):
+        if not is_numeric(column.type):
             return False
         values = np.nan_to_num(as_numbers(column, ""))
         if not np.isin(values, (0.0, 1.0)).all():

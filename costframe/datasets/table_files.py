@@ -13,7 +13,7 @@ from pyarrow import csv, feather, ipc, parquet
 
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, shown
-from costframe.core.tables.columns import MISSING_TEXTS, null_texts
+from costframe.core.tables.columns import MISSING_TEXTS, null_texts, plain_column
 from costframe.core.tables.file_errors import name_reading_errors
 from costframe.core.tables.parquet_files import ParquetFiles, is_several
 from costframe.datasets.dialects import Dialect, find_dialect
@@ -87,7 +87,11 @@ class TableFile:
         names = self._check_names(table.column_names)
         if not names or not table.num_rows:
             raise DataError(f"{self.path}: expected rows, got an empty table")
-        return {name: column for name, column in zip(table.column_names, table.columns, strict=True) if name in names}
+        return {
+            name: plain_column(column)
+            for name, column in zip(table.column_names, table.columns, strict=True)
+            if name in names
+        }
 
     def parquet(self) -> ParquetFiles:
         """Return the Parquet file or files, to be read by row groups."""
@@ -123,7 +127,7 @@ class TableFile:
                 return
             rows = max(1, _CELLS // max(1, len(names)))
             for batch in self._batches(list(names), rows):
-                yield {name: batch.column(name) for name in names}
+                yield {name: plain_column(batch.column(name)) for name in names}
 
     def _batches(self, names: list[str], rows: int) -> Iterator[Any]:
         """Yield batches of at most some rows of a Parquet or Arrow file."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import csv, parquet
 
 from costframe.core.errors import DataError
+from costframe.core.tables.columns import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["WRITABLE", "table_writer"]
+__all__ = ["WRITABLE", "check_writable", "table_writer"]
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 WRITABLE = (*_SEPARATORS, ".parquet")
@@ -37,9 +39,22 @@ def table_writer(sink: IO[bytes], ending: str) -> Iterator[Callable[[Mapping[str
                     writer = open_until_the_end.enter_context(_open(sink, ending, batch.schema))
                 writer.write_table(batch)
             except (pa.ArrowException, ValueError) as error:
+                check_writable(columns, ending)
                 raise DataError(f"cannot be written as {ending[1:]}: {' '.join(str(error).split()):.200}") from error
 
         yield write
+
+
+def check_writable(columns: Mapping[str, Any], ending: str) -> None:
+    """Refuse columns that a format cannot hold, such as lists in CSV."""
+    for name, column in columns.items():
+        table = pa.table({name: column}).slice(0, 1)
+        try:
+            with _open(io.BytesIO(), ending, table.schema) as writer:
+                writer.write_table(table)
+        except (pa.ArrowException, ValueError) as error:
+            kind = kind_of(table.schema.types[0])
+            raise DataError(f"column {name!r}: {kind} cannot be written as {ending[1:]}; cast it to texts") from error
 
 
 def _open(sink: IO[bytes], ending: str, schema: Any) -> Any:

@@ -13,6 +13,7 @@ from costframe.core.checks import as_path
 from costframe.core.errors import DataError, ParameterError, format_count, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
+from costframe.core.tables.categories import check_exact
 from costframe.core.tables.columns import (
     as_categories,
     as_numbers,
@@ -256,7 +257,8 @@ def _convert_target(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int
     if task == "classification":
         if _numeric(y) and not _whole(y):
             raise DataError(f"target {target!r}: classes are texts or whole numbers, got {y[y != np.floor(y)][0]:g}")
-        return y.astype(np.int64) if _numeric(y) else y
+        check_exact(y.tolist() if y.dtype.kind == "f" else (), f"target {target!r}")
+        return y.astype(np.int64) if y.dtype.kind in "if" else y
     if not _numeric(y):
         raise DataError(f"target {target!r}: {task} needs numbers, got values such as {y[0]!s:.40}")
     if task == "ranking" and qid is None:

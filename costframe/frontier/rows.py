@@ -13,7 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from costframe.core.errors import DataError, ParameterError, quote_names, shown
-from costframe.core.tables.rows import check_queries, check_target, check_weights
+from costframe.core.tables.frames import as_frame, is_arrow
+from costframe.core.tables.rows import check_queries, check_target, check_weights, exact_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class Rows:
     @classmethod
     def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "", groups: Any = None) -> Rows:
         """Make rows; refuse another number of labels, weights or queries than rows."""
+        X = as_frame(X)
         if y is None:
             raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
         try:
@@ -46,7 +48,7 @@ class Rows:
             raise DataError(f"X{suffix}: expected a table of rows, got {type(X).__name__}") from None
         if not hasattr(X, "__getitem__"):
             X = np.asarray(X)
-        y, weight, qid = (None if values is None else np.asarray(values) for values in (y, weight, qid))
+        y, weight, qid = (None if values is None else np.asarray(exact_labels(values)) for values in (y, weight, qid))
         if weight is not None and weight.ndim == 0:
             weight = check_weights(weight, n, f"sample_weight{suffix}")
         for name, values in (("y", y), ("sample_weight", weight), ("qid", qid)):
@@ -155,8 +157,9 @@ class Rows:
         """Keep some rows, by number."""
         from sklearn.utils import _safe_indexing
 
-        given = (self.X, self.y, self.weight, self.qid, self.groups)
-        return Rows(*(None if each is None else _safe_indexing(each, chosen) for each in given))
+        given = (self.y, self.weight, self.qid, self.groups)
+        X = self.X.take(chosen) if is_arrow(self.X) else _safe_indexing(self.X, chosen)
+        return Rows(X, *(None if each is None else _safe_indexing(each, chosen) for each in given))
 
     def append(self, other: Rows) -> Rows:
         """Append other rows with X of the same type; if only one part has weights, the other gets ones."""
@@ -177,7 +180,9 @@ class Rows:
 
 
 def _stack(one: Any, other: Any) -> Any:
-    """Stack two pandas or polars frames, or two arrays."""
+    """Stack two data frames of a library, or two arrays."""
+    if is_arrow(one):
+        return sys.modules["pyarrow"].concat_tables([one, other], promote_options="permissive")
     library = type(one).__module__.partition(".")[0]
     if library in {"pandas", "polars"}:
         return sys.modules[library].concat([one, other])

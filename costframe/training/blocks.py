@@ -90,10 +90,12 @@ class BlockTable:
         named = {name for name, chosen in zip(categorical.names, categorical.chosen, strict=True) if chosen}
         for name in columns:
             if name not in named and name not in categorical.categories and self.files.type_of(name) != "float64":
+                from costframe.core.tables.columns import way_out
+
                 kind = self.files.schema.field(name).type
+                split = "; a column of a dictionary type, or one named in categorical_features, is split by categories"
                 raise DataError(
-                    f"{self.name}: column {name!r} is of the type {kind}, expected numbers; a column of a dictionary "
-                    "type, or one named in categorical_features, is split by categories"
+                    f"{self.name}: column {name!r} is of the type {kind}, expected numbers{way_out(kind) or split}"
                 )
         return evolve(self, columns=tuple(columns), categorical=categorical)
 
@@ -160,7 +162,7 @@ class BlockTable:
         """Return the distinct values of a column that is not of plain numbers: object (k,)."""
         from costframe.core.tables.columns import decode_column
 
-        if self.files.type_of(name) == "float64":
+        if self.files.type_of(name) == "float64" and "decimal" not in str(self.files.schema.field(name).type):
             return np.empty(0)
         found: dict[object, None] = {}
         for group in track(self.files.groups, f"reading {name}", verbose=self.verbose):

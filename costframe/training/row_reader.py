@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,20 +10,31 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
-from costframe.core.tables.frames import category_columns, column_names, is_numeric, refuse_dask
-from costframe.core.tables.rows import check_queries, check_weights, refuse_text
+from costframe.core.tables.frames import (
+    as_frame,
+    category_columns,
+    column_names,
+    is_frame,
+    is_numeric,
+    refuse_lazy,
+    select_columns,
+    types_of,
+)
+from costframe.core.tables.rows import check_queries, check_weights, exact_labels, refuse_text
 from costframe.core.workers import ALONE, Workers
 from costframe.training.block_columns import open_table
 from costframe.training.blocks import BlockTable
 from costframe.training.data import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.tables.categories import Categories
@@ -53,9 +65,20 @@ def _texts_for(models: list[Any], X: Any) -> Categories:
         return {}
     if any(type(unfrozen(model)).__module__.split(".")[0] == "catboost" for model in others):
         return dict.fromkeys(names, AsGiven(whole_numbers=True))
-    kinds = zip(names, X.dtypes, strict=True)
+    kinds = zip(names, types_of(X), strict=True)
     named = {names[f] for f in category_columns(X)}
     return {name: AsGiven() for name, kind in kinds if not is_numeric(kind) and name not in named}
+
+
+@contextlib.contextmanager
+def _name_errors(name: str) -> Iterator[None]:
+    """Turn errors of scikit-learn's checks into ours, which name the rows."""
+    try:
+        yield
+    except TypeError as error:
+        raise DataTypeError(f"{name}: {error}") from error
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{name}: {error}") from error
 
 
 class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
@@ -75,6 +98,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
 
         Labels that a given model has are those of its columns, for it reads their numbers.
         """
+        refuse_lazy(X, "X")
         given = getattr(self, "categorical_features", None) if self._takes_categories else None
         models = [getattr(self, name, None) for name in _GIVEN]
         labels = dict(_labels_of(models))
@@ -138,20 +162,23 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         if isinstance(X, BlockTable):
             table: NDArray[np.float64] = self._checked_table(X, name, reset=reset)
             return table
-        refuse_dask(X, name)
-        X = self._columns.encoded(X, name)
         fewest = int(self._workers.count == 1)  # one of several may have no rows
-        refuse_text(X, name, _HINT if self._takes_categories and reset else "")
-        try:
-            rows = np.asarray(
-                validate_data(
-                    self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=fewest, reset=reset
-                )
-            )
-        except TypeError as error:
-            raise DataTypeError(f"{name}: {error}") from error
-        except (ValueError, OverflowError) as error:
-            raise DataError(f"{name}: {error}") from error
+        checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": fewest}
+        if is_frame(X := as_frame(X, name)):
+            from costframe.core.tables.frame_rows import read_frame
+
+            names = column_names(X) or self._columns.names or tuple(map(str, X.columns))
+            with _name_errors(name):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            hint = _HINT if self._takes_categories and reset else ""
+            X = read_frame(X, names, self._columns.categories, name, hint)
+            with _name_errors(name):
+                rows: NDArray[np.float64] = check_array(X, estimator=self, **checks)
+        else:
+            X = self._columns.encoded(X, name)
+            refuse_text(X, name)
+            with _name_errors(name):
+                rows = np.asarray(validate_data(self, X, reset=reset, **checks))
         if not fewest and not self._workers.any(len(rows)):
             raise DataError(f"{name}: expected rows, no worker has any")
         if reset:
@@ -179,8 +206,11 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _in_training_order(self, X: Any) -> Any:
         """Put a frame's columns in the order of training; scikit-learn refuses a frame without some of them later."""
+        refuse_lazy(X, "X")
         wanted, names = getattr(self, "feature_names_in_", None), None if isinstance(X, BlockTable) else column_names(X)
-        return X[list(wanted)] if wanted is not None and names is not None and set(wanted) <= set(names) else X
+        return (
+            select_columns(X, wanted) if wanted is not None and names is not None and set(wanted) <= set(names) else X
+        )
 
     def _rows(
         self,
@@ -197,7 +227,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         weights = check_weights(weight, len(X), f"sample_weight{suffix}", self._workers)
         keep = weights > 0
         try:
-            target = column_or_1d(y, warn=True)
+            target = column_or_1d(exact_labels(y), warn=True)
         except ValueError as error:
             raise DataError(f"y{suffix}: {error}") from None
         if len(target) != len(X):

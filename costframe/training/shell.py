@@ -120,11 +120,12 @@ class CostAwareEstimator(Predicting):
         Parameters
         ----------
         X : float64 (n, d), data frame, or pyarrow.dataset.Dataset of Parquet files
-            May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame, else by position. A
-            frame's columns of a category dtype are split by categories, if the algorithm does so. A dataset is read by
-            row groups, and need not fit in memory: labels, weights and queries are names of its columns, and all others
-            are features, those of a dictionary type categories. If it has a column ``split``, rows of "train" are those
-            to train on, and rows of "valid" the validation data.
+            May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame (of pandas, polars
+            or pyarrow), else by position. A frame's columns of a category dtype are split by categories, if the
+            algorithm does so; whole numbers and decimals of a feature are rounded to doubles, unless they are
+            categories. A dataset is read by row groups, and need not fit in memory: labels, weights and queries are
+            names of its columns, and all others are features, those of a dictionary type categories. If it has a column
+            ``split``, rows of "train" are those to train on, and rows of "valid" the validation data.
         y : (n,), or str
             Labels.
         sample_weight : float64 (n,) or str, optional

@@ -10,8 +10,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.tables.categories import as_categories, encode, find_labels
-from costframe.core.tables.frames import category_columns, check_names, column_names, is_pandas
+from costframe.core.tables.categories import as_categories, check_exact, encode, find_labels
+from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from costframe.core.workers import Workers
 
 _PARAMETER = "categorical_features"
-_EXACT = 2.0**53
 
 
 @frozen(eq=False)
@@ -65,11 +64,7 @@ class CategoricalColumns:
             where, largest = f"{what}: column {self.names[f]!r}", np.nanmax(np.abs(X[:, f]), initial=0.0)
             if np.isinf(largest):
                 raise DataError(f"{where}: categories must be finite numbers or missing, got an infinite one")
-            if largest >= _EXACT:
-                raise DataError(
-                    f"{where}: categories must be numbers below 2^53, beyond which doubles leave some out, "
-                    f"got {largest:.17g}; give texts"
-                )
+            check_exact([largest], where)
 
 
 def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalColumns:
@@ -138,10 +133,8 @@ def _position(column: object, names: Sequence[str], place: Mapping[str, int]) ->
 
 def _find_labels(X: Any, columns: Sequence[int], names: Sequence[str]) -> list[tuple[str, ...] | None]:
     """Return the labels of some columns; None for each whose categories are numbers."""
-    if column_names(X) is not None:
-        return [find_labels(X[names[f]], names[f]) for f in columns]
-    if is_pandas(X):
-        return [find_labels(X.iloc[:, f], names[f]) for f in columns]
+    if is_frame(X):
+        return [find_labels(X.iloc[:, f] if is_pandas(X) else X[names[f]], names[f]) for f in columns]
     if not columns or hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
         return [None] * len(columns)
     objects = np.array(X, dtype=object)

@@ -9,13 +9,15 @@ its number; where `ONLY` is one, it is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.frames import category_columns, check_names, column_names, is_numeric, is_pandas
+from costframe.core.tables.frames import is_numeric
 from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
 
 if TYPE_CHECKING:
@@ -28,6 +30,10 @@ Labels = tuple[str, ...] | HashedLabels | AsGiven
 
 Categories = Mapping[str, Labels]
 """The labels of each feature whose categories are texts, by its name."""
+
+EXACT = 2.0**53
+"""The least number beyond which doubles leave out whole numbers."""
+_DIGITS = 15  # of decimal numbers, each of which is another double
 
 OTHER = "\x00other"
 """A label that stands for all texts that are not labels, of a reader that distinguishes them from missing values."""
@@ -66,6 +72,20 @@ def is_missing(value: object) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
+def check_exact(values: Iterable[Any], where: str) -> None:
+    """Refuse categories or classes that are numbers which doubles cannot tell from all others of their kind."""
+    for value in values:
+        is_decimal = isinstance(value, Decimal) and value.is_finite()
+        if is_decimal and Decimal(f"{value:.{_DIGITS}g}") != value:
+            raise DataError(f"{where}: expected numbers of at most {_DIGITS} digits, got {value}; give texts")
+        size: Any = abs(value) if isinstance(value, int | float | np.integer | np.floating) else 0
+        if EXACT <= size < np.inf:
+            raise DataError(
+                f"{where}: categories must be numbers below 2^53, beyond which doubles leave some out, got {value}; "
+                "give texts"
+            )
+
+
 def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     """Return the labels of a categorical column; None if its categories are numbers.
 
@@ -78,11 +98,15 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     """
     if is_numeric(getattr(column, "dtype", "")):
         return None
-    declared = _dtype_categories(column)
-    values = _listed(column) if declared is None else declared
+    declared = _declared(column)
+    if declared is None:
+        from costframe.core.tables.frame_rows import column_values
+
+    values = column_values(column, f"column {name!r}") if declared is None else declared
     present = [value for value in values if not is_missing(value)]
     texts = sum(isinstance(value, str) for value in present)
-    if texts == 0 and all(isinstance(value, bool | int | float | np.number | np.bool_) for value in present):
+    if texts == 0 and all(isinstance(value, Real | Decimal | np.bool_) for value in present):
+        check_exact(present, f"column {name!r}")
         return None
     if texts < len(present):
         odd = next(value for value in present if not isinstance(value, str))
@@ -108,34 +132,25 @@ def encode_value(value: object, labels: Labels) -> object:
 
 
 def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: str = "the data") -> Any:
-    """Replace labels by numbers, and pandas' nullable numbers that are categories by doubles.
+    """Replace labels by numbers.
 
     Parameters
     ----------
-    X : data frame, or array-like (rows, d)
-        Columns with labels, found by name in a frame and by position in an array, may have a category dtype, or hold
-        texts or objects; values are looked up by text, not by the frame's own codes. An array of numbers holds the
-        numbers of labels already; only whole numbers with `HashedLabels` are categories themselves.
+    X : array-like (rows, d)
+        Columns with labels hold texts or objects. An array of numbers holds the numbers of labels already; only whole
+        numbers with `HashedLabels` are categories themselves.
     categories : mapping of str to tuple of str, HashedLabels or AsGiven
         The labels of features.
     feature_names : sequence of str
-        Names of an array's columns.
+        Names of the columns.
     what : str
         Name of the data in error texts.
 
     Raises
     ------
     DataError
-        If a value of a column with labels in a frame is neither a text nor missing; a whole number will do with
-        `HashedLabels`, which refuse other numbers but those of an array of float64.
+        If a value has no hash; numbers of an array of float64 are hashes.
     """
-    names = column_names(X)
-    if names is not None:
-        check_names(names, what)
-        own = [name for name in names if name in categories and not _are_numbers(X[name], categories[name])]
-        found = {name: _encode_column(X[name], categories[name], f"{what}: column {name!r}") for name in own}
-        found |= _nullable(X, names, categories)
-        return _replace_columns(X, found) if found else X
     if not categories:
         return X
     kinds = "" if any(map(_tells_whole_numbers, categories.values())) else "fiub"
@@ -155,18 +170,10 @@ def _tells_whole_numbers(labels: Labels) -> bool:
     return isinstance(labels, HashedLabels) or labels == AsGiven(whole_numbers=True)
 
 
-def _are_numbers(column: Any, labels: Labels) -> bool:
-    """Return whether a frame's column has numbers that are no categories, and may stay as they are."""
-    kind = getattr(column, "dtype", "")
-    if not isinstance(labels, AsGiven) or not is_numeric(kind):
-        return False
-    return not labels.whole_numbers or str(kind).lower().startswith("float")
-
-
 def _encode_objects(values: NDArray[np.object_], labels: Labels, where: str) -> Any:
     """Return the number of each value of an array's column, of which numbers of labels are unchanged."""
     if not isinstance(labels, tuple):
-        return _numbers(values.tolist(), labels, where)
+        return numbers_of(values.tolist(), labels, where)
     place = _places(values, labels, where)
     return [place[value] if isinstance(value, str) else encode_value(value, ()) for value in values]
 
@@ -186,14 +193,14 @@ def _places(values: Iterable[object], labels: tuple[str, ...], where: str) -> di
     return place | {text: number_unknown(text, labels, where) for text in sorted(unknown)}
 
 
-def _numbers(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
+def numbers_of(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
     """Return the number of each label, NaN for an unknown or missing one; refuse values that can be no label."""
     if isinstance(labels, AsGiven):
         return labels.numbers(values)
     if isinstance(labels, HashedLabels):
         _check_values(values, is_hashed, f"{where}: expected texts or whole numbers")
         return labels.numbers(values)
-    _check_values(values, lambda value: isinstance(value, str), f"{where}: expected labels, such as {labels[0]!r}")
+    _check_values(values, lambda value: isinstance(value, str), f"{where}: expected labels such as {labels[0]!r}")
     place = _places(values, labels, where)
     return np.array([place[value] if isinstance(value, str) else np.nan for value in values], np.float64)
 
@@ -212,40 +219,8 @@ def _objects(X: Any) -> NDArray[np.object_] | None:
     return rows if rows.ndim == 2 else None
 
 
-def _dtype_categories(column: Any) -> list[Any] | None:
+def _declared(column: Any) -> list[Any] | None:
     """Return the categories of pandas' "category" or polars' Enum dtype; None for other columns."""
     if not str(getattr(column, "dtype", "")).startswith(("category", "Enum")):
         return None
     return list(column.dtype.categories)
-
-
-def _listed(column: Any) -> list[Any]:
-    return list(column.to_list() if hasattr(column, "to_list") else column)
-
-
-def _encode_column(column: Any, labels: Labels, where: str) -> NDArray[np.float64]:
-    """Return the number of each value of a frame's column: float64 (rows,)."""
-    declared = _dtype_categories(column)
-    if declared is not None and is_pandas(column):
-        codes = np.asarray(column.cat.codes)  # that of a missing value is -1
-        present = np.unique(codes[codes >= 0])
-        numbers = np.full(len(declared) + 1, np.nan)
-        numbers[present] = _numbers([declared[code] for code in present], labels, where)
-        return np.asarray(numbers[codes])
-    return _numbers(_listed(column), labels, where)
-
-
-def _nullable(X: Any, names: tuple[str, ...], categories: Categories) -> dict[str, NDArray[np.float64]]:
-    """Return the numbers of pandas' category columns without labels whose missing value is not NaN."""
-    found = {}
-    for f in category_columns(X) if is_pandas(X) else []:
-        kind = X.dtypes.iloc[f].categories.dtype
-        if names[f] not in categories and is_numeric(kind) and not isinstance(kind, np.dtype):
-            numbers = np.append(X[names[f]].cat.categories.to_numpy(np.float64), np.nan)
-            found[names[f]] = numbers[np.asarray(X[names[f]].cat.codes)]
-    return found
-
-
-def _replace_columns(X: Any, columns: Mapping[str, NDArray[np.float64]]) -> Any:
-    """Return a frame with some columns replaced."""
-    return X.assign(**columns) if is_pandas(X) else X.with_columns(**columns)

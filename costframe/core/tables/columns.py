@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pyarrow import csv
 
 from costframe.core.errors import DataError, format_count, shown
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import number_unknown
+from costframe.core.tables.categories import check_exact, number_unknown
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
@@ -37,15 +38,26 @@ __all__ = [
     "kind_of",
     "missing_text",
     "null_texts",
+    "plain_column",
+    "plain_type",
     "refuse_missing",
     "show_example",
     "table_of",
     "text_values",
+    "way_out",
 ]
 
 _NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
 MISSING_TEXTS = tuple(csv.ConvertOptions().null_values)
 """Texts that stand for a missing value in a file, such as NA and nan, unless a model knows them as labels."""
+_KINDS = {
+    "texts": (pa.types.is_string, pa.types.is_large_string),
+    "dates": (pa.types.is_date,),
+    "times": (pa.types.is_timestamp, pa.types.is_time),
+    "durations": (pa.types.is_duration, pa.types.is_interval),
+    "lists": (pa.types.is_nested,),
+}
+_VIEWS = ((pa.string_view(), pa.large_string()), (pa.binary_view(), pa.large_binary()))
 _STRIP = 256  # rows at a time, so that the cache holds them
 
 
@@ -76,6 +88,8 @@ def as_categories(
     if not is_text(column.type):
         if labels is not None and not pa.types.is_null(column.type):
             raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {kind_of(column.type)}")
+        if labels is None and is_numeric(column.type):
+            check_exact(column.unique().to_pylist(), f"column {name!r}")
         return as_numbers(column, name), None
     own = () if labels is not None else null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
     known = labels if labels is not None else tuple(sorted(own))
@@ -121,6 +135,9 @@ def as_target(column: Any, name: str) -> NDArray[Any]:
     """Return the target column: numbers, truth values or texts as they are stored; refuse missing values."""
     where = f"target {name!r}"
     column = decode_column(column, where)
+    if pa.types.is_decimal(column.type):
+        with contextlib.suppress(pa.ArrowInvalid):  # whole numbers, which doubles would round
+            column = column.cast(pa.int64())
     if is_text(column.type):
         more = "" if (text := missing_text(column)) is None else f": {shown(text)} stands for a missing value"
         refuse_missing(null_texts(column, MISSING_TEXTS).null_count, where, more)
@@ -150,12 +167,48 @@ def text_values(column: Any, name: str) -> NDArray[Any]:
     return _texts(decode_column(column, f"column {name!r}"), f"column {name!r}")
 
 
-def decode_column(column: Any, where: str) -> Any:
-    """Return a column with its categories as values, and its bytes as texts in UTF-8."""
-    kind = column.type
+def plain_type(kind: Any) -> Any:
+    """Return the type of `plain_column` of columns of a type."""
+    if pa.types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
     if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        return pa.dictionary(kind.index_type, _value_type(kind), ordered=kind.ordered)
+    kind = pa.large_binary() if pa.types.is_fixed_size_binary(kind) else kind
+    return dict(_VIEWS).get(kind, kind)
+
+
+def _value_type(kind: Any) -> Any:
+    """Return the plain type of a column's values, without dictionaries."""
+    return plain_type(_value_type(kind.value_type) if pa.types.is_dictionary(kind) else kind)
+
+
+def plain_column(column: Any) -> Any:
+    """Return a column without views and runs, which few operations of pyarrow know; a dictionary stays one.
+
+    All readers of Arrow columns, from files or frames, begin with it.
+    """
+    kind, plain = column.type, plain_type(column.type)
+    if plain == kind:
+        return column
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([plain_column(chunk) for chunk in column.chunks], plain)
+    if pa.types.is_run_end_encoded(kind):
+        run = np.searchsorted(column.run_ends, np.arange(column.offset, column.offset + len(column)), side="right")
+        return plain_column(column.values).take(pa.array(run))
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(column.indices, decode_column(column.dictionary), ordered=kind.ordered)
+    try:
+        return column.cast(plain)
+    except pa.ArrowNotImplementedError:  # views, to the first versions that have them
+        return pa.array(column.to_pylist(), plain)
+
+
+def decode_column(column: Any, where: str | None = None) -> Any:
+    """Return a plain column with its categories as values and, with its name in errors, its bytes as texts in UTF-8."""
+    column = plain_column(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if where is None or not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
         return column
     try:
         return column.cast(pa.large_string())
@@ -189,7 +242,7 @@ def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if not is_numeric(kind):
-        raise DataError(f"{where}: {expected}, got {kind_of(kind)} such as {show_example(column)}")
+        raise DataError(f"{where}: {expected}, got {kind_of(kind)} such as {show_example(column)}{way_out(kind)}")
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
@@ -201,19 +254,21 @@ def _texts(column: Any, where: str) -> NDArray[Any]:
 
 
 def is_text(kind: Any) -> bool:
-    """Return whether a column's type is text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    """Return whether a column's plain type is text."""
+    return kind_of(kind) == "texts"
 
 
 def kind_of(kind: Any) -> str:
-    """Return a plain name for the type of a column."""
-    if is_text(kind):
-        return "texts"
-    if pa.types.is_date(kind):
-        return "dates"
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        return "times"
-    return "lists" if pa.types.is_nested(kind) else f"values of type {kind}"
+    """Return a plain name for the plain type of a column."""
+    named = (name for name, checks in _KINDS.items() if any(check(kind) for check in checks))
+    return next(named, f"values of type {kind}")
+
+
+def way_out(kind: Any) -> str:
+    """Return the end of an error text that says what to do with values of a type that are neither numbers nor texts."""
+    if kind_of(kind) in {"dates", "times", "durations"}:
+        return "; write numbers instead, such as days since a date"
+    return "" if is_text(kind) or is_numeric(kind) else "; cast it to numbers or texts"
 
 
 def show_example(column: Any) -> str:

@@ -1,7 +1,8 @@
-"""Names and types of the columns of pandas' and polars' data frames."""
+"""Names, types, columns and rows of the data frames of pandas, polars and pyarrow."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,30 +14,48 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_NUMBERS = ("int", "uint", "float", "bool")  # how the names of pandas' and polars' numeric types begin
+_NUMBERS = re.compile(r"u?int\d+|float\d+|bool(ean)?", re.IGNORECASE)  # names of pandas' and polars' numeric types
+
+
+_IN_MEMORY = {"LazyFrame": "X.collect()", "RecordBatchReader": "X.read_all()"}
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of a data frame's columns; None for an array, or columns not named by text."""
-    columns = getattr(X, "columns", None)
+    columns = X.column_names if is_arrow(X) else getattr(X, "columns", None)
     names = None if columns is None else list(columns)
     if names is None or not all(isinstance(name, str) for name in names):
         return None
     return tuple(map(str, names))
 
 
+def is_frame(X: Any) -> bool:
+    """Return whether rows are a data frame; names of pandas' columns need not be texts."""
+    return column_names(X) is not None or (is_pandas(X) and hasattr(X, "columns"))
+
+
+def types_of(X: Any) -> list[Any]:
+    """Return the dtype of each column of a data frame, pyarrow's own types of a table of pyarrow."""
+    return list(X.schema.types if is_arrow(X) else X.dtypes)
+
+
 def category_columns(X: Any) -> list[int]:
-    """Return the columns of a category dtype: pandas' "category", polars' Categorical or Enum."""
-    dtypes = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
-    others = [(f, dtype) for f, dtype in enumerate(dtypes) if not isinstance(dtype, np.dtype)]
-    return [f for f, dtype in others if str(dtype).startswith(("category", "Categorical", "Enum"))]
+    """Return the columns of a category dtype: pandas' "category", polars' Categorical or Enum, Arrow's dictionaries."""
+    others = [(f, kind) for f, kind in enumerate(types_of(X) if hasattr(X, "columns") else ())
+              if not isinstance(kind, np.dtype)]  # fmt: skip
+    return [f for f, kind in others if str(kind).startswith(("category", "Categorical", "Enum", "dictionary<"))]
+
+
+def select_columns(X: Any, names: Sequence[str]) -> Any:
+    """Return a data frame with these columns only, in this order."""
+    return X.select(list(names)) if is_arrow(X) else X[list(names)]
 
 
 def is_numeric(dtype: object) -> bool:
     """Return whether the name of a column's dtype is one of numbers or truth values."""
     if isinstance(dtype, np.dtype):  # its text takes long, and a table may have very many columns
         return dtype.kind in "iufb"
-    return str(dtype).lower().startswith(_NUMBERS)
+    return _NUMBERS.match(str(dtype)) is not None
 
 
 def is_pandas(X: Any) -> bool:
@@ -44,13 +63,32 @@ def is_pandas(X: Any) -> bool:
     return type(X).__module__.startswith("pandas")
 
 
+def is_arrow(X: Any) -> bool:
+    """Return whether rows are a table or a batch of pyarrow, without importing pyarrow."""
+    return type(X).__module__ == "pyarrow.lib" and hasattr(X, "column_names")
+
+
+def as_frame(X: Any, what: str = "X") -> Any:
+    """Return tables and batches of pyarrow as a table of plain columns, others as they are; refuse lazy ones."""
+    refuse_lazy(X, what)
+    if not is_arrow(X):
+        return X
+    import pyarrow as pa
+
+    from costframe.core.tables.columns import plain_column
+
+    return pa.table([plain_column(column) for column in X.columns], X.column_names)
+
+
 def is_dask(X: Any) -> bool:
     """Return whether a table or column is a collection of dask, whose partitions are not read yet."""
     return hasattr(X, "__dask_graph__")
 
 
-def refuse_dask(X: Any, what: str) -> None:
-    """Refuse rows that are a dask collection where they must be in memory."""
+def refuse_lazy(X: Any, what: str) -> None:
+    """Refuse rows that are a dask collection, or another query that has not run, where they must be in memory."""
+    if (way := _IN_MEMORY.get(type(X).__name__)) is not None:
+        raise DataError(f"{what}: expected rows in memory, got {type(X).__name__}; use {way}")
     if is_dask(X):
         raise DataError(
             f"{what}: expected rows in memory, got {type(X).__name__} of dask, which only `fit`, `cost` and the "

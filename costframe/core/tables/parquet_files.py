@@ -18,7 +18,7 @@ from pyarrow import dataset as datasets
 from pyarrow import fs, parquet
 
 from costframe.core.errors import DataError, quote_names, shown
-from costframe.core.tables.columns import is_categorical, is_numeric
+from costframe.core.tables.columns import is_categorical, is_numeric, is_text, plain_type
 from costframe.core.tables.file_errors import name_reading_errors
 
 if TYPE_CHECKING:
@@ -137,15 +137,16 @@ class ParquetFiles:
                 )
         found = _Paths(str(path), tuple(map(_absolute, paths)), _absolute(folder), system)
         with name_reading_errors(path):
-            types = pa.unify_schemas([each.remove_metadata() for each in schemas], promote_options="permissive")
+            types = pa.unify_schemas(_plain_schemas(schemas), promote_options="permissive")
             known = found.open().schema
             more = [known.field(name) for name in known.names if name not in set(types.names)]
         return cls(evolve(found, schema=pa.schema([*types, *more])))
 
-    @property
+    @cached_property
     def schema(self) -> Any:
-        """Names and types of the columns, pyarrow.Schema."""
-        return self.dataset.schema
+        """Names and plain types of the columns, pyarrow.Schema; rows are read as these."""
+        (schema,) = _plain_schemas([self.dataset.schema])
+        return schema
 
     def type_of(self, column: str) -> str:
         """Return the type of a column, as frames name it: "category", "string", or "float64" for all numbers."""
@@ -166,6 +167,21 @@ class ParquetFiles:
     def first(self) -> NDArray[np.int64]:
         """The number of the first row of each row group, and the number of all rows: int64 (groups + 1,)."""
         return np.cumsum([0, *(group.rows for group in self.groups)])
+
+
+def _plain_schemas(schemas: Sequence[Any]) -> list[Any]:
+    """Return schemas with plain types; a column that not all files store in a dictionary is one of its values."""
+    stored = [{each.name for each in schema if is_categorical(plain_type(each.type))} for schema in schemas]
+    everywhere = set.intersection(*stored)
+
+    def plain(name: str, kind: Any) -> Any:
+        kind = plain_type(kind)
+        if not is_categorical(kind):
+            return kind
+        values = pa.large_string() if is_text(kind.value_type) else kind.value_type
+        return pa.dictionary(pa.int32(), values) if name in everywhere else values
+
+    return [pa.schema([(each.name, plain(each.name, each.type)) for each in schema]) for schema in schemas]
 
 
 def is_several(path: Path) -> bool:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import encode, is_missing
-from costframe.core.tables.frames import check_names, column_names, is_numeric, is_pandas, refuse_dask
+from costframe.core.tables.frames import (
+    check_names,
+    column_names,
+    is_frame,
+    is_numeric,
+    is_pandas,
+    refuse_lazy,
+    select_columns,
+)
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -19,28 +28,22 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 
-def refuse_text(X: Any, what: str = "the data", hint: str = "") -> None:
-    """Refuse text in place of numbers, also text that spells a number, and repeated column names.
+_TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
 
-    `hint` ends the error text for a data frame's column.
-    """
-    names = column_names(X)
-    if names is None:
-        if not hasattr(X, "toarray") and _has_text(X):
-            raise DataError(f"{what}: expected numbers, got text")
+
+def refuse_text(X: Any, what: str = "the data") -> None:
+    """Refuse text in place of numbers in an array, also text that spells a number, and times, which NumPy converts."""
+    if hasattr(X, "toarray"):
         return
-    check_names(names, what)
-    for name, kind in zip(names, X.dtypes, strict=True):
-        if not is_numeric(kind) and _has_text(X[name]):
-            raise DataError(f"{what}: column {name!r} holds text ({kind}), expected numbers{hint}")
-
-
-def _has_text(values: Any) -> bool:
     try:
-        array = np.asarray(values)
+        array = np.asarray(X)
     except (TypeError, ValueError):  # for example ragged; the conversion names the fault
-        return False
-    return array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat))
+        return
+    kinds = set(map(type, array.flat)) if array.dtype.kind == "O" else {array.dtype.type}
+    if any(issubclass(kind, str | bytes) for kind in kinds):
+        raise DataError(f"{what}: expected numbers, got text")
+    if any(issubclass(kind, _TIMES) for kind in kinds):
+        raise DataError(f"{what}: expected numbers, got dates or times; write numbers, such as days since a date")
 
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -58,7 +61,7 @@ def as_rows(
     Parameters
     ----------
     X : data frame, or array-like (rows, features)
-        A data frame (pandas, polars) is matched by name, and may have further columns; an array by position.
+        A data frame (pandas, polars, pyarrow) is matched by name, and may have further columns; an array by position.
     feature_names : sequence of str
         Names of the columns, in order.
     categories : mapping of str to tuple of str, optional
@@ -71,10 +74,14 @@ def as_rows(
     DataError
         If a column is missing, the shape does not fit, or a value is not a number.
     """
-    refuse_dask(X, "X")
+    refuse_lazy(X, "X")
     names = column_names(X)
     if names is not None:
         return _frame_rows(X, names, feature_names, categories or {}, feature_names if used is None else used)
+    if is_frame(X) and X.shape[1] == len(feature_names):
+        from costframe.core.tables.frame_rows import read_frame
+
+        return read_frame(X, feature_names, categories or {})
     if type(X) is not np.ndarray or X.dtype != np.float64:
         X = encode(X, categories or {}, feature_names)
         refuse_text(X)
@@ -89,35 +96,34 @@ def as_rows(
 def _frame_rows(
     X: Any, names: tuple[str, ...], feature_names: Sequence[str], categories: Categories, used: Sequence[str]
 ) -> NDArray[np.float64]:
+    from costframe.core.tables.frame_rows import read_frame
+
     check_names(names, "the data")
-    held = set(names)
-    missing = [name for name in used if name not in held]
-    if missing and (X := _spell(X, names, missing)) is not None:
-        return _frame_rows(X, tuple(X.columns), feature_names, categories, used)
-    if missing:
-        raise DataError(f"the data lack {quote_names(missing, 6)}; they have {quote_names(names, 6)}")
     wanted = set(used)
     read = [name for name in feature_names if name in wanted]
-    X = encode(X if names == tuple(read) else X[read], categories, feature_names)
-    refuse_text(X)
+    held = _find_columns(names, read)
+    frame = X if names == tuple(held) else select_columns(X, held)
     if len(read) == len(feature_names):
-        return _numbers(X)
+        return read_frame(frame, read, categories)
     rows = np.full((len(X), len(feature_names)), np.nan)
     if read:
-        rows[:, [f for f, name in enumerate(feature_names) if name in wanted]] = _numbers(X)
+        rows[:, [f for f, name in enumerate(feature_names) if name in wanted]] = read_frame(frame, read, categories)
     return rows
 
 
-def _spell(X: Any, names: Sequence[str], missing: Sequence[str]) -> Any:
-    """Return a frame with underscores for spaces in names that are missing so; None if that does not find them all.
+def _find_columns(names: Sequence[str], read: Sequence[str]) -> Sequence[str]:
+    """Return the columns of a frame to read, which may have spaces where names of features have underscores.
 
     LightGBM, which reads frames by position, writes names so.
     """
-    spelled = {name: name.replace(" ", "_") for name in names if " " in name}
-    found = {name: written for name, written in spelled.items() if written in set(missing)}
-    if sorted(found.values()) != sorted(missing):
-        return None
-    return X.rename(columns=found) if is_pandas(X) else X.rename(found)
+    held = set(names)
+    missing = [name for name in read if name not in held]
+    spelled: dict[str, list[str]] = {name: [] for name in missing}
+    for name in names if missing else ():
+        spelled.get(name.replace(" ", "_"), []).append(name)
+    if lost := [name for name, found in spelled.items() if len(found) != 1]:
+        raise DataError(f"the data lack {quote_names(lost, 6)}; they have {quote_names(names, 6)}")
+    return [spelled[name][0] if name in spelled else name for name in read]
 
 
 def _numbers(X: Any) -> NDArray[np.float64]:
@@ -129,8 +135,6 @@ def _numbers(X: Any) -> NDArray[np.float64]:
             "not stored is missing, a table with NaN in its place"
         )
     try:
-        if is_pandas(X):
-            return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))  # pandas' own missing values too
         array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if array.dtype.kind in "cMmSU":
             raise DataError(f"expected numbers, got values of type {array.dtype}")
@@ -167,10 +171,20 @@ def check_weights(
     return weight
 
 
+def exact_labels(y: Any) -> Any:
+    """Return whole numbers of pandas' nullable dtypes as NumPy's, of which scikit-learn makes doubles; others as is."""
+    dtype = getattr(y, "dtype", None)
+    nullable = is_pandas(y) and not isinstance(dtype, np.dtype) and is_numeric(dtype)
+    return y.to_numpy() if nullable and not y.isna().any() else y
+
+
 def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
     """Return float64 (n_rows,) labels; refuse missing or infinite ones."""
+    given = np.asarray(y)
+    if given.dtype.kind in "cmM" or (given.dtype.kind == "O" and any(isinstance(each, _TIMES) for each in given.flat)):
+        raise DataError(f"{name}: expected numbers, got values such as {given.flat[0]}")
     try:
-        target = np.asarray(y, np.float64)
+        target = np.asarray(given, np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{name}: expected numbers, got labels that are none") from None
     except OverflowError:

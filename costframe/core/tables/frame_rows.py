@@ -1,0 +1,160 @@
+"""Columns of data frames, of pandas, polars or pyarrow, as numbers and as the values of categories."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from costframe.core.errors import DataError, shown
+from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.categories import is_missing, numbers_of
+from costframe.core.tables.columns import (
+    as_numbers,
+    decode_column,
+    feature_values,
+    is_numeric,
+    is_text,
+    kind_of,
+    way_out,
+)
+from costframe.core.tables.file_errors import name_file
+from costframe.core.tables.frames import check_names, is_arrow, is_pandas, types_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.tables.categories import Categories, Labels
+
+__all__ = ["column_values", "read_frame"]
+
+_POLARS = re.compile("U?Int(8|16|32|64)|Float(32|64)")
+
+
+def read_frame(
+    X: Any, names: Sequence[str], categories: Categories, what: str = "the data", hint: str = ""
+) -> NDArray[np.float64]:
+    """Return all columns of a data frame as numbers, float64 (rows, d), with the labels of some as their numbers.
+
+    Labels are looked up by text, not by the frame's own codes; missing values become NaN.
+
+    Parameters
+    ----------
+    X : data frame
+    names : sequence of str (d,)
+        Names of the columns, of which the frame may have others.
+    categories : mapping of str to tuple of str, HashedLabels or AsGiven
+        Labels by name.
+    what : str
+        Name of the data in error texts.
+    hint : str
+        End of the error text for texts without labels.
+
+    Raises
+    ------
+    DataError
+        If names are repeated, a column without labels holds neither numbers nor truth values, or one with labels other
+        values than texts; with `HashedLabels` whole numbers will do.
+    """
+    check_names(names, what)
+    plain = np.array(
+        [name not in categories and _is_plain(kind) for name, kind in zip(names, types_of(X), strict=True)], np.bool_
+    )
+    if plain.all() and len(plain):
+        return np.asarray(X, np.float64)
+    rows = np.empty((len(X), len(names)), order="F")  # as frames are
+    if plain.any():
+        own = X.loc[:, plain] if is_pandas(X) else X[:, np.flatnonzero(plain).tolist()]
+        rows[:, plain] = np.asarray(own, np.float64)
+    with name_file(what):
+        for f in np.flatnonzero(~plain).tolist():
+            column = X.iloc[:, f] if is_pandas(X) else X[X.columns[f]] if not is_arrow(X) else X.column(f)
+            rows[:, f] = _read_column(column, names[f], categories.get(names[f]), hint)
+    return rows
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return whether NumPy reads columns of a dtype as numbers, of pandas or polars, all at once."""
+    if isinstance(kind, np.dtype):
+        return kind.kind in "iufb"
+    return _POLARS.fullmatch(str(kind)) is not None and type(kind).__module__.startswith("polars")
+
+
+def column_values(column: Any, where: str) -> list[Any]:
+    """Return the distinct values of a frame's column, or those of an array of objects, as Python has them."""
+    if isinstance(column, np.ndarray):
+        return list(column)
+    found = _as_plain(column, where)
+    return list(found) if isinstance(found, np.ndarray) else list(found.unique().to_pylist())
+
+
+def _as_plain(column: Any, where: str) -> Any:
+    """Return a frame's column as one of pyarrow, numbers or texts if it holds them; of Python objects as an array."""
+    dtype = getattr(column, "dtype", None)
+    if str(dtype).lower() == "object":  # of NumPy, or polars'
+        return np.array([*column.to_list(), None], object)[:-1]  # None keeps NumPy from finding another type
+    try:
+        if str(dtype).startswith("Sparse"):
+            column = column.sparse.to_dense()
+        elif hasattr(column, "to_arrow"):
+            column = column.to_arrow()
+        column = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+        raise _refuse(where, f"values ({dtype})", "; cast it to numbers or texts") from error
+    return decode_column(column, where)
+
+
+def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> NDArray[np.float64]:
+    """Return a frame's column as numbers: float64 (rows,)."""
+    if is_pandas(column) and str(column.dtype) == "category":
+        codes = np.asarray(column.cat.codes)  # that of a missing value is -1
+        present = np.unique(codes[codes >= 0])
+        numbers = np.full(len(column.cat.categories) + 1, np.nan)
+        numbers[present] = _read_column(column.cat.categories[present].to_series(), name, labels, hint)
+        return np.asarray(numbers[codes])
+    where, found = f"column {name!r}", _as_plain(column, f"column {name!r}")
+    is_objects = isinstance(found, np.ndarray)
+    if isinstance(labels, AsGiven):
+        with name_file(where):
+            return _read_as_given(column, found, labels, name)
+    if labels is not None and (is_objects or is_text(found.type)):
+        return numbers_of(found.tolist() if is_objects else found.to_pylist(), labels, where)
+    if labels is not None:
+        return feature_values(found, name, labels)
+    if is_objects:
+        return _read_objects(found.tolist(), where, hint)
+    if not is_numeric(found.type):
+        held = "text" if is_text(found.type) else kind_of(found.type).partition(" ")[0]
+        dtype = getattr(column, "dtype", None) or column.type
+        raise _refuse(where, f"{held} ({dtype})", hint if is_text(found.type) else way_out(found.type))
+    return as_numbers(found, name)
+
+
+def _read_as_given(column: Any, found: Any, labels: AsGiven, name: str) -> NDArray[np.float64]:
+    """Return a column, plain if `found`, with numbers as they are, unless whole numbers are values too."""
+    has_numbers = not isinstance(found, np.ndarray) and is_numeric(found.type)
+    if has_numbers and (not labels.whole_numbers or pa.types.is_floating(found.type)):
+        return as_numbers(found, name)
+    return labels.numbers(column.to_list() if hasattr(column, "to_list") else found.to_pylist())
+
+
+def _read_objects(values: list[Any], where: str, hint: str) -> NDArray[np.float64]:
+    for value in values:
+        if isinstance(value, str | bytes):
+            raise _refuse(where, "text (object)", hint)
+        if not isinstance(value, Real | Decimal | np.bool_) and not is_missing(value):
+            raise _refuse(where, f"{shown(value)} of type {type(value).__name__}", "; cast it to numbers or texts")
+    try:
+        return np.array([np.nan if is_missing(value) else float(value) for value in values], np.float64)
+    except OverflowError as error:
+        raise _refuse(where, "a number beyond all doubles", "") from error
+
+
+def _refuse(where: str, held: str, end: str) -> DataError:
+    return DataError(f"{where} holds {held}, expected numbers{end}")
