@@ -124,7 +124,7 @@ def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> ND
         with name_file(where):
             return _read_as_given(column, found, labels, name)
     if labels is not None and (is_objects or is_text(found.type)):
-        return numbers_of(found.tolist(), labels, where)
+        return numbers_of(found.tolist() if is_objects else found.to_pylist(), labels, where)
     if labels is not None:
         return feature_values(found, name, labels)
     if is_objects:
