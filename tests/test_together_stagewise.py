@@ -1,4 +1,4 @@
-"""Models over a bank, and gates, are the same from any number of workers, whatever their parts of the rows."""
+"""Gates are the same from any number of workers, whatever their parts of the rows."""
 
 import numpy as np
 import pytest
@@ -7,22 +7,12 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
-import costframe as cf
 from costframe.core.accurate_sums import sum_over_rows, sum_products
 from costframe.core.cost.draws import draw_rows, hash_rows
 from costframe.core.errors import ParameterError
 from costframe.core.workers import ALONE
-from costframe.stagewise.thresholds import halving_threshold
 from costframe.testing.parts import run_together
 from costframe_adapt import AdaptClassifier
-from costframe_cronus import (
-    CronusClassifier,
-    CronusRanker,
-    ReweightedClassifier,
-    ReweightedRanker,
-    ReweightedRegressor,
-)
-from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 
 NAMES = tuple("abcde")
 COSTS = {
@@ -42,12 +32,6 @@ def table(kind, n):
     y = score if edges is None else np.digitize(score, edges)
     weight = rng.integers(1, 4, n).astype(float)
     return X, y, {"qid": np.sort(rng.integers(0, n // 5, n))} if kind == "grades" else {"sample_weight": weight}
-
-
-@pytest.fixture(scope="module")
-def bank():
-    X, y, _ = table("numbers", 150)
-    return cf.train_bank(X[:, ::1], y, n_estimators=10, max_features=0.4, max_depth=2, feature_names=NAMES)
 
 
 def parts_of(count, n, seed, qid=None):
@@ -78,45 +62,6 @@ def check_alike(make, kind, n, count, tolerance=1e-9):
         scale = max(1.0, np.abs(expected).max())
         np.testing.assert_allclose(model.predictor_.decision_function(X), expected, rtol=0, atol=tolerance * scale)
         np.testing.assert_allclose(model.cost(X).per_row, cost, rtol=0, atol=tolerance)
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
-@pytest.mark.parametrize(
-    ("estimator", "kind"),
-    [
-        (ReweightedClassifier, "two"),
-        (ReweightedClassifier, "three"),
-        (ReweightedRegressor, "numbers"),
-        (ReweightedRanker, "grades"),
-    ],
-)
-def test_single_stages(estimator, kind, count, bank):
-    check_alike(lambda: estimator(COSTS, 1e-2, bank=bank), kind, 150, count)
-
-
-@pytest.mark.parametrize("engine", ["priced", "cart"])
-def test_banks_trained_inside(engine):
-    check_alike(lambda: ReweightedClassifier(COSTS, 1e-2, engine=engine, n_estimators=8), "two", 150, 3)
-
-
-@pytest.mark.parametrize(
-    ("settings", "count"),
-    [({}, 3), ({"recipe": "paper"}, 2), ({"n_stages": 1}, 7)],
-)
-@pytest.mark.parametrize(("estimator", "kind"), [(CronusClassifier, "two"), (CronusRanker, "grades")])
-def test_cascades(estimator, kind, settings, count):
-    check_alike(lambda: estimator(COSTS, 1e-3, bank="columns", **{"n_stages": 2} | settings), kind, 200, count)
-
-
-@pytest.mark.parametrize(
-    ("settings", "count"),
-    [({"ridge": 0.1, "inflation": 2.0}, 3), ({"recipe": "paper"}, 2), ({"optimize": False}, 7)],
-)
-@pytest.mark.parametrize(
-    ("estimator", "kind"), [(CSTCClassifier, "two"), (CSTCRegressor, "numbers"), (CSTCRanker, "grades")]
-)
-def test_trees_of_classifiers(estimator, kind, settings, count):
-    check_alike(lambda: estimator(COSTS, 1e-2, bank="columns", depth=2, **settings), kind, 200, count)
 
 
 def expensive(X, y):
@@ -152,8 +97,6 @@ def test_what_trains_on_one_machine_only_is_refused_by_name():
     X = np.nan_to_num(X)
     with pytest.raises(ParameterError, match=r"expensive: RandomForestClassifier is not fitted"):
         fit_parts(lambda: AdaptClassifier(COSTS, expensive=RandomForestClassifier()), X, y, others, 2)
-    with pytest.raises(ParameterError, match=r"engine: 'xgboost' trains a bank on one machine only"):
-        fit_parts(lambda: ReweightedClassifier(COSTS, engine="xgboost"), X, y, others, 2)
 
 
 @settings(max_examples=30, deadline=None)
@@ -171,21 +114,6 @@ def test_draws_do_not_depend_on_parts(seed, n, most, count):
     for other in run_together(count, lambda workers: drawn(workers, parts[workers.rank])):
         order = [np.lexsort(each.T) for each in (one, other)]
         np.testing.assert_allclose(other[order[1]], one[order[0]], rtol=1e-12)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 999), st.sampled_from([1, 10, 1000]), st.sampled_from([2, 3, 7]), st.sampled_from([3, 1 << 16]))
-def test_thresholds_that_halve_do_not_depend_on_parts(seed, distinct, count, gathered):
-    rng = np.random.default_rng(seed)
-    scores, weight = rng.integers(0, distinct, 200) / 7.0 - 3.0, rng.integers(0, 4, 200) / 4.0 + 0.125
-    parts = parts_of(count, 200, seed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("costframe.stagewise.thresholds._GATHERED", gathered)
-        found = run_together(
-            count,
-            lambda workers: halving_threshold(scores[parts[workers.rank]], weight[parts[workers.rank]], workers),
-        )
-    assert found == [halving_threshold(scores, weight)] * count
 
 
 @settings(max_examples=30, deadline=None)

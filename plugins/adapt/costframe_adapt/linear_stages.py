@@ -59,7 +59,7 @@ class JudgedColumns:
         """Read the columns."""
         settings, data = judge.settings, judge.data
         bank, H, priced = _read(data, settings.n_threads)
-        held = outputs_on(bank, judge.held.X, settings.n_threads, judge.held.workers).dense
+        held = outputs_on(bank, judge.held.X, settings.n_threads).dense
         problem = Problem.of(judge.rows, data.n_classes, judge.expensive.train.loss, settings.full_share)
         return cls(judge, bank, H, held, problem, priced)
 
@@ -124,7 +124,7 @@ def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree
 def _read(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, NDArray[np.float64], PricedGroups]:
     """Return all columns as a bank, their values in the training rows, float64 (n, C), and their prices."""
     bank = find_bank("columns", data, {})
-    H = outputs_on(bank, data.train.X, n_threads, data.train.workers).dense
+    H = outputs_on(bank, data.train.X, n_threads).dense
     return bank, H, PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=data.train.total_weight)
 
 
