@@ -1,7 +1,6 @@
 """Sums over rows to twice the digits of a double: rounded to doubles, they hardly ever depend on the order of rows.
 
-So the workers of one training, whatever their parts of the rows, have the same digits as one worker with all rows, and
-iterations that enlarge small differences stay together.
+So iterations that enlarge small differences have the same result in any order.
 """
 
 from __future__ import annotations
@@ -9,8 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,36 +29,22 @@ class AccurateSums:
 
         add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), self._high, self._low)
 
-    def total(self, workers: Workers = ALONE) -> NDArray[np.float64]:
-        """Return the sums over all workers' rows: float64 (C, M)."""
-        high, low = self._high, self._low
-        if workers.count > 1:
-            words = np.zeros((workers.count, 2, *high.shape), np.int64)
-            words[workers.rank] = np.stack([high, low]).view(np.int64)
-            (high, low), *others = workers.sum(words).view(np.float64)
-            for more, rest in others:
-                after = high + more
-                share = after - high
-                low = low + ((high - (after - share)) + (more - share)) + rest
-                high = after
-        return np.ascontiguousarray((high + low).T)
+    def total(self) -> NDArray[np.float64]:
+        """Return the sums: float64 (C, M)."""
+        return np.ascontiguousarray((self._high + self._low).T)
 
 
-def sum_products(
-    left: NDArray[np.float64], right: NDArray[np.float64], workers: Workers = ALONE
-) -> NDArray[np.float64]:
-    """Return left' right over all workers' rows: float64 (C, M) for (n, C) and (n, M)."""
+def sum_products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return left' right: float64 (C, M) for (n, C) and (n, M)."""
     sums = AccurateSums(left.shape[1], right.shape[1])
     sums.add(left, right)
-    return sums.total(workers)
+    return sums.total()
 
 
-def sum_over_rows(
-    values: NDArray[np.float64], weight: NDArray[np.float64] | None = None, workers: Workers = ALONE
-) -> NDArray[np.float64]:
-    """Return the sums of columns, (n, C), over all workers' rows, times weights (n,) if given: float64 (C,)."""
+def sum_over_rows(values: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the sums of columns, (n, C), times weights (n,) if given: float64 (C,)."""
     factor = np.ones(len(values)) if weight is None else weight
-    return sum_products(values, factor[:, np.newaxis], workers)[:, 0]
+    return sum_products(values, factor[:, np.newaxis])[:, 0]
 
 
 def product(left: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

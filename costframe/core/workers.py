@@ -115,67 +115,6 @@ class Workers(ABC):
         """Return the number of threads for parts that combine: one, unless this worker is alone."""
         return most if self.count == 1 else 1
 
-    def add_up(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up equal arrays of any doubles of all workers; all get the same bits, which depend on the parts.
-
-        A worker alone gets the array that it gave.
-        """
-        given = np.asarray(values, np.float64)
-        if self.count == 1:
-            return given
-        if self.count * given.size > _FEW:
-            return self._apply(given, SUM_OF_DOUBLES)
-        words = np.zeros((self.count, given.size), np.int64)
-        words[self.rank] = np.ascontiguousarray(given).ravel().view(np.int64)
-        parts = self.sum(words).view(np.float64)
-        return np.asarray(np.add.accumulate(parts, axis=0)[-1].reshape(given.shape))
-
-    def total(self, values: NDArray[Any]) -> float:
-        """Return the sum of the doubles in arrays of any lengths of all workers; all get the same bits."""
-        return float(self.add_up(np.asarray(values.sum(), np.float64)))
-
-    def search(self, run: Callable[[Callable[[A], B]], T], answer: Callable[[A], B]) -> T:
-        """Let the first worker run a search that asks all workers; all get its result, or its error.
-
-        `run` gets a function to ask with. All workers call `answer` for each question: it combines what each of them
-        knows, and must give the same answer to all. So rounding that differs between machines splits no decisions.
-        """
-        if self.count == 1:
-            return run(answer)
-        if self.rank:
-            while True:
-                told: Any = self.gather(None)[0]
-                kind, value = told
-                if kind == "result":
-                    found: T = value
-                    return found
-                if kind == "error":
-                    raise value
-                answer(value)
-
-        asking = False
-
-        def ask(question: A) -> B:
-            nonlocal asking
-            asking = True
-            self.gather(("question", question))
-            found = answer(question)
-            asking = False
-            return found
-
-        try:
-            found = run(ask)
-        except Exception as error:
-            if not asking:  # else the others are combining
-                self.gather(("error", error))
-            raise
-        self.gather(("result", found))
-        return found
-
-    def once(self, function: Callable[[], T]) -> T:
-        """Call a function that combines nothing on the first worker; all get its result, or its error."""
-        return self.search(lambda _: function(), _refuse)
-
     def check(self) -> None:
         """Raise the error of a combination inside a kernel, which cannot raise it itself."""
         if self._error is not None:
@@ -239,10 +178,6 @@ class _Alone(Workers):
 
 
 ALONE: Workers = _Alone()
-
-
-def _refuse(question: object) -> None:
-    raise WorkersError(f"workers: expected no question, got {question}")
 
 
 def combiner_at(address: int) -> Callable[[Operation, NDArray[Any]], None]:

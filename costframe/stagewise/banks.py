@@ -16,7 +16,6 @@ from costframe.core.learners.outputs import BankOutputs
 from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
-from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.train_bank import ENGINES, train_bank
 from costframe.training.duplicates import dominated_duplicates
 from costframe.trees.boosting.banks import train_priced_bank
@@ -75,19 +74,16 @@ def _model(bank: Any) -> Any:
     return bank if isinstance(bank, WeakLearnerBank | StageTree) else getattr(bank, "predictor_", None)
 
 
-def outputs_on(
-    bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None, workers: Workers = ALONE
-) -> BankOutputs:
+def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None) -> BankOutputs:
     """Evaluate a bank on rows, for fits of weights.
 
     Raises
     ------
     DataError
-        If a learner gives infinity or NaN, or numbers too large to be squared and added up, for any worker's rows.
+        If a learner gives infinity or NaN, or numbers too large to be squared and added up.
     """
     outputs = BankOutputs.of(bank, X, n_jobs)
-    fits = np.asarray((np.abs(outputs.dense) <= _MOST).all(axis=0))
-    wrong = workers.sum(~fits) > 0
+    wrong = ~np.asarray((np.abs(outputs.dense) <= _MOST).all(axis=0))
     if wrong.any():
         others = np.flatnonzero(np.repeat(bank.kind, bank.widths) != TREE)
         learner = int(np.repeat(np.arange(len(bank)), bank.widths)[others[wrong.argmax()]])
@@ -142,7 +138,7 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
     chosen: dict[str, Any] = {"engine": "priced"} | {
         name: value for name, value in settings.items() if value is not None
     }
-    rows, dominated = data.train, dominated_duplicates(data.train.X, data.prices, data.train.workers)
+    rows, dominated = data.train, dominated_duplicates(data.train.X, data.prices)
     order = sorted(range(len(data.feature_names)), key=data.feature_names.__getitem__)
     names = [data.feature_names[f] for f in order]
     X = rows.X[:, order]
@@ -160,7 +156,6 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
             loss="softmax" if data.n_classes > 2 else "squared",
             sample_weight=rows.weight,
             feature_names=names,
-            workers=rows.workers,
             **chosen,
         )
     return bank.with_features(data.feature_names)
@@ -170,10 +165,10 @@ def _columns(data: TrainingData) -> WeakLearnerBank:
     """Return all columns as a bank, sorted by name; the mean replaces missing values."""
     rows = data.train
     there = np.isfinite(rows.X)
-    total = sum_over_rows(there.astype(np.float64), rows.weight, rows.workers)
-    sums = sum_over_rows(np.where(there, rows.X, 0.0), rows.weight, rows.workers)
+    total = sum_over_rows(there.astype(np.float64), rows.weight)
+    sums = sum_over_rows(np.where(there, rows.X, 0.0), rows.weight)
     fill = np.divide(sums, total, out=sums * 0, where=total > 0)
-    dominated, names = dominated_duplicates(rows.X, data.prices, rows.workers), data.feature_names
+    dominated, names = dominated_duplicates(rows.X, data.prices), data.feature_names
     read = sorted(np.flatnonzero(~dominated).tolist(), key=names.__getitem__)
     return WeakLearnerBank.columns(names, read, fill=fill[read])
 

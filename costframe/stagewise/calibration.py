@@ -9,7 +9,6 @@ from attrs import evolve
 from scipy.special import expit, log_softmax, softmax
 
 from costframe.core.exact_sums import exact_sum
-from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.rows import Logistic, Squared
 from costframe.stagewise.systems import minimize_smooth
 from costframe.stagewise.topology import Flow
@@ -39,7 +38,7 @@ _LEAST = 1e-15  # of the share of a class
 
 
 def calibrate(
-    scores: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64], workers: Workers = ALONE
+    scores: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the slope a >= 0 and constants b that minimize the cross-entropy of softmax(a s + b).
 
@@ -53,24 +52,20 @@ def calibrate(
         Classes 0..K-1.
     weight : float64 (n,)
         Of rows, counted.
-    workers : Workers
-        Who have all rows together.
     """
-    n_classes, rows = scores.shape[1], workers.total(weight)
+    n_classes, rows = scores.shape[1], float(weight.sum())
     w, soft = weight / rows, (np.eye(n_classes)[codes] * rows + 1 / n_classes) / (rows + 1)
-    count = workers.total(np.full(1, float(scores.size)))
-    spread = np.sqrt(workers.total(np.square(scores - workers.total(scores) / count)) / count) or 1.0
+    spread = float(scores.std()) or 1.0
 
     def loss(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         power = free[0] / spread * scores + free[1:]
         wrong = w[:, np.newaxis] * (softmax(power, axis=1) - soft)
         value = -(w[:, np.newaxis] * soft * log_softmax(power, axis=1)).sum()
-        found = workers.add_up(np.concatenate([[value, (wrong * scores).sum() / spread], wrong.sum(axis=0)]))
-        return float(found[0]), found[1:]
+        return float(value), np.append((wrong * scores).sum() / spread, wrong.sum(axis=0))
 
     start = np.concatenate([[1.0], np.zeros(n_classes)])
     bounds = [(0.0, None)] + [(None, None)] * n_classes
-    found = minimize_smooth(loss, start, {"gtol": 1e-9, "ftol": 1e-14}, workers, bounds=bounds).x
+    found = minimize_smooth(loss, start, {"gtol": 1e-9, "ftol": 1e-14}, bounds=bounds).x
     return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
 
 
@@ -82,13 +77,13 @@ def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
     """
     rows = held_out.rows
     scores = np.einsum("ik,ikm->im", held_out.flow(tree).exits, tree.scores(rows))
-    weight, workers = as_counts(rows.weight, rows.workers), rows.workers
+    weight = as_counts(rows.weight)
     constants: NDArray[np.float64]
     if scores.shape[1] == 1:
-        slope, constant = calibrate_two(scores[:, 0], (rows.target[:, 0] > 0).astype(np.int64), weight, workers=workers)
+        slope, constant = calibrate_two(scores[:, 0], (rows.target[:, 0] > 0).astype(np.int64), weight)
         constants = np.array([constant])
     else:
-        slope, constants = calibrate(scores, rows.target.argmax(axis=1), weight, workers)
+        slope, constants = calibrate(scores, rows.target.argmax(axis=1), weight)
     found = evolve(tree, calibration=np.tile(np.append(slope, constants), (len(tree), 1)))
     if isinstance(held_out.loss, Squared) or held_out.measure(found).loss <= held_out.measure(tree).loss:
         return found
@@ -97,12 +92,11 @@ def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
 
 def calibrate_exits(tree: SoftTree, held_out: Evaluation, among: NDArray[np.float64]) -> SoftTree:
     """Calibrate each node's answer for two classes on weighted rows, (n, K), with one calibration for all as prior."""
-    workers = held_out.rows.workers
-    weight = as_counts(held_out.rows.weight, workers)[:, np.newaxis] * among
+    weight = as_counts(held_out.rows.weight)[:, np.newaxis] * among
     score = tree.scores(held_out.rows)[:, :, 0]
     codes = (held_out.rows.target[:, 0] > 0).astype(np.int64)
-    usual = calibrate_two(score.ravel(), np.repeat(codes, score.shape[1]), weight.ravel(), workers=workers)
-    links = [calibrate_two(s, codes, w, usual, workers) for s, w in zip(score.T, weight.T, strict=True)]
+    usual = calibrate_two(score.ravel(), np.repeat(codes, score.shape[1]), weight.ravel())
+    links = [calibrate_two(s, codes, w, usual) for s, w in zip(score.T, weight.T, strict=True)]
     return evolve(tree, calibration=np.array(links))
 
 
@@ -124,9 +118,9 @@ def _soft_flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
     return Flow.of(tree.topology, rows.routing(tree), tree.threshold, steepness)
 
 
-def as_counts(weight: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
-    """Scale all workers' weights up to a mean of one, if it is less: sums of weights then count rows."""
-    factor: float = max(1.0, workers.count_all(len(weight)) / exact_sum(weight, workers))
+def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale weights up to a mean of one, if it is less: sums of weights then count rows."""
+    factor: float = max(1.0, len(weight) / exact_sum(weight))
     return weight * factor
 
 
@@ -135,7 +129,6 @@ def calibrate_two(
     codes: NDArray[np.int64],
     weight: NDArray[np.float64],
     prior: tuple[float, float] | None = None,
-    workers: Workers = ALONE,
 ) -> tuple[float, float]:
     """Return the slope a >= 0 and the constant b that minimize the cross-entropy of sigmoid(a s + b).
 
@@ -150,16 +143,14 @@ def calibrate_two(
     weight : float64 (n,)
         Of rows, counted. Not all zero, unless there is a prior.
     prior : (float, float), optional
-    workers : Workers
-        Who have all rows together.
     """
-    rows = workers.total(weight)
+    rows = float(weight.sum())
     if prior is not None and not rows > 0:
         return prior
     w, soft = weight / rows, np.asarray((codes * rows + 0.5) / (rows + 1.0), np.float64)
-    mean = workers.total(w @ score)
-    spread = float(np.sqrt(workers.total(w @ np.square(score - mean))))
-    share = float(np.clip(workers.total(w @ soft), _LEAST, 1.0 - _LEAST))
+    mean = float(w @ score)
+    spread = float(np.sqrt(w @ np.square(score - mean)))
+    share = float(np.clip(w @ soft, _LEAST, 1.0 - _LEAST))
     flat = float(np.log(share) - np.log1p(-share))
     if not spread > 1e-12 * abs(mean):
         if prior is None:
@@ -168,12 +159,7 @@ def calibrate_two(
     inputs = np.stack([(score - mean) / spread, np.ones(len(score))])
     slope, constant = (0.0, flat) if prior is None else (prior[0] * spread, prior[1] + prior[0] * mean)
     strength = 0.0 if prior is None else _PRIOR_ROWS / rows
-    start: NDArray[np.float64] = np.array([slope, constant])
-
-    def look(free: NDArray[np.float64]) -> NDArray[np.float64]:
-        return workers.add_up(_cross_entropy(inputs, soft, w, free))
-
-    at = workers.search(lambda ask: _newton(ask, start, strength), look)
+    at = _newton(lambda free: _cross_entropy(inputs, soft, w, free), np.array([slope, constant]), strength)
     if at[0] <= 0:
         return 0.0, flat if prior is None else float(at[1])
     return float(at[0] / spread), float(at[1] - at[0] * mean / spread)

@@ -124,7 +124,7 @@ def minimize_node(
     outcome = objective.outcome(tree)
     value, rows = objective.value(tree, outcome), objective.rows
     come = rows.loss_weight * outcome.flow.passes[:, node]
-    if not rows.workers.any(come > _NOTHING * rows.loss_weight):
+    if not (come > _NOTHING * rows.loss_weight).any():
         return tree, value
     for _ in range(turns):
         moved = _descend(objective, tree, outcome, node, come)
@@ -142,7 +142,7 @@ def _descend(
 ) -> SoftTree:
     """Minimize the bound over one node's weights, constants and threshold, with row weights `come`, float64 (n,)."""
     rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
-    total = exact_sum(come, rows.workers)
+    total = exact_sum(come)
     mean = rows.rmatvec(come[:, np.newaxis])[:, 0] / total
     curved = evolve(rows, loss_weight=come).variance + _LEAST * total * np.square(mean)
     curved += objective.curvature(z, outcome, node)
@@ -156,7 +156,7 @@ def _descend(
         found, slopes = objective.bound(tree, z, outcome.moved(tree, rows, objective.loss, node), node)
         return found, moving.slopes(slopes)
 
-    return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}, rows.workers).x)
+    return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}).x)
 
 
 @frozen(eq=False)
@@ -184,7 +184,7 @@ class SupportObjective:
         rows, outcome = self.rows, self._outcome(tree) if outcome is None else outcome
         losses = rows.loss_weight * (outcome.flow.exits * outcome.losses).sum(axis=1)
         costs = rows.share * (outcome.flow.passes * self.costs).sum(axis=1)
-        loss, cost = sum_over_rows(np.stack([losses, costs], axis=1), None, rows.workers).tolist()
+        loss, cost = sum_over_rows(np.stack([losses, costs], axis=1)).tolist()
         return loss, cost
 
     def total(self, tree: SoftTree) -> float:
@@ -272,5 +272,5 @@ def descend(
         if total < least:
             best, least = tree, total
 
-    minimize_smooth(value, moving.begin, {"maxiter": rounds}, objective.rows.workers, look)
+    minimize_smooth(value, moving.begin, {"maxiter": rounds}, callback=look)
     return best

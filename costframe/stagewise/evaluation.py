@@ -12,7 +12,6 @@ from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.draws import RowDraw, draw_rows, hash_rows
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
-from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.banks import outputs_on
 from costframe.stagewise.calibration import as_counts
 from costframe.stagewise.rows import BankRows, Squared, targets_of
@@ -47,9 +46,7 @@ class Pricing:
     groups : PricedGroups
     acquisition : {"path", "learner"}
     n_rows : float
-        The sum of all workers' weights.
-    workers : Workers
-        Who have all rows together.
+        The sum of the weights.
     """
 
     bank: WeakLearnerBank
@@ -58,16 +55,15 @@ class Pricing:
     groups: PricedGroups
     acquisition: str
     n_rows: float
-    workers: Workers = ALONE
 
     @classmethod
     def of(
         cls, bank: WeakLearnerBank, prices: PriceArrays, rows: Rows, outputs: BankOutputs, acquisition: str
     ) -> Pricing:
         """Price a bank for rows with known outputs."""
-        comparisons = outputs.comparisons(bank, prices.split, rows.weight, rows.workers)
+        comparisons = outputs.comparisons(bank, prices.split, rows.weight)
         groups = PricedGroups.of_bank(bank, prices, n_rows=rows.total_weight, comparisons=comparisons)
-        return cls(bank, prices, rows.X, groups, acquisition, rows.total_weight, rows.workers)
+        return cls(bank, prices, rows.X, groups, acquisition, rows.total_weight)
 
     @property
     def spread_prices(self) -> PriceArrays:
@@ -76,16 +72,8 @@ class Pricing:
 
     @cached_property
     def on_all_rows(self) -> SampledPrices:
-        """Prices for this worker's rows, drawn with equal weights."""
-        return self._on(self.X, np.full(len(self.X), 1.0 / max(len(self.X), 1)))
-
-    @cached_property
-    def _on_few_rows(self) -> SampledPrices:
-        """Prices for the rows of all workers: few rows are all drawn, and only their weights change by stage."""
-        if self.workers.count == 1:
-            return self.on_all_rows
-        everyone = np.concatenate(self.workers.gather(self.X))
-        return self._on(everyone, np.full(len(everyone), 1.0 / len(everyone)))
+        """Prices for all rows, drawn with equal weights: few rows are all drawn, and only their weights change."""
+        return self._on(self.X, np.full(len(self.X), 1.0 / len(self.X)))
 
     def _on(self, X: NDArray[np.float64], share: NDArray[np.float64]) -> SampledPrices:
         if self.acquisition == "learner":
@@ -104,16 +92,12 @@ class Pricing:
         return self.drawn(weight)[0]
 
     def drawn(self, weight: NDArray[np.float64]) -> tuple[SampledPrices, RowDraw]:
-        """Return prices for rows of all workers drawn by weight, float64 (n,), and these rows."""
-        few = self._n_all <= MOST_ROWS
-        draw = draw_rows(np.empty(0, np.uint64) if few else self._keys, weight, MOST_ROWS, self.workers)
+        """Return prices for rows drawn by weight, float64 (n,), and these rows."""
+        few = len(self.X) <= MOST_ROWS
+        draw = draw_rows(np.empty(0, np.uint64) if few else self._keys, weight, MOST_ROWS)
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups, draw.share), draw
-        return self._on_few_rows.weighing(draw.share) if few else self._on(draw.of(self.X), draw.share), draw
-
-    @cached_property
-    def _n_all(self) -> int:
-        return self.workers.count_all(len(self.X))
+        return self.on_all_rows.weighing(draw.share) if few else self._on(draw.of(self.X), draw.share), draw
 
 
 @frozen
@@ -160,10 +144,10 @@ class Evaluation:
         n_jobs: int | None,
     ) -> Evaluation:
         """Evaluate a bank on rows, for the squared loss of the targets of `targets_of`."""
-        outputs = outputs_on(bank, rows.X, n_jobs, rows.workers)
+        outputs = outputs_on(bank, rows.X, n_jobs)
         pricing = Pricing.of(bank, data.prices, rows, outputs, acquisition)
         target, share = targets_of(rows.y, data.n_classes), rows.weight / rows.total_weight
-        return cls(BankRows(outputs, target, rows.weight, share, workers=rows.workers), pricing, Squared(), tradeoff)
+        return cls(BankRows(outputs, target, rows.weight, share), pricing, Squared(), tradeoff)
 
     def take(self, chosen: NDArray[np.bool_]) -> Evaluation:
         """Keep some rows, bool (n,), with exact costs."""
@@ -173,7 +157,7 @@ class Evaluation:
     @property
     def counts(self) -> NDArray[np.float64]:
         """Weight of each row, counted in rows: float64 (n,)."""
-        return as_counts(self.rows.weight, self.rows.workers)
+        return as_counts(self.rows.weight)
 
     def losses(self, tree: SoftTree) -> NDArray[np.float64]:
         """Return the loss of each exit's answer, times the row's weight: float64 (n, K), zero without an exit."""
@@ -184,8 +168,6 @@ class Evaluation:
 
     def costs(self, tree: SoftTree) -> NDArray[np.float64]:
         """Return the cost that each node adds for each row that reaches it: float64 (n, K)."""
-        if not len(self.rows.target):
-            return np.zeros((0, len(tree)))
         if self.reads is None:
             stages = as_stage_tree(self.pricing.bank, tree)
             prices, acquisition = self.pricing.spread_prices, self.pricing.acquisition
@@ -213,12 +195,12 @@ class Evaluation:
 
     def measured_loss(self, tree: SoftTree) -> float:
         """Return the mean loss."""
-        return self.rows.workers.total(self.flow(tree).exits * self.losses(tree))
+        return float((self.flow(tree).exits * self.losses(tree)).sum())
 
     def measure(self, tree: SoftTree) -> Measured:
         """Measure a tree."""
         loss = self.measured_loss(tree)
-        cost = self.rows.workers.total(self.rows.share @ (self.flow(tree).passes * self.costs(tree)).sum(axis=1))
+        cost = float(self.rows.share @ (self.flow(tree).passes * self.costs(tree)).sum(axis=1))
         return Measured(loss, cost, loss + self.tradeoff * cost)
 
     def total(self, tree: SoftTree) -> float:
@@ -228,9 +210,8 @@ class Evaluation:
     def error(self, difference: NDArray[np.float64]) -> float:
         """Return the standard error of a sum over rows of their parts in a mean, float64 (n,)."""
         counts = self.counts
-        sums = np.array([(np.square(difference) / counts).sum(), difference.sum(), counts.sum()])
-        squares, total, n_rows = self.rows.workers.add_up(sums).tolist()
-        return float(np.sqrt(max(squares - total**2 / n_rows, 0.0)))
+        squares, total = float((np.square(difference) / counts).sum()), float(difference.sum())
+        return float(np.sqrt(max(squares - total**2 / float(counts.sum()), 0.0)))
 
     @cached_property
     def _halves(self) -> tuple[Evaluation, Evaluation]:
@@ -247,16 +228,12 @@ class Evaluation:
         total = 0.0
         for fitted, asked, rows in zip(self._halves, self._halves[::-1], (~self.half, self.half), strict=True):
             measured = asked.measure(fit(fitted))
-            total += self.rows.workers.total(self.rows.loss_weight[rows]) * measured.loss
-            total += self.tradeoff * self.rows.workers.total(self.rows.share[rows]) * measured.cost
+            total += float(self.rows.loss_weight[rows].sum()) * measured.loss
+            total += self.tradeoff * float(self.rows.share[rows].sum()) * measured.cost
         return total
 
     def place_thresholds(self, tree: SoftTree) -> SoftTree:
         """Place thresholds at the least loss + lambda * cost on these rows, and remove idle routes."""
         losses, arrival = self.losses(tree), self.arrival(tree)
-        parts = self.rows.workers.gather((self.routing(tree), losses, arrival))
-        routing, losses, arrival = (np.concatenate(each) for each in zip(*parts, strict=True))
-        threshold = self.rows.workers.once(
-            lambda: best_thresholds(tree.topology, routing, losses, arrival, tree.threshold)
-        )
+        threshold = best_thresholds(tree.topology, self.routing(tree), losses, arrival, tree.threshold)
         return tree.with_threshold(threshold).without_idle_routes()

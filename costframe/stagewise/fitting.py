@@ -156,11 +156,10 @@ def fit_at_ridges(
     part, priced = normal.columns(varying), in_loss(prices, price).restrict(varying)
     supports: Sequence[NDArray[np.bool_]] = []
     if priced.offers.min(initial=np.inf) <= 0.5 * normal.target_variance:  # else zero is best
-        selected = normal.workers.once(lambda: forward_select(part, priced, part.unit * usual))
-        supports = [np.ones(len(varying), np.bool_), selected]
+        supports = [np.ones(len(varying), np.bool_), forward_select(part, priced, part.unit * usual)]
     for ridge in ridges:
         weights = np.zeros(normal.right.shape)
-        weights[varying] = normal.workers.once(lambda: _fit_best(part, priced, supports, part.unit * ridge))  # noqa: B023
+        weights[varying] = _fit_best(part, priced, supports, part.unit * ridge)
         yield weights
 
 

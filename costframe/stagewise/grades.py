@@ -34,8 +34,7 @@ def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
     ParameterError
         If `relevant` does not split the training rows.
     """
-    grades = data.train.workers.distinct(data.train.y)
-    least, most = float(grades[0]), float(grades[-1])
+    least, most = float(data.train.y.min()), float(data.train.y.max())
     if relevant is not None and not least < relevant <= most:
         raise ParameterError(
             f"relevant: expected a grade that some rows reach and some do not, they are from {least:g} to {most:g}, "

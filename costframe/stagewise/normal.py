@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 
 from costframe.core.exact_sums import exact_sum
 from costframe.core.threads import thread_count
-from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.systems import blas_for, solve_scaled
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ class NormalEquations:
     mean, target_mean : float64 (C,), float64 (M,)
     target_variance : float64
         Sum over the M labels.
-    workers : Workers
-        Who have the same equations.
     """
 
     gram: NDArray[np.float64]
@@ -44,21 +41,17 @@ class NormalEquations:
     mean: NDArray[np.float64]
     target_mean: NDArray[np.float64]
     target_variance: float
-    workers: Workers = ALONE
 
     @classmethod
-    def of(
-        cls, outputs: BankOutputs, y: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers = ALONE
-    ) -> NormalEquations:
-        """Sum over all workers' rows with labels (n, M) and weights (n,), divided by the sum of weights."""
-        w = weight / exact_sum(weight, workers)
-        mean = outputs.mean(w, workers)
-        target_mean = workers.add_up(w @ y)
+    def of(cls, outputs: BankOutputs, y: NDArray[np.float64], weight: NDArray[np.float64]) -> NormalEquations:
+        """Sum over rows with labels (n, M) and weights (n,), divided by the sum of weights."""
+        w = weight / exact_sum(weight)
+        mean = outputs.mean(w)
+        target_mean = w @ y
         y = y - target_mean
         with blas_for(int(np.count_nonzero(w)), len(mean), small=None, large=thread_count()):
             gram, right = outputs.centered(mean).products(w, y)
-        variance = workers.total(w @ np.square(y).sum(axis=1))
-        return cls(workers.add_up(gram), workers.add_up(right), mean, target_mean, variance, workers)
+        return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
 
     @property
     def varies(self) -> NDArray[np.bool_]:

@@ -111,7 +111,7 @@ def slopes_at(
     width = by_score.shape[1:]
     flat = by_score.reshape(-1, width[0] * width[1])
     weights = np.moveaxis(rows.rmatvec(flat).reshape(-1, *width), 0, 1)
-    constants = sum_over_rows(np.hstack([flat, -through]), None, rows.workers)
+    constants = sum_over_rows(np.hstack([flat, -through]))
     return Slopes(weights, constants[: -width[0]].reshape(width), constants[-width[0] :])
 
 
@@ -161,17 +161,17 @@ class RelaxedObjective:
 
     def reach(self, flow: Flow) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return d (K,) and p^l (L,), the arguments of `RelaxedCost`."""
-        share, workers = self.rows.share, self.rows.workers
+        share = self.rows.share
         if self.cascade:
-            return sum_over_rows(flow.passes, share, workers), np.ones(1)
-        return np.ones(len(self.l1)), sum_over_rows(flow.exits, share, workers)
+            return sum_over_rows(flow.passes, share), np.ones(1)
+        return np.ones(len(self.l1)), sum_over_rows(flow.exits, share)
 
     def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
         """Return the objective, with roots floored as in `RelaxedCost`."""
         outcome = self.outcome(tree) if outcome is None else outcome
         flow = outcome.flow
         losses = (self._counted(flow) * outcome.losses).sum(axis=1, keepdims=True)
-        loss = float(sum_over_rows(losses, self.rows.loss_weight, self.rows.workers)[0])
+        loss = float(sum_over_rows(losses, self.rows.loss_weight)[0])
         roots = floored_root(np.square(tree.weights).sum(axis=2), self.cost.floor).sum(axis=1)
         return float(loss + self.l1 @ roots) + self.cost.value(tree.weights, *self.reach(flow))
 
@@ -195,7 +195,7 @@ class RelaxedObjective:
         priced = self.cost.gradient(tree.weights, z.groups, reach, share)
         counted, losses = self._counted(flow), rows.loss_weight[:, np.newaxis] * outcome.losses
         lasso = 0.5 * (np.square(tree.weights).sum(axis=2) / z.weights + z.weights).sum(axis=1)
-        value = float(sum_over_rows(counted * losses, None, rows.workers).sum() + self.l1 @ lasso)
+        value = float(sum_over_rows(counted * losses).sum() + self.l1 @ lasso)
         value += float(share @ priced.share)
         if self.cascade:
             at_exit, on_arrival = losses, np.outer(rows.share, priced.reach)

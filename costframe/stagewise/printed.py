@@ -101,12 +101,11 @@ def fit_relaxed(
         The factor d_k of this stage's weights under the roots.
     """
     come = rows.loss_weight * passes
-    normal, total = NormalEquations.of(rows.outputs, rows.target, come, rows.workers), rows.workers.total(come)
+    normal, total = NormalEquations.of(rows.outputs, rows.target, come), float(come.sum())
     varying, weights = np.flatnonzero(normal.varies), np.zeros(normal.right.shape)
     if len(varying):
         here = groups.restrict(varying).times(1.0 / total)  # the loss is a mean over the rows that reach the stage
-        part = normal.columns(varying)
-        weights[varying] = rows.workers.once(lambda: relax(part, here, l1 / total, bought, reach))
+        weights[varying] = relax(normal.columns(varying), here, l1 / total, bought, reach)
     return WeightedSum(weights, normal.intercept(weights))
 
 
@@ -117,8 +116,7 @@ def energies(groups: PricedGroups, weights: NDArray[np.float64]) -> NDArray[np.f
 
 def drop_zeros(tree: SoftTree, rows: BankRows) -> SoftTree:
     """Set negligible weights, which a minimizer leaves near zero, to zero."""
-    mean = rows.workers.add_up(rows.loss_weight @ rows.target)
-    variance = rows.workers.add_up(rows.loss_weight @ np.square(rows.target - mean))
+    variance = rows.loss_weight @ np.square(rows.target - rows.loss_weight @ rows.target)
     size = np.sqrt(np.square(tree.weights).sum(axis=2) * rows.variance)
     matters = size >= _ZERO * np.sqrt(variance.max())
     return evolve(tree, weights=np.where(matters[:, :, np.newaxis], tree.weights, 0.0))

@@ -39,7 +39,7 @@ def train_reweighted(task: BankTask, ridge: float | None, l1: float = 0.0) -> St
         )
         return task.finish_printed(drop_zeros(SoftTree.single(answer), train.rows))
     prices = train.pricing.at(data.train.weight)
-    normal = NormalEquations.of(train.rows.outputs, train.rows.target, data.train.weight, data.train.workers)
+    normal = NormalEquations.of(train.rows.outputs, train.rows.target, data.train.weight)
     ridges = RIDGES if ridge is None and held_out is not None else (USUAL_RIDGE if ridge is None else ridge,)
     best, least, exact = np.zeros(normal.right.shape), np.inf, in_loss(prices, tradeoff)
     bar = track(ridges, "Re-weighting", verbose=task.verbose)

@@ -11,7 +11,6 @@ from scipy.special import expit, log_softmax, softmax
 
 from costframe.core.accurate_sums import AccurateSums, product, sum_products
 from costframe.core.exact_sums import exact_sum
-from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +33,7 @@ def targets_of(y: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
 
 @frozen(eq=False)
 class BankRows:
-    """n rows of one of several workers or of one alone, and C outputs of a bank on them.
+    """n rows, and C outputs of a bank on them.
 
     Attributes
     ----------
@@ -42,11 +41,9 @@ class BankRows:
     target : float64 (n, M)
     weight : float64 (n,)
     loss_weight : float64 (n,)
-        Weights in means of loss; those of all workers sum to one.
+        Weights in means of loss; they sum to one.
     matrix : float64 (n, C), optional
         The outputs as a dense matrix.
-    workers : Workers
-        Who have all rows together.
     """
 
     outputs: BankOutputs
@@ -54,12 +51,11 @@ class BankRows:
     weight: NDArray[np.float64]
     loss_weight: NDArray[np.float64]
     matrix: NDArray[np.float64] | None = None
-    workers: Workers = ALONE
 
     @cached_property
     def share(self) -> NDArray[np.float64]:
-        """Weights in means of cost; those of all workers sum to one: float64 (n,)."""
-        return np.asarray(self.weight / exact_sum(self.weight, self.workers))
+        """Weights in means of cost; they sum to one: float64 (n,)."""
+        return np.asarray(self.weight / exact_sum(self.weight))
 
     def columns(self, used: NDArray[np.int64]) -> BankRows:
         """Keep few outputs, as a dense matrix if it fits, for many products."""
@@ -71,29 +67,26 @@ class BankRows:
     def take(self, chosen: NDArray[np.bool_]) -> BankRows:
         """Keep some rows, bool (n,)."""
         some = self.loss_weight[chosen]
-        loss_weight = some / exact_sum(some, self.workers)
         kept = self.outputs.rows(chosen), self.target[chosen], self.weight[chosen]
-        return BankRows(*kept, loss_weight, workers=self.workers)
+        return BankRows(*kept, some / exact_sum(some))
 
     def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H B: float64 (n, M) for weights (C, M)."""
         return self.outputs.times(weights) if self.matrix is None else product(self.matrix, weights)
 
     def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return H' V over all workers' rows: float64 (C, M) for values (n, M)."""
-        if self.matrix is None:
-            return self.outputs.rmatvec(values, self.workers)
-        return sum_products(self.matrix, values, self.workers)
+        """Return H' V: float64 (C, M) for values (n, M)."""
+        return self.outputs.rmatvec(values) if self.matrix is None else sum_products(self.matrix, values)
 
     @cached_property
     def variance(self) -> NDArray[np.float64]:
         """The variance of each output, by loss weights: float64 (C,)."""
-        mean = self.outputs.mean(self.loss_weight, self.workers)
+        mean = self.outputs.mean(self.loss_weight)
         centered, sums = self.outputs.centered(mean), AccurateSums(self.outputs.shape[1], 1)
         for begin in range(0, len(self.target), _BLOCK):
             rows = slice(begin, min(begin + _BLOCK, len(self.target)))
             sums.add(np.square(centered.block(rows)), self.loss_weight[rows, np.newaxis])
-        return sums.total(self.workers)[:, 0]
+        return sums.total()[:, 0]
 
     def scores(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H B + b: float64 (n, M) for weights (C, M) and constants (M,); read only outputs with a weight."""

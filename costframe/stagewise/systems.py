@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
@@ -15,7 +14,6 @@ from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
 from costframe.core.learners.outputs import mirror
-from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,45 +59,21 @@ def _pools_of_scipy() -> ThreadpoolController:
     return _pools().select(filepath=own) if own else _pools()
 
 
-@frozen(eq=False)
-class Minimum:
-    """The place of a minimum, float64 (n,), and its value."""
-
-    x: NDArray[np.float64]
-    fun: float
-
-
 def minimize_smooth(
     value: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
     begin: NDArray[np.float64],
     options: dict[str, Any],
-    workers: Workers = ALONE,
     callback: Callable[[NDArray[np.float64]], None] | None = None,
     **more: Any,
-) -> Minimum:
+) -> Any:
     """Minimize by L-BFGS a function that returns its value and its derivatives; SciPy's BLAS uses one thread.
 
-    The minimizer solves small systems at each step; several threads would wait milliseconds for each other. `value`,
-    and `callback` after each step, may combine what workers know.
+    The minimizer solves small systems at each step; several threads would wait milliseconds for each other.
+    `callback` gets the vector after each step.
     """
-
-    def run(ask: Callable[[tuple[bool, NDArray[np.float64]]], Any]) -> Minimum:
-        asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options} | more
-        if callback is not None:
-            asked["callback"] = lambda x: ask((True, x))
-
-        def value_at(x: NDArray[np.float64]) -> Any:
-            return ask((False, x))
-
-        with _pools_of_scipy().limit(limits=1, user_api="blas"):
-            found = minimize(value_at, begin, **asked)
-        return Minimum(found.x, float(found.fun))
-
-    def answer(question: tuple[bool, NDArray[np.float64]]) -> Any:
-        after_step, x = question
-        return callback(x) if after_step and callback is not None else value(x)
-
-    return workers.search(run, answer)
+    asked: dict[str, Any] = {"fun": value, "jac": True, "method": "L-BFGS-B", "options": options, "callback": callback}
+    with _pools_of_scipy().limit(limits=1, user_api="blas"):
+        return minimize(x0=begin, **asked, **more)
 
 
 def solve_scaled(

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.topology import Flow
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ _NEARLY = 1e-15
 _EVEN = 1e-9  # sums of weights differ by rounding; the first of two equal places wins
 _ROUNDING = 1e-12  # of the largest score
 _TURNS = 10
-_GATHERED = 1 << 16  # scores
 
 
 def best_thresholds(
@@ -80,14 +78,12 @@ def best_threshold(scores: NDArray[np.float64], more: NDArray[np.float64], now: 
     return _between(ascending, at)
 
 
-def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers = ALONE) -> float:
-    """Return the threshold half-way between two adjacent scores that comes nearest to halving all workers' weight.
+def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the threshold half-way between two adjacent scores that comes nearest to halving the weight.
 
     Scores, (n,), that differ by rounding count as equal; the threshold is infinite if all are equal.
     """
-    largest = float(workers.max(np.abs(scores).max(initial=0.0)))
-    if workers.count > 1:
-        scores, weight = _gather_middle(scores, weight, workers)
+    largest = float(np.abs(scores).max(initial=0.0))
     order = np.argsort(scores, kind="stable")
     ascending, sums = scores[order], np.cumsum(weight[order])
     places = 1 + np.flatnonzero(np.diff(ascending) > _ROUNDING * largest)
@@ -97,51 +93,20 @@ def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64], 
     return _between(ascending, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
 
 
-def _gather_middle(
-    scores: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return distinct scores of all workers around the middle of their weight, with their weights.
-
-    The first and the last one have the weights of all others below and above.
-    """
-    values, place = np.unique(scores, return_inverse=True)
-    mass = np.bincount(place, weight, len(values))
-    half, ends = 0.5 * workers.total(mass), np.append(0.0, np.cumsum(mass))
-    known = np.concatenate(workers.gather(values[[0, -1]] if len(values) else values))
-    low, high = np.nextafter(known.min(), -np.inf), float(known.max())
-    while workers.total((inside := (values > low) & (values <= high)).astype(np.float64)) > _GATHERED:
-        middle = low + 0.5 * (high - low)
-        if not low < middle < high:
-            break
-        below = workers.total(ends[[np.searchsorted(values, middle, side="right")]])
-        low, high = (middle, high) if below < half else (low, middle)
-    under, over = values <= low, values > high
-    parts = workers.gather((values[inside], mass[inside], values[under][-1:], values[over][:1]))
-    found, masses, before, after = (np.concatenate(each) for each in zip(*parts, strict=True))
-    outside = workers.add_up(np.array([mass[under].sum(), mass[over].sum()]))
-    found = np.concatenate([before.max(keepdims=True, initial=-np.inf)[: len(before)], found, np.sort(after)[:1]])
-    return found, np.concatenate([outside[:1][: len(before)], masses, outside[1:][: len(after)]])
-
-
 def passing_threshold(
-    scores: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    share: float,
-    steepness: float,
-    workers: Workers = ALONE,
+    scores: NDArray[np.float64], weight: NDArray[np.float64], share: float, steepness: float
 ) -> float:
-    """Solve weighted mean of sigma(gamma (s - theta)) over all workers' rows = `share`, in (0, 1), for theta."""
-    total = workers.total(weight)
+    """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
+    total = float(weight.sum())
     margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
-    ends = workers.gather((scores.min(initial=np.inf), scores.max(initial=-np.inf)))
-    low = np.nextafter(min(low for low, _ in ends) - margin, -np.inf)  # beyond all scores, however small the margin
-    high = np.nextafter(max(high for _, high in ends) + margin, np.inf)
+    low = np.nextafter(scores.min() - margin, -np.inf)  # beyond all scores, however small the margin
+    high = np.nextafter(scores.max() + margin, np.inf)
 
     def missing(theta: float) -> float:
         with np.errstate(over="ignore"):
-            return workers.total(weight @ expit(steepness * (scores - theta))) / total - share
+            return float(weight @ expit(steepness * (scores - theta))) / total - share
 
-    return workers.search(lambda ask: float(brentq(ask, low, high, xtol=1e-13)), missing)
+    return float(brentq(missing, low, high, xtol=1e-13))
 
 
 def _between(ascending: NDArray[np.float64], at: int) -> float:

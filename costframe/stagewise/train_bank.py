@@ -11,7 +11,6 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.tables.frames import column_names
 from costframe.core.tables.rows import as_rows, check_target, check_weights
-from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.banks import USUAL, boost_trees
@@ -48,7 +47,6 @@ def train_bank(
     feature_names: Sequence[str] | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
-    workers: Workers = ALONE,
 ) -> WeakLearnerBank:
     """Boost trees and return them as a bank; outputs include the learning rate, the bank has no constants.
 
@@ -72,16 +70,11 @@ def train_bank(
     feature_names : sequence of str, optional
         Names of an array's columns, x0, x1, ... by default.
 
-    workers : Workers
-        Who call this together, each with its part of the rows; not with xgboost.
-
     Raises
     ------
     CostframeError
         A ValueError that names the wrong argument.
     """
-    if workers.count > 1 and engine == "xgboost":
-        raise ParameterError("engine: 'xgboost' trains a bank on one machine only; use 'priced' or 'cart'")
     check_choice("engine", engine, ENGINES)
     check_choice("loss", loss, tuple(LOSSES))
     settings = USUAL.replaced(
@@ -96,26 +89,24 @@ def train_bank(
         n_jobs=n_jobs,
     )
     names = feature_names or column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
-    rows = _read_rows(as_rows(X, names), y, sample_weight, loss, workers)
+    rows = _read_rows(as_rows(X, names), y, sample_weight, loss)
     if engine == "xgboost":
         trees = _by_xgboost(rows, settings, loss)
     else:
         softmax = loss == "softmax"
-        n_classes = int(workers.largest(rows.y.max(initial=0))) + 1 if softmax else 0
+        n_classes = int(rows.y.max()) + 1 if softmax else 0
         minimized = SoftmaxLoss(n_classes) if softmax else loss_for(0 if loss == "squared" else 2)
         trees = boost_trees(rows, settings, minimized)
     return WeakLearnerBank.from_trees(trees, names)
 
 
-def _read_rows(
-    values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLike | None, loss: str, workers: Workers
-) -> Rows:
-    if not workers.any(values.size):
+def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLike | None, loss: str) -> Rows:
+    if not values.size:
         raise DataError(f"X: must be a table with at least one row and one column, got shape {values.shape}")
-    weight = check_weights(sample_weight, len(values), "sample_weight", workers)
+    weight = check_weights(sample_weight, len(values), "sample_weight")
     target = check_target(y, len(values), "y")
     keep = weight > 0
-    rows = Rows(values[keep], _labels(target[keep], loss, workers), weight[keep], workers=workers)
+    rows = Rows(values[keep], _labels(target[keep], loss), weight[keep])
     check_sizes(rows)
     return rows
 
@@ -150,11 +141,11 @@ def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
     return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).bank.trees
 
 
-def _labels(y: NDArray[np.float64], loss: str, workers: Workers) -> NDArray[Any]:
+def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
     """Return numbers as they are, class codes as int64."""
     if loss == "squared":
         return y
-    present = workers.distinct(y)
+    present = np.unique(y)
     if len(present) < 2:
         raise DataError(f"y: expected at least two classes, got one: {present[0]:g}")
     n_classes = 2 if loss == "logistic" else len(present)

@@ -14,7 +14,6 @@ from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, pa
 from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
-from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,13 +92,13 @@ class BankOutputs:
             found[rows] = product(block, by_output)
         return found.reshape(len(found), *weights.shape[1:])
 
-    def rmatvec(self, values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
-        """Return H' V over all workers' rows: float64 (C,) for values (n,), or (C, M) for (n, M)."""
+    def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return H' V: float64 (C,) for values (n,), or (C, M) for (n, M)."""
         by_row = values.reshape(len(values), int(np.prod(values.shape[1:])))
         sums = AccurateSums(self.shape[1], by_row.shape[1])
         for rows, block in self._blocks(np.ones(self.shape[0])):
             sums.add(block, by_row[rows])
-        return sums.total(workers).reshape(self.shape[1], *values.shape[1:])
+        return sums.total().reshape(self.shape[1], *values.shape[1:])
 
     def gram(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return H' diag(weight) H: float64 (C, C), symmetric, for weights (n,) >= 0."""
@@ -124,18 +123,14 @@ class BankOutputs:
         mirror(found)
         return found.T, right
 
-    def mean(self, weight: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
-        """Weighted mean of each output over all workers' rows: float64 (C,), for weights (n,)."""
-        return np.asarray(self.rmatvec(weight, workers) / exact_sum(weight, workers))
+    def mean(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted mean of each output: float64 (C,), for weights (n,)."""
+        return np.asarray(self.rmatvec(weight) / exact_sum(weight))
 
     def comparisons(
-        self,
-        bank: WeakLearnerBank,
-        split: NDArray[np.float64],
-        weight: NDArray[np.float64],
-        workers: Workers = ALONE,
+        self, bank: WeakLearnerBank, split: NDArray[np.float64], weight: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the mean price of the comparisons inside each learner over all workers' rows: float64 (T,).
+        """Return the mean price of the comparisons inside each learner: float64 (T,).
 
         Parameters
         ----------
@@ -144,8 +139,6 @@ class BankOutputs:
         split : float64 (d,)
             Price of a comparison with each feature.
         weight : float64 (n,)
-        workers : Workers
-            Who have all rows together.
         """
         paid = np.zeros(len(bank))
         if split.any() and len(bank.trees):
@@ -154,7 +147,7 @@ class BankOutputs:
             trees = evolve(
                 self, source=np.arange(len(bank.trees), dtype=np.int32), values=_select_leaves(bank.trees, spent)
             )
-            paid[bank.kind == TREE] = trees.mean(weight, workers)[bank.index[bank.kind == TREE]]
+            paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
         return paid
 
     def _blocks(

@@ -91,10 +91,10 @@ def initialize(
     outputs, share, loss_weight = rows.outputs, rows.share, rows.loss_weight
     passes, bought = np.ones(len(share)), np.zeros(outputs.shape[1], np.bool_)
     weights, intercepts, thresholds = [], [], []
-    normal, prices = NormalEquations.of(outputs, rows.target, loss_weight, rows.workers), price_at(share)
+    normal, prices = NormalEquations.of(outputs, rows.target, loss_weight), price_at(share)
     for k in track(range(settings.n_stages), "Cronus", verbose=verbose):
         last = k == settings.n_stages - 1
-        reach, here = rows.workers.total(share @ passes), rows.workers.total(loss_weight * passes)
+        reach, here = float(share @ passes), float((loss_weight * passes).sum())
         price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the remaining rows
         fitted = fit_at_price(normal, prices.after(bought), price, settings.ridge)
         if last or fitted.any():
@@ -102,13 +102,11 @@ def initialize(
             intercepts.append(float(normal.intercept(fitted)[0]))
         if not last and fitted.any():
             scores = rows.scores(fitted, np.array(intercepts[-1:]))[:, 0]
-            left, steepness = 1 - settings.rejected, settings.steepness
-            thresholds.append(passing_threshold(scores, share * passes, left, steepness, rows.workers))
+            thresholds.append(passing_threshold(scores, share * passes, 1 - settings.rejected, settings.steepness))
             passes = passes * expit(settings.steepness * (scores - thresholds[-1]))
             bought |= weights[-1] != 0
-            come = np.where(passes > _NOBODY * rows.workers.total(loss_weight @ passes), passes, 0.0)
-            normal = NormalEquations.of(outputs, rows.target, loss_weight * come, rows.workers)
-            prices = price_at(share * passes)
+            come = np.where(passes > _NOBODY * float(loss_weight @ passes), passes, 0.0)
+            normal, prices = NormalEquations.of(outputs, rows.target, loss_weight * come), price_at(share * passes)
     return SoftTree.chain(np.array(weights), np.array(intercepts), np.array(thresholds))
 
 
@@ -143,16 +141,15 @@ def as_cascade(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, 
     ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
     weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
     scores = rows.outputs.times(weights.T)
-    w, target, add_up = rows.loss_weight, rows.target[:, 0], rows.workers.add_up
-    mean = add_up(w @ scores)
-    variance = add_up(w @ np.square(scores - mean))
+    w, target = rows.loss_weight, rows.target[:, 0]
+    mean = w @ scores
+    variance = w @ np.square(scores - mean)
     varies = np.sqrt(variance) > _VARIES * np.abs(mean)
-    slope = np.divide(add_up((w * target) @ (scores - mean)), variance, out=np.zeros(len(ends)), where=varies)
+    slope = np.divide((w * target) @ (scores - mean), variance, out=np.zeros(len(ends)), where=varies)
     keep = slope > 0
     keep[-1] = True
     slope, mean, weights = np.maximum(slope, 0.0)[keep], mean[keep], weights[keep]
-    constants = rows.workers.total(w @ target) - slope * mean
-    return SoftTree.chain(slope[:, np.newaxis] * weights, constants, np.full(len(weights) - 1, -np.inf))
+    return SoftTree.chain(slope[:, np.newaxis] * weights, w @ target - slope * mean, np.full(len(weights) - 1, -np.inf))
 
 
 def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settings: CascadeSettings) -> SoftTree:
@@ -170,7 +167,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     passes = Flow.of(
         start.topology, start.routing(start.scores(on_train.rows)), start.threshold, settings.steepness
     ).passes
-    reach = sum_over_rows(passes, on_train.rows.loss_weight, train.rows.workers)
+    reach = sum_over_rows(passes, on_train.rows.loss_weight)
     penalty = settings.ridge * float(np.median(on_train.rows.variance)) * reach
     free = np.logical_or.accumulate(start.used, axis=0)
     found = descend(on_train, start, free, penalty, objective(held_out), _ROUNDS)
@@ -181,7 +178,7 @@ def emphasize(rows: BankRows, positive_weight: float) -> BankRows:
     """Multiply the loss of each row by 1 at target -1, by w+ at 1, and by values between for others."""
     share = (rows.target[:, 0] + 1.0) / 2.0
     more = (positive_weight * share + (1.0 - share)) * rows.weight
-    return evolve(rows, loss_weight=more / exact_sum(more, rows.workers))
+    return evolve(rows, loss_weight=more / exact_sum(more))
 
 
 def pick_settings(

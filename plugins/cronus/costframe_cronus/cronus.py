@@ -58,7 +58,7 @@ def initialize(rows: BankRows, prices: PricedGroups, settings: CascadeSettings) 
     stages: list[WeightedSum] = []
     thresholds: list[float] = []
     for k, rho in enumerate(_rho(settings)):
-        reach = rows.workers.total(rows.share @ passes)  # d_k
+        reach = float(rows.share @ passes)  # d_k
         if reach < _NOBODY:
             break
         inflated = groups_in_loss(prices, settings.tradeoff_at(k))
@@ -66,8 +66,7 @@ def initialize(rows: BankRows, prices: PricedGroups, settings: CascadeSettings) 
         bought = bought + reach**2 * energies(prices, stages[k].weights)  # a of eq. 12
         if k < settings.n_stages - 1:
             scores = stages[k].scores(rows.outputs)[:, 0]
-            left, steepness = 1 - settings.rejected, settings.steepness
-            theta = passing_threshold(scores, rows.share * passes, left, steepness, rows.workers)
+            theta = passing_threshold(scores, rows.share * passes, 1 - settings.rejected, settings.steepness)
             passes = passes * expit(settings.steepness * (scores - theta))
             thresholds.append(theta)
     return SoftTree.chain(

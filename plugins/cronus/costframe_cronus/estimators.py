@@ -30,8 +30,6 @@ __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "Reweight
 class _Reweighted(WithRecipe):
     """Trains the single stage."""
 
-    trains_together = True
-
     def _train(self, data: TrainingData) -> StageTree:
         ridge, l1 = resolve("ridge", self.ridge, None, strict=True), resolve("l1", self.l1, 0.0)
         task = self._task(data)
@@ -125,7 +123,6 @@ class ReweightedRanker(CostAwareRanker, _Reweighted):
 class _Cascade(WithRecipe):
     """Trains a cascade."""
 
-    trains_together = True
     n_stages: int | None = field(default=None, kw_only=True)
     rejected: float | None = field(default=None, kw_only=True)
     inflation: float | None = field(default=None, kw_only=True)

@@ -118,9 +118,7 @@ def train_cronus(
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
     fewer, few_held_out = (sample_by_hash(rows, data, _MOST_ROWS) for rows in (data.train, held_out))
     pick_any = _pick_rho if task.as_printed else pick_settings
-    settings = data.train.workers.once(
-        lambda: pick_any(settings, free, fitting(fewer, few), choosing(few_held_out, few), verbose)
-    )
+    settings = pick_any(settings, free, fitting(fewer, few), choosing(few_held_out, few), verbose)
     train = fitting(data.train)
     if task.as_printed:
         tree = cronus.initialize(train.rows, train.pricing.groups, settings)

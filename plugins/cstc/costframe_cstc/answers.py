@@ -13,7 +13,6 @@ from attrs import frozen
 
 from costframe.core.accurate_sums import coarse, product, sum_over_rows, sum_products
 from costframe.core.exact_sums import exact_sum
-from costframe.core.workers import ALONE, Workers
 from costframe.stagewise.fitting import fit_at_price
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.rows import Squared
@@ -64,7 +63,7 @@ class Fitter:
         width = rows.target.shape[1]
         nothing = np.zeros((0, width)), np.zeros(width)
         H, offset = np.zeros((len(rows.target), 0)), np.zeros(rows.target.shape)
-        _, constant = refine(loss, H, rows.target, rows.loss_weight, offset, nothing, 0.0, rows.workers)
+        _, constant = refine(loss, H, rows.target, rows.loss_weight, offset, nothing, 0.0)
         return WeightedSum(np.zeros((rows.outputs.shape[1], width)), constant)
 
     def at(self, prior: WeightedSum, inside: NDArray[np.bool_]) -> NodeFit:
@@ -99,16 +98,11 @@ class NodeFit:
     def free_answer(self, bought: NDArray[np.bool_]) -> WeightedSum:
         """Fit an answer by bought learners, bool (C,)."""
         used = np.flatnonzero(bought)
-        normal = NormalEquations.of(self._outputs.columns(used), *self._response, self._workers)
+        normal = NormalEquations.of(self._outputs.columns(used), *self._response)
         varying, weights = np.flatnonzero(normal.varies), np.zeros(self.prior.weights.shape)
         ridge = self.fitter.ridge_for(self._share) * normal.unit
-        part = normal.columns(varying)
-        weights[used[varying]] = self._workers.once(lambda: part.solve(np.full(len(varying), ridge)))
+        weights[used[varying]] = normal.columns(varying).solve(np.full(len(varying), ridge))
         return self._refined(weights, normal.intercept(weights[used]))
-
-    @property
-    def _workers(self) -> Workers:
-        return self.fitter.train.rows.workers
 
     @cached_property
     def _outputs(self) -> BankOutputs:
@@ -116,7 +110,7 @@ class NodeFit:
 
     @cached_property
     def _share(self) -> float:
-        return exact_sum(self.fitter.train.rows.share[self.at], self._workers)
+        return exact_sum(self.fitter.train.rows.share[self.at])
 
     @cached_property
     def _offset(self) -> NDArray[np.float64]:
@@ -131,7 +125,7 @@ class NodeFit:
 
     @cached_property
     def _weight(self) -> float:
-        return self._workers.total(self._response[1])
+        return float(self._response[1].sum())
 
     @property
     def price(self) -> float:
@@ -141,7 +135,7 @@ class NodeFit:
     @cached_property
     def normal(self) -> NormalEquations:
         """Normal equations of the step from the prior."""
-        return NormalEquations.of(self._outputs, *self._response, self._workers)
+        return NormalEquations.of(self._outputs, *self._response)
 
     @cached_property
     def prices(self) -> SampledPrices:
@@ -155,12 +149,12 @@ class NodeFit:
         rows, loss, prior = self.fitter.train.rows, self.fitter.train.loss, self.prior
         if not isinstance(loss, Squared):
             used, weight = np.flatnonzero(weights.any(axis=1)), rows.loss_weight[self.at]
-            total, H = exact_sum(weight, self._workers), self._outputs.columns(used).block(slice(0, len(self.at)))
-            squares, mean = np.split(sum_over_rows(np.hstack([np.square(H), H]), weight / total, self._workers), 2)
+            total, H = exact_sum(weight), self._outputs.columns(used).block(slice(0, len(self.at)))
+            squares, mean = np.split(sum_over_rows(np.hstack([np.square(H), H]), weight / total), 2)
             unit = float(np.median(squares - np.square(mean))) if len(used) else 0.0
             ridge = self.fitter.ridge_for(self._share) * max(unit, 0.0) * self._weight / total
             start = weights[used], constant
-            found, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge, self._workers)
+            found, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
             weights = np.zeros(weights.shape)
             weights[used] = found
         return WeightedSum(prior.weights + weights, prior.constant + constant)
@@ -174,13 +168,12 @@ def refine(
     offset: NDArray[np.float64],
     start: tuple[NDArray[np.float64], NDArray[np.float64]],
     penalty: float,
-    workers: Workers = ALONE,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Minimize sum_i w_i loss(offset_i + c + D'h_i) / sum_i w_i + penalty / 2 |D|^2: weights (U, M), constants (M,)."""
-    share, width = weight / exact_sum(weight, workers), target.shape[1]
-    mean = sum_over_rows(H, share, workers)
+    share, width = weight / exact_sum(weight), target.shape[1]
+    mean = sum_over_rows(H, share)
     centered = H - mean
-    unit = np.sqrt(sum_over_rows(np.square(centered), share, workers))
+    unit = np.sqrt(sum_over_rows(np.square(centered), share))
     unit = 1.0 / np.where(unit > 0, unit, 1.0)
 
     def unpack(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -191,38 +184,36 @@ def refine(
         weights, constant = unpack(x)
         scores = offset + product(centered, weights) + constant
         slope = loss.slope(scores, target)
-        by_weight = unit[:, np.newaxis] * (
-            sum_products(centered, share[:, np.newaxis] * slope, workers) + penalty * weights
-        )
-        sums = sum_over_rows(np.column_stack([loss.value(scores, target), slope]), share, workers)
+        by_weight = unit[:, np.newaxis] * (sum_products(centered, share[:, np.newaxis] * slope) + penalty * weights)
+        sums = sum_over_rows(np.column_stack([loss.value(scores, target), slope]), share)
         total = float(sums[0]) + 0.5 * penalty * float(np.square(weights).sum())
         return total, np.append(by_weight, sums[1:])
 
     begin = coarse(np.vstack([start[0] / unit[:, np.newaxis], start[1] + mean @ start[0]]).ravel())
-    found = minimize_smooth(value, begin, {"maxiter": _ROUNDS}, workers)
+    found = minimize_smooth(value, begin, {"maxiter": _ROUNDS})
     weights, constant = unpack(found.x if found.fun <= value(begin)[0] else begin)
     return weights, constant - mean @ weights
 
 
 def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
     """Fit an answer for each node over the learners bought on the way to it."""
-    passes, workers = fitter.train.flow(tree).passes > 0, fitter.train.rows.workers
+    passes = fitter.train.flow(tree).passes > 0
     found = [fitter.constant]
     for node, parent in enumerate(tree.topology.parent.tolist()):
         if node:
             inside, prior = passes[:, parent], found[parent]
-            known = fitter.at(prior, inside).free_answer(tree.bought(node)) if workers.any(inside) else prior
+            known = fitter.at(prior, inside).free_answer(tree.bought(node)) if inside.any() else prior
             found.append(known)
     return found
 
 
 def refit(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:
     """Fit all answers again; return also an answer for each node as a leaf."""
-    passes, workers = fitter.train.flow(tree).passes > 0, fitter.train.rows.workers
+    passes = fitter.train.flow(tree).passes > 0
     answers: list[WeightedSum] = []
     for node, prior in enumerate(path_models(fitter, tree)):
         inside = passes[:, node]
-        answers.append(fitter.at(prior, inside).answer(tree.bought(node)) if workers.any(inside) else prior)
+        answers.append(fitter.at(prior, inside).answer(tree.bought(node)) if inside.any() else prior)
         if not tree.topology.routes[node]:
             tree = tree.with_answer(node, answers[node])
     return tree, answers
@@ -246,6 +237,6 @@ def prune(held_out: Evaluation, tree: SoftTree, answers: Sequence[WeightedSum]) 
         ended = tree.ending_at(node, answers[node])
         without = held_out.row_totals(ended)
         saved = without - now
-        if held_out.rows.workers.total(saved) <= _ERRORS * held_out.error(saved):
+        if saved.sum() <= _ERRORS * held_out.error(saved):
             tree, now = ended, without
     return tree

@@ -152,23 +152,22 @@ def move_routes(fitter: Fitter, tree: SoftTree, guard: Evaluation | None = None)
 
 def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[SoftTree]:
     """Fit a route to the better side of each row, weighted by the difference, at some prices."""
-    rows, pricing, workers = fitter.train.rows, fitter.train.pricing, fitter.train.rows.workers
+    rows, pricing = fitter.train.rows, fitter.train.pricing
     size = np.abs(choice.more) * choice.inside
-    at = np.flatnonzero(size > _LEAST * float(workers.max(size.max(initial=0.0))))
+    at = np.flatnonzero(size > _LEAST * size.max())
     side = np.sign(choice.more[at])[:, np.newaxis]
-    if not (workers.any(side > 0) and workers.any(side < 0)):
+    if not ((side > 0).any() and (side < 0).any()):
         return
-    share, outputs = workers.total(rows.share[choice.inside]), rows.outputs.rows(at)
-    total = workers.total(size[at])
+    share, outputs = float(rows.share[choice.inside].sum()), rows.outputs.rows(at)
     prices, draw = pricing.drawn(np.where(choice.inside, rows.share, 0.0))
     prices = prices.after(tree.bought(choice.node))
     for later in np.flatnonzero(tree.topology.paths[:, choice.node]):
         if later != choice.node:  # later purchases of a row cost nothing more here
             prices = prices.after(tree.used[later], among=draw.of(choice.flow.passes[:, later] > 0))
     seen: set[bytes] = set()
-    normal, ridge = NormalEquations.of(outputs, side, size[at], workers), fitter.ridge_for(share)
+    normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)
     for inflation in _INFLATIONS:
-        price = inflation * fitter.train.tradeoff * share / total
+        price = inflation * fitter.train.tradeoff * share / float(size[at].sum())
         weights = fit_at_price(normal, prices, price, ridge)
         used = np.flatnonzero(weights.any(axis=1))
         if not len(used) or weights.tobytes() in seen:
@@ -177,7 +176,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
         H = outputs.columns(used).block(slice(0, len(at)))
         yield _routed(fitter.train, tree, choice, weights[:, 0])
         start, nothing = (2.0 * weights[used], 2.0 * normal.intercept(weights)), np.zeros(side.shape)
-        refined, _ = refine(Logistic(), H, side, size[at], nothing, start, ridge * normal.unit / 4, workers)
+        refined, _ = refine(Logistic(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
         weights[used] = refined
         yield _routed(fitter.train, tree, choice, weights[:, 0])
 
@@ -186,7 +185,4 @@ def _routed(train: Evaluation, tree: SoftTree, choice: _Choice, route: NDArray[n
     """Replace the weights, (C,), of the chosen route, and place its threshold."""
     inside, used = np.flatnonzero(choice.inside), np.flatnonzero(route)
     scores = train.rows.outputs.rows(inside).columns(used).times(route[used])
-    parts = zip(*train.rows.workers.gather((scores, choice.more[inside])), strict=True)
-    scores, more = (np.concatenate(part) for part in parts)
-    threshold = train.rows.workers.once(lambda: best_threshold(scores, more, np.inf))
-    return tree.with_route(choice.node, route, threshold)
+    return tree.with_route(choice.node, route, best_threshold(scores, choice.more[inside], np.inf))

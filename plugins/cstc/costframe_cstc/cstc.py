@@ -51,14 +51,13 @@ def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, setting
         passes = _passes(rows, tree, settings.steepness)[:, node]
         before = np.flatnonzero(topology.paths[node])[:-1]
         bought = np.asarray(sum((energies(groups, tree.weights[k]) for k in before), np.zeros(len(groups.price))))
-        share = rows.workers.total(rows.share @ passes)
+        share = float(rows.share @ passes)
         fit = fit_relaxed(rows, passes, groups.times(share), settings.l1, bought)
         tree = tree.with_answer(node, fit)
         if topology.routes[node]:
             scores = fit.scores(rows.outputs).sum(axis=1)
-            theta = halving_threshold(scores, rows.loss_weight * passes, rows.workers)
-            anyone = np.concatenate(rows.workers.gather(scores[:1]))[0]
-            tree.threshold[node] = theta if np.isfinite(theta) else anyone  # all scores are equal
+            theta = halving_threshold(scores, rows.loss_weight * passes)
+            tree.threshold[node] = theta if np.isfinite(theta) else scores[0]  # all scores are equal
     return tree
 
 
@@ -91,9 +90,7 @@ def _passes(rows: BankRows, tree: SoftTree, steepness: float) -> NDArray[np.floa
 
 
 def _least_squares(rows: BankRows, passes: NDArray[np.float64], support: NDArray[np.int64]) -> WeightedSum:
-    come = rows.loss_weight * passes
-    normal = NormalEquations.of(rows.outputs.columns(support), rows.target, come, rows.workers)
+    normal = NormalEquations.of(rows.outputs.columns(support), rows.target, rows.loss_weight * passes)
     weights, varies = np.zeros((rows.outputs.shape[1], rows.target.shape[1])), np.flatnonzero(normal.varies)
-    part = normal.columns(varies)
-    weights[support[varies]] = rows.workers.once(lambda: part.solve(np.zeros(len(varies))))
+    weights[support[varies]] = normal.columns(varies).solve(np.zeros(len(varies)))
     return WeightedSum(weights, normal.intercept(weights[support]))

@@ -30,7 +30,6 @@ LOSSES = ("logistic", "squared")
 class _Tree(WithRecipe):
     """Trains a tree, or the single stage for a depth of one."""
 
-    trains_together = True
     depth: int | None = field(default=None, kw_only=True)
     inflation: float | None = field(default=None, kw_only=True)
     steepness: float | None = field(default=None, kw_only=True)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.workers import Workers
     from costframe.stagewise.evaluation import Evaluation
     from costframe.stagewise.soft_tree import WeightedSum
     from costframe_cstc.answers import Fitter, NodeFit
@@ -107,27 +106,26 @@ def _fit_node(
             node.classifier = fit.answer(node.bought, inflation**power)
             if node.classifier.used.any():
                 break
-    rows, workers = fitter.train.rows, fitter.train.rows.workers
+    rows = fitter.train.rows
     scores = node.classifier.scores(rows.outputs)
     at = np.flatnonzero(node.inside)
-    node.direction = _leading(scores[at], rows.loss_weight[at], workers)
+    node.direction = _leading(scores[at], rows.loss_weight[at])
     score = (scores - node.classifier.constant) @ node.direction
-    node.threshold = halving_threshold(score[at], rows.loss_weight[at], workers)
+    node.threshold = halving_threshold(score[at], rows.loss_weight[at])
     above = node.inside & (score > node.threshold)
     below = node.inside & ~above
     counts = fitter.train.counts
-    enough = min(exact_sum(counts[side], workers) for side in (below, above)) >= _FEWEST - _ROUNDING
+    enough = min(exact_sum(counts[side]) for side in (below, above)) >= _FEWEST - _ROUNDING
     return (below, above) if enough and np.isfinite(node.threshold) else None
 
 
-def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers) -> NDArray[np.float64]:
+def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the direction of largest variance of scores (n, M): float64 (M,), its largest component positive."""
     if scores.shape[1] == 1:
         return np.ones(1)
-    share = weight / workers.total(weight)
-    centered = scores - workers.add_up(share @ scores)
-    spread = workers.add_up(centered.T @ (share[:, np.newaxis] * centered))
-    leading = workers.once(lambda: np.linalg.eigh(spread)[1][:, -1])
+    share = weight / weight.sum()
+    centered = scores - share @ scores
+    leading = np.linalg.eigh(centered.T @ (share[:, np.newaxis] * centered))[1][:, -1]
     return np.asarray(leading * np.sign(leading[np.abs(leading).argmax()]))
 
 
@@ -154,17 +152,17 @@ def divide(fitter: Fitter, tree: SoftTree, depth: int, guard: Evaluation) -> Sof
 
 def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> Iterator[SoftTree]:
     """Yield trees in which one output splits a node's rows in halves, with answers below and above."""
-    train, bought, workers = fitter.train, tree.bought(node), fitter.train.rows.workers
+    train, bought = fitter.train, tree.bought(node)
     counts = train.counts
     inside = train.flow(tree).passes[:, node] > 0
-    if exact_sum(counts[inside], workers) < 2 * _FEWEST:
+    if exact_sum(counts[inside]) < 2 * _FEWEST:
         return
     fit = fitter.at(known, inside)
     for output in _worth_trying(fit, bought):
         scores = train.rows.outputs.columns(np.array([output])).times(np.ones(1))
-        threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at], workers)
+        threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at])
         halves = inside & ~(scores > threshold), inside & (scores > threshold)
-        if min(exact_sum(counts[half], workers) for half in halves) < _FEWEST:
+        if min(exact_sum(counts[half]) for half in halves) < _FEWEST:
             continue
         route = np.zeros(tree.weights.shape[1])
         route[output] = 1.0

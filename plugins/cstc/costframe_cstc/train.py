@@ -87,7 +87,7 @@ def train_cstc(
 
     def on(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
         found = task.on(rows, learners)
-        reads = found.pricing.on_all_rows if rows.total_rows <= _MOST_READ and len(rows) else None
+        reads = found.pricing.on_all_rows if len(rows) <= _MOST_READ else None
         if data.n_classes and settings.loss == "logistic":
             return evolve(found, reads=reads, loss=Logistic() if data.n_classes == 2 else Softmax())
         return evolve(found, reads=reads)
@@ -97,11 +97,9 @@ def train_cstc(
         return task.finish_printed(tree, settings.steepness)
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
     fewer, few_held_out = (sample_by_hash(rows, data, _MOST_PICKING) for rows in (data.train, held_out))
-    settings = data.train.workers.once(
-        lambda: pick_settings(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
-    )
+    settings = pick_settings(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
     train = on(data.train)
-    some = on(draw_by_hash(data.train, data, _MOST_MOVING)) if data.train.total_rows > _MOST_MOVING else train
+    some = on(draw_by_hash(data.train, data, _MOST_MOVING)) if len(data.train) > _MOST_MOVING else train
     chosen_by = evolve(on(held_out), half=halves(held_out, data))
     tree = train_by_exact_cost(train, some, chosen_by, settings, tune="ridge" in free)
     tree = calibrate_tree(tree, chosen_by) if data.n_classes else tree
