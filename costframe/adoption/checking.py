@@ -47,8 +47,8 @@ _INVERSE: dict[str, Callable[[Column, float], Column]] = {
 def check_answers(model: Any, predictor: Predictor) -> None:
     """Refuse a predictor that answers otherwise than the live model from which it was adopted.
 
-    Rows that one of them refuses show nothing, nor do numbers as categories of data frames, which only the model's
-    own training frame tells.
+    Opaque learners are the model itself, whose rounding may depend on the rows beside. Rows that one of them refuses
+    show nothing, nor do numbers as categories of data frames, which only the model's own training frame tells.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _undecided(predictor: Predictor, rows: Column) -> NDArray[np.bool_]:
 
 
 def _has_steps(predictor: Any) -> bool:
-    """Return whether rounding may send a row another way: by blends, opaque learners, or columns made by sums."""
+    """Return whether rounding may send a row another way: by blends, or columns made by sums."""
     inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
     made = predictor.preparation.operations if isinstance(predictor, PreparedPredictor) else ()
     answer = inner.only_answer
@@ -168,7 +168,7 @@ def _has_steps(predictor: Any) -> bool:
 def _values(predictor: Predictor) -> list[Column] | None:
     """Return values of each column at which answers may change, None if they are not known."""
     inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
-    if not isinstance(inner, StageTree) or not len(inner.bank.feature_names):
+    if not isinstance(inner, StageTree) or not len(inner.bank.feature_names) or inner.bank.opaques:
         return None
     values = _tested(inner.bank)
     if isinstance(predictor, PreparedPredictor):
