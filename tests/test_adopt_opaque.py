@@ -162,6 +162,16 @@ def test_models_over_texts(name, unknown, features):
         assert told == outcome(adopted.predictor_.predict, alone)  # of the original's error, its text
 
 
+@pytest.mark.parametrize("unknown", ["ignore", "error"])
+def test_one_row_without_its_text(unknown):
+    model = CalibratedClassifierCV(reader(unknown), cv=2).fit(MISSING, ILL)
+    adopted = cf.adopt(model)
+    for place in np.flatnonzero(MISSING.city.isna())[:2]:
+        row = MISSING.iloc[[place]]
+        assert adopted.predict(row).tolist() == model.predict_proba(row)[:, 1].tolist()
+        assert cf.predict_one(adopted, row.iloc[0].to_dict()).value == model.predict_proba(row)[0, 1]
+
+
 def test_a_function_gets_texts_as_they_are():
     def nordic(rows):
         return [float(city in {"Oslo", "Bergen"}) for city in rows[:, 0]] if rows.dtype == object else [0.0] * len(rows)

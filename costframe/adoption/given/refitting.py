@@ -40,8 +40,14 @@ class CallableModel:
     def call(self, method: str, rows: NDArray[Any]) -> Any:
         """Return what a method of the model gives for rows, a sparse table as it is."""
         rows = restore_values(rows) if isinstance(rows, np.ndarray) and rows.dtype != object else rows
-        given = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
-        return getattr(self.model, method)(given)
+        given: Any = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
+        try:
+            return getattr(self.model, method)(given)
+        except (TypeError, ValueError):
+            if given is rows or not hasattr(given, "isna") or not (empty := given.isna().all()).any():
+                raise
+        objects = given.astype(dict.fromkeys(given.columns[empty], object))  # they may be columns of texts
+        return getattr(self.model, method)(objects)
 
 
 def is_unfitted(model: Any) -> bool:
