@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe.core.accurate_sums import sum_over_rows, sum_products
 from costframe.core.exact_sums import exact_mean, exact_sum, to_grid
 from costframe.testing.parts import run_together
 from costframe.trees.growing.row_kernels import leaf_scale, scale_for
@@ -59,6 +60,17 @@ def test_scales_do_not_depend_on_order(values, random):
     if np.isfinite(scale := scale_for(values, 40, 0)):
         assert sum(abs(int(np.rint(each * scale))) for each in values) < 2**40
     assert sum(abs(int(np.rint(each * leaf_scale(values, 0)))) for each in values) < 2**62
+
+
+@given(st.integers(0, 999))
+def test_accurate_sums_do_not_depend_on_order(seed):
+    rng = np.random.default_rng(seed)
+    left, right, order = rng.normal(size=(200, 3)) * 1e3, rng.exponential(size=(200, 2)) ** 4, rng.permutation(200)
+    sums = sum_products(left, right)
+    np.testing.assert_allclose(sums, left.T @ right, rtol=1e-9, atol=1e-6)
+    np.testing.assert_array_equal(sum_products(left[order], right[order]), sums)
+    exact = [float(sum(map(int, column))) for column in (left * 2**20).astype(np.int64).T]
+    np.testing.assert_array_equal(sum_over_rows((left * 2**20).astype(np.int64).astype(float)), exact)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -107,10 +107,6 @@ class Workers(ABC):
         whole = self.sum(words).view(np.uint8)
         return [pickle.loads(whole[8 * at :][:size].tobytes()) for at, size in zip(places, sizes, strict=False)]  # noqa: S301 - of workers of one training, which run one another's code anyway
 
-    def distinct(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the distinct values, (n,), of all workers, ascending."""
-        return np.unique(np.concatenate(self.gather(np.unique(values))))
-
     def threads(self, most: int) -> int:
         """Return the number of threads for parts that combine: one, unless this worker is alone."""
         return most if self.count == 1 else 1

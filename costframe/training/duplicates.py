@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.workers import ALONE, Workers
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -17,19 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["dominated_duplicates"]
 
 
-def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays, workers: Workers = ALONE) -> NDArray[np.bool_]:
-    """Find columns with the values of another column, in all workers' rows, that never costs more: bool (d,).
+def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.bool_]:
+    """Find columns with the values of another column that never costs more: bool (d,).
 
     Of columns with equal prices the first stays. A bank trained without prices would use both.
     """
     needs, alike = prices.direct_needs, dict[bytes, list[int]]()
     direct = np.split(needs.need, needs.first[1:-1])
-    digests = [
-        blake2b((np.where(np.isnan(column), np.nan, column) + 0.0).tobytes(), digest_size=16).digest()
-        for column in X.T  # one NaN, one zero
-    ]
-    for f, parts in enumerate(zip(*workers.gather(digests), strict=True)):
-        alike.setdefault(b"".join(parts), []).append(f)
+    for f, column in enumerate(X.T):
+        plain = np.where(np.isnan(column), np.nan, column) + 0.0  # one NaN, one zero
+        alike.setdefault(blake2b(plain.tobytes(), digest_size=16).digest(), []).append(f)
     found = np.ones(X.shape[1], np.bool_)
     for group in alike.values():
         first: dict[object, int] = {}  # of features with the same prices, only the first can stay

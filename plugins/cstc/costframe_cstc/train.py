@@ -12,7 +12,7 @@ from costframe.stagewise.picking import MOST_LEARNERS
 from costframe.stagewise.rows import Logistic, Softmax
 from costframe.stagewise.soft_tree import as_stage_tree
 from costframe.training.data import halves
-from costframe.training.sampling import draw_by_hash, sample_by_hash
+from costframe.training.sampling import sample_by_hash
 from costframe_cstc.by_exact_cost import pick_settings, train_by_exact_cost
 from costframe_cstc.cstc import train_as_printed
 
@@ -99,7 +99,7 @@ def train_cstc(
     fewer, few_held_out = (sample_by_hash(rows, data, _MOST_PICKING) for rows in (data.train, held_out))
     settings = pick_settings(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
     train = on(data.train)
-    some = on(draw_by_hash(data.train, data, _MOST_MOVING)) if len(data.train) > _MOST_MOVING else train
+    some = on(sample_by_hash(data.train, data, _MOST_MOVING)) if len(data.train) > _MOST_MOVING else train
     chosen_by = evolve(on(held_out), half=halves(held_out, data))
     tree = train_by_exact_cost(train, some, chosen_by, settings, tune="ridge" in free)
     tree = calibrate_tree(tree, chosen_by) if data.n_classes else tree

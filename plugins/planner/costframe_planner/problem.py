@@ -11,8 +11,7 @@ from costframe.core.errors import CostModelError, DataError
 from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
-from costframe.training.sampling import Sample, sampling_keys
-from costframe.trees.binning.bin_mapper import BinnedData
+from costframe.training.sampling import least_rows, sampling_keys
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import SquaredLoss, loss_for
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import TrainingData
+    from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.settings import TreeSettings
     from costframe_planner.base import Base
 
@@ -77,7 +77,7 @@ class Problem:
     fold, half : int64 (n,)
         Folds of the models, and halves for the regressions; equal rows, or rows of a query, stay together.
     keys : tuple of arrays (n,)
-        Of samples; see `Sample.of`.
+        Of samples; see `least_rows`.
     prices : SetPrices
         Prices with each row's share of once-prices.
     paid : SetPrices
@@ -140,14 +140,9 @@ class Problem:
 
     def sample(self, most: int) -> SampledRows:
         """Return at most `most` of the rows, chosen by their hashes."""
-        chosen, rows, coarse = Sample.of(self.keys, most), self.rows, self.coarse
-        bins = chosen.gather(coarse.bins)
-        return SampledRows(
-            BinnedData(bins, np.ascontiguousarray(bins.T), coarse.mapper),
-            Rows(np.empty((len(chosen), 0)), chosen.gather(rows.y), chosen.gather(rows.weight)),
-            chosen.gather(self.fold),
-            chosen.gather(self.half),
-        )
+        chosen, rows = least_rows(self.keys, most), self.rows
+        few = Rows(np.empty((len(chosen), 0)), rows.y[chosen], rows.weight[chosen])
+        return SampledRows(self.coarse.take_rows(chosen), few, self.fold[chosen], self.half[chosen])
 
     def trees(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeSettings:
         """Return settings of boosted trees."""
