@@ -22,10 +22,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
+    MinMaxScaler,
     Normalizer,
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
+    PowerTransformer,
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeRegressor
@@ -331,3 +333,17 @@ def test_unknown_texts_in_files_are_as_the_encoder_has_them(suffix, tmp_path):
     assert "Kiel" in set(rows["town"])
     with pytest.raises(DataError, match="column 'sex': expected one of 'f', 'm', got 'x'"):
         read_rows(files[1], NAMES, categories=adopted.categories)
+
+
+def test_a_pipeline_that_knows_none_is_adopted():
+    towns = TRAIN.assign(town=TRAIN["town"].astype(object).where(TRAIN["town"].notna(), None))[["town"]].astype(object)
+    pipeline = fitted([OneHotEncoder(handle_unknown="ignore")], MODELS[0], towns)
+    assert None in pipeline[0].categories_[0]
+    np.testing.assert_array_equal(cf.adopt(pipeline).predict(towns), pipeline.predict(towns))
+
+
+def test_large_numbers_that_a_transformer_takes_are_taken():
+    X = TRAIN[["iron"]]
+    pipeline = fitted([PowerTransformer(), MinMaxScaler(clip=True)], MODELS[0], X)
+    large = pd.DataFrame({"iron": [1e300, -1e300]})
+    np.testing.assert_array_equal(cf.adopt(pipeline).predict(large), pipeline.predict(large))

@@ -15,7 +15,7 @@ from costframe.core.errors import AdoptionError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.tables.categories import OTHER
+from costframe.core.tables.categories import ONLY, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,12 @@ def check_answers(model: Any, predictor: Predictor) -> None:
     if values is None or _has_coded_categories(model, predictor):
         return
     plain = _draw(values, np.random.default_rng(0))
-    holed = np.where(np.random.default_rng(1).random(plain.shape) < _MISSING, np.nan, plain)
+    hole = np.random.default_rng(1).random(plain.shape) < _MISSING
+    if isinstance(
+        predictor, PreparedPredictor
+    ):  # an encoder may tell None from NaN among texts, one missing value here
+        hole &= [name not in predictor.categories for name in predictor.feature_names]
+    holed = np.where(hole, np.nan, plain)
     for rows in (np.vstack([plain, holed]), plain):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -176,7 +181,7 @@ def _values(predictor: Predictor) -> list[Column] | None:
     for name, labels in predictor.categories.items():
         if not isinstance(labels, tuple):
             return None
-        values[predictor.feature_names.index(name)] = np.arange(float(len(labels) - (labels[-1:] == (OTHER,))))
+        values[predictor.feature_names.index(name)] = np.arange(float(len(labels) - (labels[-1] in {ONLY, OTHER})))
     spread = np.concatenate([np.arange(-2.0, 3.0), np.random.default_rng(2).normal(size=8)])
     return [np.unique(each) if len(each) else spread for each in values]
 

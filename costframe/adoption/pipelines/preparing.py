@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["is_transformer", "name_columns", "prepare", "read_transformer", "refuse_as"]
 
-_HIGHEST = (np.inf, float(np.finfo(np.float64).max), float(np.nextafter(2.0**128 - 2.0**103, 0.0)))
-"""The highest number of those that take infinity, that take all doubles, and that round to float32."""
+_FLOAT32 = float(np.nextafter(2.0**128 - 2.0**103, 0.0))
+_HIGHEST = ((np.inf, np.inf), (1e39, float(np.finfo(np.float64).max)), (_FLOAT32, _FLOAT32))
+"""Numbers to try, and the highest one that is taken where it is: any, any double, any that rounds to a float32."""
 
 
 def is_transformer(value: object) -> bool:
@@ -130,7 +131,7 @@ def refuse_as(model: Any, method: str, columns: list[int], form: Callable[..., A
 
     if not takes(1.0):
         return
-    missing, high = takes(np.nan), next((high for high in _HIGHEST if takes(high)), np.inf)
+    missing, high = takes(np.nan), next((high for tried, high in _HIGHEST if takes(tried)), np.inf)
     if high < np.inf or not missing:
         recipe.require_within(columns, -high, high, missing=missing)
 
