@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.predictors.classes import both_classes, likeliest, one_margin
@@ -62,6 +63,7 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
         """Return the class of each row: that of the predictor, by default the likeliest."""
+        check_is_fitted(self, "predictor_")
         if self.predictor_.classes is not None:
             return self._ask("labels", X, max_cost, unavailable, terms)
         return likeliest(self._ask("predict", X, max_cost, unavailable, terms), self.classes_, self.predictor_.half)

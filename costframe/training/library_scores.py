@@ -132,10 +132,14 @@ class LibraryScore:
 
     def _evaluate(self, y: NDArray[Any], p: NDArray[np.float64], given: dict[str, Any]) -> float:
         rows = self._rows(p)
-        if not self.of_classes:
-            return float(self.scorer(_Numbers(), _Predicted(rows), y, **given))
-        labels = np.arange(rows.shape[1]) if self.labels is None else self.labels
-        return float(self.scorer(_Classes(labels), _Predicted(rows), labels[np.asarray(y, np.int64)], **given))
+        if self.of_classes:
+            labels = np.arange(rows.shape[1]) if self.labels is None else self.labels
+            value = self.scorer(_Classes(labels), _Predicted(rows), labels[np.asarray(y, np.int64)], **given)
+        else:
+            value = self.scorer(_Numbers(), _Predicted(rows), y, **given)
+        if isinstance(value, str | bytes):
+            raise TypeError(f"expected a number, got {shown(value)}")
+        return float(value)
 
     def _rows(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities of all classes, float64 (n, K), or numbers, (n,)."""

@@ -70,7 +70,9 @@ class Exits:
         """Return the answer of the learners before an exit."""
         count, first = self.ends[number], np.append(_first_outputs(self.tree), len(self.answer.weights))
         answer = self.answer
-        return evolve(answer, learners=answer.learners[:count], weights=answer.weights[: first[count]], link=link)
+        return evolve(
+            answer, learners=answer.learners[:count], weights=answer.weights[: first[count]], link=link, by_scores=False
+        )
 
 
 def only_answer(tree: StageTree) -> Answer:

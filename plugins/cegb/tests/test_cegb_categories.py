@@ -211,6 +211,6 @@ def test_numbers_that_doubles_do_not_tell_apart_are_no_categories():
     frame, _, y = table()
     for column in ([2**53, 2**53 + 1], [-(2**60), 0], [10**30, 1]):
         large = frame.assign(shape=pd.Series(column * 100, dtype=object).astype("category"))
-        with pytest.raises(DataError, match=r"X: column 'shape': categories must be numbers below 2\^53"):
+        with pytest.raises(DataError, match=r"column 'shape': categories must be numbers below 2\^53"):
             CEGBRegressor(**QUICK).fit(large, y)
     CEGBRegressor(**QUICK).fit(frame.assign(shape=pd.Categorical([2**53 - 1, 1 - 2**53] * 100)), y)

@@ -51,7 +51,7 @@ def test_at_tradeoff_zero_prices_whose_sums_are_infinite_change_nothing(rows, co
         (np.where(np.arange(60) == 7, np.nan, 1.0), "qid: expected the query of each row, it is missing in row 7"),
         (np.array(["a"] * 3 + [None] * 57, object), "qid: expected the query of each row, it is missing in row 3"),
         (pd.array([1] * 59 + [None], dtype="Int64"), "qid: expected the query of each row, it is missing in row 59"),
-        (np.array(["a", 1] * 30, object), "qid: expected queries of one kind"),
+        (np.array(["a", 1] * 30, object), "qid: expected values of one kind"),
     ],
 )
 def test_queries_that_are_missing_or_of_several_kinds_are_refused(rows, qid, message):

@@ -1,6 +1,7 @@
 """Plans against the optimum found by trying everything, where conditional losses are exact."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,8 +41,7 @@ def drawn(stops, seed):
 def exactly(problem):
     """Return a regression whose predictions are exact conditional means; `seen` is a set of features."""
 
-    def regress(_problem, seen, targets, *, whole=True, dealt=False):
-        del whole, dealt
+    def regress(_problem, seen, targets, **_):
         means = np.empty_like(targets)
         _, group = np.unique(problem.values[:, list(seen)], axis=0, return_inverse=True)
         group = np.zeros(len(targets), int) if not seen else group
@@ -77,7 +77,7 @@ def test_backward_induction_is_the_optimum_on_nested_sets(seed, tradeoff, monkey
     regress = exactly(problem)
     monkeypatch.setattr(planner, "regress", regress)
     trained = trained_exactly(problem, regress)
-    induced = planner.induce(None, trained, tradeoff)
+    induced = planner.induce(SimpleNamespace(n_threads=1), trained, tradeoff)
     assert value(problem, trained, induced, tradeoff) == pytest.approx(optimal_plan(problem, tradeoff).value, abs=1e-12)
 
 
@@ -99,7 +99,7 @@ def test_induction_is_sometimes_better_than_loss_to_go_and_never_worse(monkeypat
         trained = trained_exactly(problem, regress)
         for tradeoff in (0.05, 0.1):
             to_go = value(problem, trained, trained.gains, tradeoff)
-            induced = value(problem, trained, planner.induce(None, trained, tradeoff), tradeoff)
+            induced = value(problem, trained, planner.induce(SimpleNamespace(n_threads=1), trained, tradeoff), tradeoff)
             assert induced <= to_go + 1e-12
             better += induced < to_go - 1e-9
     assert better > 0
