@@ -77,7 +77,7 @@ def _as_shown(answer: Answer) -> Answer:
     """Return the answer whose scores `decision_function` gives, where they are sums of learners."""
     if n := answer.class_scores:
         weights, intercept = answer.weights[:, n:], answer.intercept[n:]
-        return evolve(answer, weights=weights, intercept=intercept, blends=(), by_scores=False)
+        return evolve(answer, weights=weights, intercept=intercept, blends=(), by_scores=False, cut=0.0)
     return answer.divided() if answer.blends and not answer.by_scores else answer
 
 

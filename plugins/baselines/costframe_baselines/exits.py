@@ -69,10 +69,8 @@ class Exits:
     def prefix_answer(self, number: int, link: str) -> Answer:
         """Return the answer of the learners before an exit."""
         count, first = self.ends[number], np.append(_first_outputs(self.tree), len(self.answer.weights))
-        answer = self.answer
-        return evolve(
-            answer, learners=answer.learners[:count], weights=answer.weights[: first[count]], link=link, by_scores=False
-        )
+        learners, weights = self.answer.learners[:count], self.answer.weights[: first[count]]
+        return evolve(self.answer, learners=learners, weights=weights, link=link, by_scores=False, cut=0.0)
 
 
 def only_answer(tree: StageTree) -> Answer:
