@@ -289,7 +289,7 @@ def test_scorers_that_scikit_learn_has_a_name_for_are_that_name():
         (get_scorer("v_measure_score"), "'v_measure_score' compares clusterings"),
         (get_scorer("r2"), "classification of 2 classes has .*, not 'r2'"),
         (lambda y_true, y_pred: y_true["a"] @ y_pred, r"<lambda>\) of \d+ rows: IndexError: only integers"),
-        (lambda y_true, y_pred: f"{y_true} is not {y_pred}", r"<lambda>\) of \d+ rows: could not convert string"),
+        (lambda y_true, y_pred: f"{y_true} is not {y_pred}", r"<lambda>\) of \d+ rows: TypeError: expected a number"),
         (lambda model, rows, y: rows[:, 0] @ model.coef_ - y, r"<lambda>\(estimator, X, y\) of .* TypeError"),
         (lambda model, rows, y: model.cost(rows).mean - y, r"of \d+ rows: AttributeError: .*; scores get .*no feat"),
         (make_scorer(hinge_loss, response_method="decision_function"), "hinge_loss.* has none of .* decision_function"),
