@@ -33,11 +33,7 @@ SUM: Operation = 0
 MAX: Operation = 1
 SUM_OF_DOUBLES: Operation = 2
 
-A = TypeVar("A")
-B = TypeVar("B")
 T = TypeVar("T")
-
-_FEW = 1 << 16  # numbers that all workers add up one after another
 
 _SIGNATURE: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 # By address, for kernels without compilation; a training that has ended leaves nothing.

@@ -171,15 +171,20 @@ class CostAwareEstimator(Predicting):
         CostframeError
             As for `fit`; also if the algorithm does not train together, or a worker is lost.
         """
-        if workers.count > 1 and not self.trains_together:
-            raise ParameterError(
-                f"{type(self).__name__}: trains on one machine only; collect the rows or a sample of them"
-            )
+        if workers.count > 1:
+            self.check_trains_together()
         self._workers = workers
         try:
             return self.fit(X, y, sample_weight, **others)
         finally:
             del self._workers
+
+    def check_trains_together(self) -> None:
+        """Refuse to train on several workers, unless the algorithm does."""
+        if not self.trains_together:
+            raise ParameterError(
+                f"{type(self).__name__}: trains on one machine only; collect the rows or a sample of them"
+            )
 
     def training_data(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]

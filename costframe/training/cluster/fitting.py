@@ -42,10 +42,7 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
     CostframeError
         As of `fit`; also if the algorithm does not train together, there is no client, or workers are lost.
     """
-    if not estimator.trains_together:
-        raise ParameterError(
-            f"{type(estimator).__name__}: trains on one machine only; collect the rows or a sample of them"
-        )
+    estimator.check_trains_together()
     if not is_dask(train["X"]):
         kind = type(train["X"]).__name__
         raise DataError(f"client: has no effect on rows in memory, got X of type {kind}; give dask collections")
