@@ -28,10 +28,21 @@ def items(names, costs):
     return set(names).union(*(needed_resources(costs, name) for name in names))
 
 
-def price(names, costs):
-    """What features and resources cost together, rounded once."""
+def written(number):
+    """The decimal number that people write for a double."""
+    return Fraction(repr(float(number)))
+
+
+def exact_price(names, costs):
+    """What features and resources cost together."""
     amounts = {each.name: each.cost for each in (*costs.features, *costs.resources)}
-    return float(sum((Fraction(amounts[name]) for name in names), Fraction(0)))
+    return sum((written(amounts[name]) for name in names), Fraction(0))
+
+
+def price(names, costs):
+    """What features and resources cost together: the least double not below it."""
+    whole = exact_price(names, costs)
+    return float(whole) if written(float(whole)) >= whole else math.nextafter(float(whole), math.inf)
 
 
 def begin(predictor, costs, max_cost, barred, paid):
@@ -41,7 +52,7 @@ def begin(predictor, costs, max_cost, barred, paid):
         name = predictor.feature_names[f]
         if name in barred:
             reason = "unavailable"
-        elif max_cost is not None and price(items([*had, name], costs) - paid, costs) > max_cost * (1 + 1e-9):
+        elif max_cost is not None and exact_price(items([*had, name], costs) - paid, costs) > written(max_cost):
             reason = "max_cost" if reason == "complete" else reason
         else:
             had.append(name)
@@ -87,7 +98,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     paid = before | items(had, costs)
 
     def can_pay(j):
-        return max_cost is None or price((paid | items(sets[j], costs)) - before, costs) <= max_cost * (1 + 1e-9)
+        return max_cost is None or exact_price((paid | items(sets[j], costs)) - before, costs) <= written(max_cost)
 
     def value_of(answer):
         gain = scores(answer, predictor.gains_bank, [*seen, *mine])
@@ -117,7 +128,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         "value": np.squeeze(naive.link(stops[at].answer.link, mine, stops[at].answer.level)),
         "acquired": {name for name in bought if name in names},
         "asked": have - given,
-        "cost": cost if max_cost is None else min(cost, max_cost),
+        "cost": cost,
         "rounds": trips,
         "reason": next(each for each in ("unavailable", "max_cost", "complete") if each in reasons),
         "visited": visited,
