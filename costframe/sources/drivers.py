@@ -272,7 +272,8 @@ def predict_stream(
     in_flight : int
         Rows of a block.
     deadline : float, optional
-        Seconds that a row has from the beginning of its block.
+        Seconds that a row has from the beginning of its block. The sources are open before the first block begins, and
+        the model has walked a few made-up rows; see `Sources.open`.
     observe : callable, optional
         Called with each row that has ended: its key, the `LiveRow` and its end; see `InquiryLog`. Not with keys of
         dask, whose rows end in other processes.
@@ -285,10 +286,12 @@ def predict_stream(
     Raises
     ------
     ParameterError
-        If no lookup serves a feature that the model may read.
+        If no lookup serves a feature that the model may read, or its table or place is not there; before the first row.
     """
     drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
-    for begun, block in blocks(keys, check_number("in_flight", in_flight, low=1, whole=True)):  # in the caller's thread
+    size = check_number("in_flight", in_flight, low=1, whole=True)
+    run(drive.open())
+    for begun, block in blocks(keys, size):  # in the caller's thread
         rows: Any = drive.block(block, begun)
         try:
             while (ended := run(_next(rows))) is not None:
@@ -314,7 +317,9 @@ async def predict_stream_async(
 ) -> AsyncIterator[Ended]:
     """Predict many rows like `predict_stream`, in the running event loop."""
     drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
-    async for ended in drive.many(keys, check_number("in_flight", in_flight, low=1, whole=True)):
+    size = check_number("in_flight", in_flight, low=1, whole=True)
+    await drive.open()
+    async for ended in drive.many(keys, size):
         for each in ended:
             yield each
 

@@ -12,7 +12,7 @@ from attrs import frozen
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, SourceError, shown
 from costframe.core.tables.frames import is_dask
-from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
+from costframe.sources.live_row import LiveRow, RowTerms, supply_rows, warm_up
 
 if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Prediction
@@ -49,13 +49,13 @@ class Drive:
     def __attrs_post_init__(self) -> None:
         if self.deadline is not None:
             check_number("deadline", self.deadline, strict=True)
-        self.sources.check_serves(name for name in self.terms.predictor.used_features if name not in self._spared)
+        self.sources.check_serves(self.terms.asked)
 
-    @property
-    def _spared(self) -> frozenset[str]:
-        """Features that no row asks for."""
-        known = self.terms.known
-        return frozenset(known) | frozenset(self.terms.unavailable)
+    async def open(self) -> None:
+        """Connect the sources, and have the model's kernels ready before a clock starts."""
+        await self.sources.connect(self.terms.asked)
+        if self.deadline is not None:
+            warm_up(self.terms)
 
     async def one(self, key: Any) -> Prediction:
         """Predict one row; raise the error that ends it."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from costframe.core.stages.certain_layout import Until
     from costframe.sources.lookup import Outcome
 
-__all__ = ["LiveRow", "RowTerms", "supply_rows"]
+__all__ = ["LiveRow", "RowTerms", "supply_rows", "warm_up"]
 
 _MOST_EXACT = 2**53 - 1  # of whole numbers in doubles
 
@@ -53,6 +53,12 @@ class RowTerms:
         object.__setattr__(self, "prices", prices)
         object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Features that a row may ask for."""
+        spared = {*self.known, *self.unavailable}
+        return tuple(name for name in self.predictor.used_features if name not in spared)
+
     def inquire(self, known: Known, spent: float, unavailable: Iterable[str]) -> Inquiry:
         """Begin an inquiry that may still spend what is left of the cap."""
         cap = None if self.max_cost is None else left_of(self.max_cost, spent)
@@ -76,6 +82,22 @@ def supply_rows(rows: Sequence[LiveRow], outcomes: Sequence[Outcome], *, late: b
             except Exception as error:  # noqa: BLE001 - a row that fails, also in a learner, never ends the others
                 errors[i] = error
     return [errors.get(i) for i in range(len(rows))]
+
+
+def warm_up(terms: RowTerms) -> None:
+    """Walk made-up rows, of which nothing is kept, so that the model's kernels are there when the first row comes.
+
+    Rows take missing values, zeros, and no values, as at a deadline; a model that refuses such a row is left at that.
+    """
+    from costframe.sources.lookup import Outcome  # imports this module's users
+
+    for value in (math.nan, 0.0, None):
+        with suppress(Exception):
+            rows = [LiveRow(terms), LiveRow(terms)]  # two advance together
+            while needs := rows[0].needs:
+                outcome = Outcome({} if value is None else dict.fromkeys(needs, value))
+                if any(supply_rows(rows, [outcome] * 2, late=value is None)):
+                    break
 
 
 class LiveRow:

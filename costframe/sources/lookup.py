@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import traceback
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Coroutine, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, field, frozen
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Lookup", "Outcome", "Trips"]
 
+T = TypeVar("T")
+
+_OPENING = 10.0  # seconds that a source has to connect, which may import and compile
 _CLOSING = 5.0  # seconds that a source has to close
 _PATIENCE = 0.5  # seconds between cancellations of a trip
 Wants = Mapping[Hashable, tuple[str, ...]]  # features by key
@@ -132,6 +135,23 @@ class Trips:
             retry_error_callback=lambda _: None,
         )(some_failed)
 
+    async def connect(self, features: Collection[str]) -> None:
+        """Connect the source, and check the places of features; a source that is down is left to the policy.
+
+        Raises
+        ------
+        CostframeError
+            If a place is not there.
+        """
+        if self.lookup.policy.retries:
+            import tenacity  # noqa: F401 - takes a while, and trips need it
+        places = tuple(dict.fromkeys(self.lookup.features[name].place for name in features))
+        try:
+            await self._wait(self.lookup.source.connect(places), _OPENING)
+        except Exception as error:
+            if isinstance(error, CostframeError) and not isinstance(error, TripError):
+                raise
+
     async def close(self) -> None:
         """End trips that were left behind, and close the source."""
         left = [task for task in self._left_behind if not task.get_loop().is_closed()]
@@ -182,7 +202,7 @@ class Trips:
     async def _replies(self, wants: Wants, seconds: float, *, is_cut: bool) -> dict[Hashable, Any]:
         """Make one trip; return each key's reply, or why it failed; `is_cut` if a deadline comes first."""
         try:
-            raw = await self._make(self._places(wants), seconds, is_cut=is_cut)
+            raw = await self._wait(self.lookup.source.fetch(self._places(wants)), seconds, is_cut=is_cut)
             if isinstance(raw, Mapping):
                 return {key: raw.get(key) for key in wants}
             error = InquiryError(f"expected a mapping of keys, got {type(raw).__name__}")
@@ -197,9 +217,9 @@ class Trips:
                 places[names] = tuple(dict.fromkeys(fields[name].place for name in names))
         return {key: places[names] for key, names in wants.items()}
 
-    async def _make(self, wanted: Wanted, seconds: float, *, is_cut: bool) -> Any:
-        """Make one trip, and wait for it so long; then it is cancelled, and not waited for again."""
-        task = asyncio.ensure_future(self.lookup.source.fetch(wanted))
+    async def _wait(self, work: Coroutine[Any, Any, T], seconds: float, *, is_cut: bool = False) -> T:
+        """Wait so long for a trip or a connection; then it is cancelled, and not waited for again."""
+        task = asyncio.ensure_future(work)
         try:
             done, _ = await asyncio.wait({task}, timeout=seconds)
         except asyncio.CancelledError:

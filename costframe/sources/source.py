@@ -135,9 +135,25 @@ class Source(ABC):
     """A database table, a cache, a service: something that gives values of places for keys.
 
     A source knows neither features nor prices: a `Lookup` says which feature is at which place, what to do when the
-    source fails, and how to read its values. Every method runs in one event loop; a source opens its connections at
-    the first trip and may be asked for several trips at once.
+    source fails, and how to read its values. Every method runs in one event loop; a source that was not connected
+    opens its connections at the first trip, and may be asked for several trips at once.
     """
+
+    async def connect(self, places: Collection[str]) -> None:  # noqa: B027 - most sources have nothing to open
+        """Make the first trip as quick as others: open a connection, and look whether the places are there.
+
+        Parameters
+        ----------
+        places : collection of str
+            Distinct; those that trips may ask for.
+
+        Raises
+        ------
+        InquiryError
+            If a table or a place is not there, so that every trip would fail; not a `TripError`.
+        Exception
+            Anything else, such as a server that is down: trips may do better.
+        """
 
     @abstractmethod
     async def fetch(self, wanted: Wanted) -> Reply:

@@ -10,14 +10,17 @@ from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from costframe.core.errors import InquiryError, ParameterError, format_count, quote_names, shown
+from costframe.core.errors import CostframeError, InquiryError, ParameterError, format_count, printable, quote_names, shown
+from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
-from costframe.sources.live_row import as_key
+from costframe.sources.live_row import RowTerms, as_key, warm_up
 from costframe.sources.lookup import Lookup, Outcome, Trips, check_served, describe
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.categories import Categories
 
 __all__ = ["Sources", "Watch", "run"]
@@ -31,8 +34,9 @@ Watch = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 class Sources:
     """All lookups of a model: every feature comes from one of them.
 
-    Its connections open at the first trip and belong to the event loop of that trip; the sync drivers have a loop of
-    their own. Close it at the end, or use it in a `with` or `async with` block.
+    Its connections open with `open` or `aopen`, else with `predict_stream` or the first trip, and belong to the event
+    loop of that call; the sync drivers have a loop of their own. Close it at the end, or use it in a `with` or `async
+    with` block.
 
     Parameters
     ----------
@@ -170,6 +174,57 @@ class Sources:
     def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         names = dict.fromkeys(self._served[feature] for feature in features)
         return {name: tuple(each for each in features if self._served[each] == name) for name in names}
+
+    def open(self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any) -> Self:
+        """Open the connections for the sync drivers, and make a model ready; see `aopen`."""
+        return run(self.aopen(predictor, costs, **terms))
+
+    async def aopen(
+        self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any
+    ) -> Self:
+        """Open the connections, and check that tables and places are there, so that the first row is as quick as others.
+
+        Parameters
+        ----------
+        predictor : Predictor, or an estimator fitted to one, optional
+            Only the lookups of the features that it may read are opened. It walks a few made-up rows, so that its
+            kernels are loaded or compiled; functions in it are called.
+        costs, **terms
+            As later in `predict_one`: prices, and `acquisition`, `known`, `max_cost`, `unavailable` and `until`. Others
+            may need other kernels.
+
+        Returns
+        -------
+        Sources
+            Itself.
+
+        Raises
+        ------
+        ParameterError
+            If a table or a place of a lookup is not there. A source that is down is no error: its policy holds.
+        """
+        if predictor is None:
+            await self.connect(self._served)
+            return self
+        model = as_predictor(predictor)
+        prices = CostModel.of(model.costs if costs is None else costs, model.feature_names)
+        row_terms = RowTerms(model, prices, policies=self.policies, **terms)
+        self.check_serves(row_terms.asked)
+        await self.connect(row_terms.asked)
+        warm_up(row_terms)
+        return self
+
+    async def connect(self, features: Iterable[str]) -> None:
+        """Connect the lookups of some features, side by side, and check their places."""
+        await self._bind()
+        opened = self._by_lookup(tuple(features)).items()
+        trips = [self._trips[name].connect(mine) for name, mine in opened]
+        errors = await asyncio.gather(*trips, return_exceptions=True)
+        for (name, _), error in zip(opened, errors, strict=True):
+            if isinstance(error, CostframeError):
+                raise ParameterError(f"sources: {printable(name)}: {error}") from None
+            if error is not None:
+                raise error
 
     async def _bind(self) -> None:
         """Make the running loop that of the connections; let go of those that an ended loop has left open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -52,6 +52,11 @@ class CallSource(Source):
         _check_callable(self.calls)
         check_number("workers", self.workers, low=1, whole=True)
 
+    async def connect(self, places: Collection[str]) -> None:
+        """Check that there is a function for each place, where functions have places."""
+        if not callable(self.calls) and (lacking := [place for place in places if place not in self.calls]):
+            raise ParameterError(f"calls: no function for {quote_names(lacking)}")
+
     async def fetch(self, wanted: Wanted) -> Reply:
         """Call the function once, or once for each key, or for each key and place."""
         if not self.each and callable(self.calls):
@@ -62,8 +67,7 @@ class CallSource(Source):
     async def _one(self, key: Hashable, places: tuple[str, ...]) -> object:
         if callable(self.calls):
             return await self._call(self.calls, key, places)
-        if lacking := [place for place in places if place not in self.calls]:
-            raise ParameterError(f"calls: no function for {quote_names(lacking)}")
+        await self.connect(places)
         return {place: await self._call(self.calls[place], key) for place in places}
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:

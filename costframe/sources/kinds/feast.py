@@ -14,7 +14,7 @@ from costframe.sources.kinds.side_by_side import answer_each
 from costframe.sources.source import KeyRefusedError, Reply, Source, Wanted, as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Collection, Hashable, Iterable, Mapping
 
 __all__ = ["FeastSource"]
 
@@ -72,6 +72,10 @@ class FeastSource(Source):
     def __repr__(self) -> str:
         """Name the view or the entity; the address may hold a password."""
         return f"FeastSource({shown(self.view or self.entity)})"
+
+    async def connect(self, places: Collection[str]) -> None:  # noqa: ARG002 - no request without a key
+        """Make the client; its connections open with the first requests."""
+        self._client = self._client or Client(self)
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the features of all keys; keys that want the same go together."""

@@ -85,6 +85,10 @@ class HTTPSource(Source):
 
         return f"HTTPSource({httpx.URL(self.url.replace('{key}', 'k')).host})"
 
+    async def connect(self, places: Collection[str]) -> None:  # noqa: ARG002 - no request without a key
+        """Make the client; its connections open with the first requests."""
+        self._client = self._client or Client(self)
+
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
         client = self._client = self._client or Client(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
@@ -11,6 +11,9 @@ from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.kinds.needed import needed
 from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["RedisSource"]
 
@@ -48,6 +51,11 @@ class RedisSource(Source):
     def __repr__(self) -> str:
         """Name the hashes; the address may hold a password."""
         return f"RedisSource({shown(self.name)})"
+
+    async def connect(self, places: Collection[str]) -> None:  # noqa: ARG002 - hashes differ in their fields
+        """Open a connection."""
+        self._client = self._client or self._connect()
+        await self._client.ping()
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the fields of all hashes; a hash that is not there has no row."""

@@ -75,13 +75,16 @@ class SQLSource(Source):
         """Name the table; the address may hold a password."""
         return f"SQLSource({shown(self.table)})"
 
+    async def connect(self, places: Collection[str]) -> None:
+        """Open a connection, and select the places for no key: this also makes the statement of one row."""
+        await self._ready(places)
+        statement, keys_of = self._select({}, places, {})
+        await self._database.call(lambda connection: connection.execute(statement, keys_of | {"most": 1}).all())
+
     async def fetch(self, wanted: Wanted) -> Reply:
         """Select the rows of all keys."""
-        async with self._opening:
-            if self._database is None:
-                await self._open()
         places = tuple(dict.fromkeys(place for places in wanted.values() for place in places))
-        self._check_columns(places)
+        await self._ready(places)
         typed, reply = self._typed(wanted)
         if not typed:
             return reply
@@ -130,6 +133,13 @@ class SQLSource(Source):
             needed("greenlet", "sql")
             needed("psycopg", "sql")
         return url.set(drivername=_DRIVERS[name])
+
+    async def _ready(self, places: Iterable[str]) -> None:
+        """Open the database if it is not, and check that the table has the places."""
+        async with self._opening:
+            if self._database is None:
+                await self._open()
+        self._check_columns(places)
 
     async def _open(self) -> None:
         """Connect, and read the table's columns with their types."""

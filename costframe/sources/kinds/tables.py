@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 from attrs import define, field
 
-from costframe.core.errors import DataError, InquiryError, ParameterError, shown
+from costframe.core.errors import DataError, InquiryError, ParameterError, quote_names, shown
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names
 from costframe.sources.source import KeyRefusedError, Reply, Source, Wanted, as_type
@@ -64,6 +64,11 @@ class TableSource(Source):
     def __repr__(self) -> str:
         """Name its size."""
         return f"TableSource({len(self._rows)} keys x {len(self._columns)} columns)"
+
+    async def connect(self, places: Collection[str]) -> None:
+        """Check that the table has the places."""
+        if lacking := [place for place in places if place not in self._columns]:
+            raise InquiryError(f"no column {quote_names(lacking)}; the table has {quote_names(self._columns)}")
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Look the rows up."""
