@@ -93,10 +93,10 @@ class LiveRun:
                 if not found:
                     self.kept.unlink(missing_ok=True)
                 raise
-            without_keys = sources.without_keys
+            without_keys, failures = sources.without_keys, sources.failures
         self._write(keys, [found[i] for i in range(len(keys.rows))])
         self.kept.unlink(missing_ok=True)
-        return self._close(list(found.values()), without_keys)
+        return self._close(list(found.values()), without_keys, failures)
 
     def _check_files(self) -> None:
         """Refuse to write over what the run reads."""
@@ -127,9 +127,9 @@ class LiveRun:
             waiting.setdefault(keys.name(i), deque()).append(i)
         with contextlib.ExitStack() as open_until_the_end:
             observe = open_until_the_end.enter_context(InquiryLog(self.log)) if self.log else None
-            progress = open_until_the_end.enter_context(
-                click.progressbar(length=len(left), label="rows", file=sys.stderr)
-            )
+            hidden = sys.stderr is None or not sys.stderr.isatty()  # it would print its label there
+            bar = click.progressbar(length=len(left), label="rows", file=sys.stderr, hidden=hidden)
+            progress = open_until_the_end.enter_context(bar)
             asked: tuple[Any, Any] = sources, (keys.rows[i] for i in left)
             if self.cluster is not None:
                 from costframe.frontier.clusters import open_client
@@ -154,11 +154,12 @@ class LiveRun:
 
         if not isinstance(end, Prediction):
             paid = {name: getattr(end, name, 0.0) for name in ("cost", "failed_cost")}
-            return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end)}
+            return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "fetched": False}
         value = np.asarray(end.value).tolist()
         money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
         degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
-        return {"value": value, **money, "reason": end.reason, "error": None} | ({"degraded": True} if degraded else {})
+        ended = {"reason": end.reason, "error": None, "fetched": bool(end.acquired)}
+        return {"value": value, **money, **ended} | ({"degraded": True} if degraded else {})
 
     def _digest(self, keys: Keys) -> str:
         """Return a text that differs between runs whose rows must not be mixed."""
@@ -248,7 +249,7 @@ class LiveRun:
             f"probability_{label}": spread(p) for label, p in named
         }
 
-    def _close(self, records: list[dict[str, Any]], without_keys: dict[str, bool]) -> int:
+    def _close(self, records: list[dict[str, Any]], without_keys: dict[str, bool], failures: dict[str, str]) -> int:
         """Print what the run paid, and how it ended."""
         unit, count = printable(self.prices.unit), max(1, len(records))
         paid, vain = (sum(record[name] for record in records) for name in ("cost", "failed_cost"))
@@ -259,13 +260,22 @@ class LiveRun:
         degraded, errors = sum("degraded" in each for each in records), [each["error"] for each in records]
         if degraded:
             click.echo(f"  {format_count(degraded, 'row')} had to do without some values")
+        if late := sum(each["reason"] == "deadline" for each in records):
+            together = "" if (size := self.limits["in_flight"]) == 1 else f", which up to {size:,} share (--in-flight)"
+            click.echo(
+                f"  {format_count(late, 'row')} ended at the deadline of {self.limits['deadline']:,.6g} s{together}"
+            )
         failed = Counter(error for error in errors if error is not None)
         for error, times in failed.most_common(3):
             click.echo(f"  {format_count(times, 'row')} without an answer: {printable(error)}")
         click.echo(f"wrote {printable(str(self.output))}")
         for name in (name for name, found_none in without_keys.items() if found_none):
             print_error(f"{self.sources}: {shown(name)} has a row for none of the keys it was asked for")
-        if failed or (without_keys and all(without_keys.values())):
+        is_in_vain = any(each["rounds"] for each in records) and not any(each["fetched"] for each in records)
+        if is_in_vain and not failed:
+            why = "; ".join(f"{shown(name)}: {text}" for name, text in failures.items())
+            print_error(f"{self.sources}: no row got any value" + (f"; the last failure of {why}" if why else ""))
+        if failed or is_in_vain or (without_keys and all(without_keys.values())):
             return UNANSWERED
         return DEGRADED if degraded else 0
 

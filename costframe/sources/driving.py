@@ -12,7 +12,7 @@ from attrs import frozen
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, SourceError, shown
 from costframe.core.tables.frames import is_dask
-from costframe.sources.live_row import LiveRow, RowTerms, supply_rows, warm_up
+from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
 
 if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Prediction
@@ -53,9 +53,10 @@ class Drive:
 
     async def open(self) -> None:
         """Connect the sources, and have the model's kernels ready before a clock starts."""
-        await self.sources.connect(self.terms.asked)
-        if self.deadline is not None:
-            warm_up(self.terms)
+        if self.deadline is None:
+            await self.sources.connect(self.terms.asked)
+        else:
+            await self.sources.warm(self.terms)
 
     async def one(self, key: Any) -> Prediction:
         """Predict one row; raise the error that ends it."""

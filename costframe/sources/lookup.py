@@ -90,6 +90,7 @@ class Trips:
     def __init__(self, name: str, lookup: Lookup) -> None:
         self.name, self.lookup, self.made = name, lookup, 0
         self.found, self.absent = 0, 0  # keys with a row, and without one
+        self.failure: str | None = None  # the last one, of a connection or for a key
         self._breaker = Breaker(lookup.policy.breaker, lookup.policy.rest)
         self._left_behind: set[asyncio.Task[Any]] = set()
 
@@ -151,6 +152,7 @@ class Trips:
         except Exception as error:
             if isinstance(error, CostframeError) and not isinstance(error, TripError):
                 raise
+            self.failure = describe(error)
 
     async def close(self) -> None:
         """End trips that were left behind, and close the source."""
@@ -282,8 +284,8 @@ class Trips:
         if failed:
             outcome.lost.append(tuple(failed))
 
-    @staticmethod
-    def _fail(wants: Wants, outcomes: Mapping[Any, Outcome], why: str, *, lost: bool = True) -> None:
+    def _fail(self, wants: Wants, outcomes: Mapping[Any, Outcome], why: str, *, lost: bool = True) -> None:
+        self.failure = why
         for key, names in wants.items():
             outcomes[key].failed |= dict.fromkeys(names, why)
             if lost:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import threading
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from costframe.core.errors import CostframeError, InquiryError, ParameterError, format_count, printable, quote_names, shown
+from costframe.core.errors import (
+    CostframeError,
+    InquiryError,
+    ParameterError,
+    format_count,
+    printable,
+    quote_names,
+    shown,
+)
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.sources.live_row import RowTerms, as_key, warm_up
@@ -62,6 +71,7 @@ class Sources:
         self._trips = {name: Trips(name, lookup) for name, lookup in self._lookups.items()}
         self._watch = watch
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_collected = False
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], costs: object = None, watch: Watch | None = None) -> Self:
@@ -112,6 +122,11 @@ class Sources:
     def without_keys(self) -> dict[str, bool]:
         """For each lookup that said so far which keys it has, whether it has none."""
         return {name: not trips.found for name, trips in self._trips.items() if trips.found or trips.absent}
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """For each lookup that failed so far, for a key or as a whole, why it last did."""
+        return {name: trips.failure for name, trips in self._trips.items() if trips.failure is not None}
 
     def check_serves(self, features: Iterable[str]) -> None:
         """Refuse features that no lookup serves."""
@@ -182,7 +197,7 @@ class Sources:
     async def aopen(
         self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any
     ) -> Self:
-        """Open the connections, and check that tables and places are there, so that the first row is as quick as others.
+        """Open the connections, and check that tables and places are there: the first row is then as quick as others.
 
         Parameters
         ----------
@@ -210,9 +225,16 @@ class Sources:
         prices = CostModel.of(model.costs if costs is None else costs, model.feature_names)
         row_terms = RowTerms(model, prices, policies=self.policies, **terms)
         self.check_serves(row_terms.asked)
-        await self.connect(row_terms.asked)
-        warm_up(row_terms)
+        await self.warm(row_terms)
         return self
+
+    async def warm(self, terms: RowTerms) -> None:
+        """Connect the lookups that a call may ask, and have the kernels of its model ready."""
+        await self.connect(terms.asked)
+        warm_up(terms)
+        if not self._is_collected:  # else rows would wait a tenth of a second for a collection of all that was imported
+            gc.collect()
+            self._is_collected = True
 
     async def connect(self, features: Iterable[str]) -> None:
         """Connect the lookups of some features, side by side, and check their places."""

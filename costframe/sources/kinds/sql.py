@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,11 +45,13 @@ class SQLSource(Source):
     Parameters
     ----------
     url : str
-        Of SQLAlchemy: ``sqlite:///features.db``, ``postgresql://user@host/name``.
+        Of SQLAlchemy: ``sqlite:///features.db``, ``postgresql://user@host/name``. Its `options`, or those of the
+        variable PGOPTIONS, go to PostgreSQL: ``?options=-csearch_path%3Drisk``.
     table, key : str
-        The table, and its column of keys, as the database spells them. A key in two rows fails.
+        The table, and its column of keys, as the database spells them. A key in two rows fails. The table may be
+        ``schema.table``.
     schema : str, optional
-        Schema of the table.
+        Schema of the table, of SQLite an attached database; else PostgreSQL searches its search path.
     connections : int
         Most connections.
     """
@@ -68,6 +72,8 @@ class SQLSource(Source):
         for name in ("url", "table", "key"):
             if not isinstance(value := getattr(self, name), str) or not value:
                 raise ParameterError(f"{name}: expected a text" + ("" if name == "url" else f", got {shown(value)}"))
+        if self.schema is not None and (not isinstance(self.schema, str) or not self.schema):
+            raise ParameterError(f"schema: expected a text, got {shown(self.schema)}")
         check_number("connections", self.connections, low=1, whole=True)
         self._address()
 
@@ -150,18 +156,31 @@ class SQLSource(Source):
             raise InquiryError("no file is at the address of the database")
         database = (_Threaded if url.get_backend_name() == "sqlite" else _Async)(url, self.connections)
         try:
-            found = await database.call(lambda each: sa.inspect(each).get_columns(self.table, schema=self.schema))
+            schema, table, found = await database.call(self._find)
             columns = [sa.column(each["name"], each["type"]) for each in found]
-            self._table = sa.table(self.table, *columns, schema=self.schema)
+            self._table = sa.table(table, *columns, schema=schema)
             self._check_columns([self.key])
-        except BaseException as error:
+        except BaseException:
             await database.close()
-            if isinstance(error, sa.exc.NoSuchTableError):
-                raise InquiryError(f"no table {shown(self.table)}") from None
             raise
         conditions = {column.name: is_too_long(column, is_sqlite=database.is_sqlite) for column in columns}
         self._too_long = {name: condition for name, condition in conditions.items() if condition is not None}
         self._database, self._statements = database, {}
+
+    def _find(self, connection: Any) -> tuple[str | None, str, list[Any]]:
+        """Return the schema, the name and the columns of the table; a whole name goes before one with a schema."""
+        import sqlalchemy as sa
+
+        inspector = sa.inspect(connection)
+        before, dot, after = self.table.partition(".")
+        for schema, table in [(self.schema, self.table), *([(before, after)] if dot and self.schema is None else [])]:
+            if schema is None or schema in inspector.get_schema_names():
+                with suppress(sa.exc.NoSuchTableError):
+                    return schema, table, inspector.get_columns(table, schema=schema)
+        if self.schema is not None:
+            raise InquiryError(f"no table {shown(self.table)} in the schema {shown(self.schema)}")
+        path = "" if dot or connection.dialect.name == "sqlite" else " in the search path; give its schema"
+        raise InquiryError(f"no table {shown(self.table)}{path}")
 
     @staticmethod
     def _is_there(url: Any) -> bool:
@@ -251,8 +270,9 @@ class _Async:
     def __init__(self, url: Any, connections: int) -> None:
         from sqlalchemy.ext.asyncio import create_async_engine
 
-        read_only = {"options": "-c default_transaction_read_only=on"}
-        self._engine = create_async_engine(url, **_pooled(connections), connect_args=read_only)
+        given = url.query.get("options", os.environ.get("PGOPTIONS", ""))  # libpq reads either, and the last word holds
+        options = " ".join([*([given] if isinstance(given, str) else given), "-c default_transaction_read_only=on"])
+        self._engine = create_async_engine(url, **_pooled(connections), connect_args={"options": options})
 
     async def call(self, work: Callable[[Any], T]) -> T:
         """Return what a function makes of a connection."""
