@@ -7,6 +7,7 @@ import re
 import pandas as pd
 import pytest
 from cli_cases import refused
+from lightgbm_cases import TEXT
 from page_cases import HOSTILE, PLAIN, cascade, prices, rows
 
 import costframe as cf
@@ -34,6 +35,18 @@ def test_a_model_in_short(run, saved):
     assert "reads 4 of 6 features: 'age', 'pulse', 'chol', 'scan'" in said
     assert "prices 6 features and 1 resource, in CAD; all features of the model 19.00" in said
     assert "features of a row at least 0.00, at most 10.00 CAD, with their resources" in said
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        (b"binary sigmoid:1", "classifier of 2 classes: the probability of the second, without labels"),
+        (b"regression", "regressor"),
+    ],
+)
+def test_a_file_of_a_classifier_without_labels_is_no_regressor(run, tmp_path, changed, kind):
+    (tmp_path / "theirs.txt").write_bytes(TEXT.replace(b"binary sigmoid:1", changed))
+    assert f"kind {kind} made of" in words(run("inspect", "theirs.txt"))
 
 
 def test_rows_show_what_they_pay(run, saved):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +16,9 @@ from cluster_cases import cluster_of_two
 from live_cases import COSTS, NAMES, table, tree
 
 import costframe as cf
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer
 
 FRAME = table(40)
 ROWS = "kind = 'table'\npath = 'rows.csv'\nkey = 'key'\n"
@@ -90,6 +94,83 @@ def test_sources_without_any_key_are_said_by_the_status(run, folder, policy):
     done = live(run, "--output", "out.csv")
     assert done.exit_code == 4
     assert "'rest' has a row for none of the keys it was asked for" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("table = 'rows'", "table = 'raws'", "sources: all: no table 'raws'"),
+        ("'scan']", "'scan', 'more']", "sources: all: 'rows': no column 'more'; it has 'index', 'age'"),
+        ("key = 'key'", "key = 'id'", "sources: all: 'rows': no column 'id'"),
+        ("'scan']", "'scan', 'more']", "sources: all: no column 'more'; the table has 'age'"),
+    ],
+)
+def test_sources_are_checked_before_any_row_begins(run, folder, old, new, why):
+    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    with sqlite3.connect(folder / "rows.db") as connection:
+        FRAME.to_sql("rows", connection)
+    connection.close()
+    model = StageTree(WeakLearnerBank.columns([*NAMES, "more"]), (Answer(range(5), np.ones((5, 1)), [0.0]),))
+    cf.save(model, folder / "my.model")
+    pd.Series({name: 1.0 for name in model.feature_names}, name="cost").to_csv(folder / "prices.csv")
+    where = (
+        ROWS
+        if "the table" in why
+        else f"kind = 'sql'\nurl = 'sqlite:///{folder}/rows.db'\ntable = 'rows'\nkey = 'key'\n"
+    )
+    text = f"[sources.all]\n{where}features = ['age', 'chol', 'pulse', 'scan', 'more']\non_failure = 'without'\n"
+    (folder / "sources.toml").write_text(text.replace(old, new, 1))
+    done = live(run, "--costs", "prices.csv", "--deadline", "50ms", "--output", "out.csv", "--log", "log.jsonl")
+    assert done.exit_code == 2
+    assert f"error: {why}" in done.stderr
+    assert not list(folder.glob("out*"))
+    assert (folder / "log.jsonl").read_text() == ""
+
+
+def test_a_deadline_starts_when_all_is_ready_and_the_summary_names_it(run, folder, installed):
+    """What takes longer than the deadline takes it before; what comes too late is counted."""
+    installed(
+        "slow",
+        "import time, asyncio\nimport pandas as pd\nimport costframe as cf\nfrom costframe.hooks import hookimpl\n"
+        "class Slow(cf.Source):\n"
+        "    def __init__(self, seconds):\n"
+        "        self.rows, self.seconds = pd.read_csv('rows.csv').set_index('key').to_dict('index'), seconds\n"
+        "        self.is_open = False\n"
+        "    async def connect(self, places):\n        self.is_open = True\n        await asyncio.sleep(2.5)\n"
+        "    async def fetch(self, wanted):\n"
+        "        if not self.is_open:\n            await self.connect(())\n"
+        "        await asyncio.sleep(self.seconds)\n        return {key: self.rows[key] for key in wanted}\n"
+        "@hookimpl\ndef costframe_sources():\n    return {'slow': Slow}\n",
+    )
+    text = "[sources.all]\nkind = 'slow'\nseconds = 0\nfeatures = ['age', 'chol', 'pulse', 'scan']\non_failure = 'without'\n"
+    (folder / "sources.toml").write_text(text)
+    done = live(run, "--deadline", "2s", "--output", "out.csv")
+    assert (done.exit_code, "deadline" in done.output) == (0, False), done.output
+    (folder / "sources.toml").write_text(text.replace("seconds = 0", "seconds = 60"))
+    late = live(run, "--deadline", "50ms", "--output", "out.csv", "--force")
+    assert late.exit_code == 4
+    assert "  40 rows ended at the deadline of 0.05 s, which up to 1,000 share (--in-flight)\n" in late.output
+    assert re.search(
+        "sources.toml: no row got any value; the last failure of 'all': no answer within 0.0[45]", late.stderr
+    )
+    assert "leaves" not in late.stderr
+
+
+def test_a_run_without_any_value_has_its_own_status(run, folder):
+    text = (folder / "sources.toml").read_text().replace("features =", "on_failure = 'without'\nfeatures =")
+    (folder / "sources.toml").write_text(text.replace("[sources.rest]", "on_failure = 'without'\n[sources.rest]"))
+    FRAME.assign(age="old", scan="blurred").to_csv(folder / "rows.csv", index=False)
+    done = live(run, "--output", "out.csv")
+    assert done.exit_code == 4
+    assert pd.read_csv(folder / "out.csv").prediction.notna().all()
+    assert "no row got any value; the last failure of 'rest': expected a number, got 'old'" in done.stderr
+    assert not done.stderr.startswith("rows")  # a bar is for terminals
+    asked_nothing = live(run, "--output", "out.csv", "--force", *(f"--unavailable={name}" for name in NAMES))
+    assert asked_nothing.exit_code == 0, asked_nothing.output
+
+
+def test_a_file_of_errors_has_no_progress(run, folder):
+    assert live(run, "--output", "out.csv").stderr == "keys.csv: 40 keys under 'key'\n"
 
 
 @pytest.mark.parametrize("keys", ["0007\n7\n", "k1\nk2\nx\n", "anna\nbob\nanna\n", "3f2a-99cd\n9911-f0cc\nabcd-ef12\n"])

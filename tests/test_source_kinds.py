@@ -5,6 +5,8 @@ import http.server
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from datetime import date, datetime
 from decimal import Decimal
@@ -219,6 +221,120 @@ def test_sql_names_what_is_wrong(sqlite, postgres):
             SQLSource(url, "t", "key")
         assert "hunter2" not in str(caught.value)
     assert "hunter2" not in repr(SQLSource("postgresql://me:hunter2@host/x", "t", "key"))
+
+
+def test_a_table_may_be_named_with_its_schema_or_found_by_the_options_of_the_address(postgres, sqlite, monkeypatch):
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+
+    async def settings(source, names):
+        try:
+            await source.connect(["age"])
+            texts = [sqlalchemy.text(f"show {name}") for name in names]
+            return await source._database.call(lambda each: [each.execute(text).scalar() for text in texts])
+        finally:
+            await source.close()
+
+    asked = ("search_path", "statement_timeout", "default_transaction_read_only")
+    path = f"?options=-csearch_path%3D{SCHEMA}"
+    for more, expected in [
+        (path, [SCHEMA, "0", "on"]),
+        (f"{path}%20-cdefault_transaction_read_only%3Doff", [SCHEMA, "0", "on"]),
+        (f"{path}&options=-cstatement_timeout%3D7s", [SCHEMA, "7s", "on"]),
+    ]:
+        assert asyncio.run(settings(SQLSource(postgres + more, "double", "key"), asked)) == expected
+    monkeypatch.setenv("PGOPTIONS", f"-c search_path={SCHEMA}")
+    assert asyncio.run(settings(SQLSource(postgres, "double", "key"), asked)) == [SCHEMA, "0", "on"]
+    monkeypatch.delenv("PGOPTIONS")
+    agree(lambda: SQLSource(postgres, f"{SCHEMA}.{TABLE}", "key"), FRAME.key.tolist())
+    assert fetch(SQLSource(sqlite, "main.double", "key"), {"b": ["age"]}) == {"b": {"age": None}}
+    for source, why in [
+        (SQLSource(postgres, "double", "key"), "no table 'double' in the search path; give its schema"),
+        (SQLSource(postgres, "nowhere.double", "key"), "no table 'nowhere.double'$"),
+        (SQLSource(postgres, "double", "key", schema="nowhere"), "no table 'double' in the schema 'nowhere'"),
+        (SQLSource(sqlite, "double", "key", schema="nowhere"), "no table 'double' in the schema 'nowhere'"),
+        (SQLSource(sqlite, "nowhere.double", "key"), "no table 'nowhere.double'$"),
+    ]:
+        with pytest.raises(InquiryError, match=why):
+            fetch(source, {"b": ["age"]})
+    with pytest.raises(ParameterError, match="schema: expected a text, got 3"):
+        SQLSource(sqlite, "double", "key", schema=3)
+
+
+def test_opened_sources_have_their_connection_and_the_kernels_before_the_first_row(postgres):
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    source = SQLSource(postgres, TABLE, "key", schema=SCHEMA)
+    events = []
+
+    async def main():
+        async with Sources({"all": Lookup(source, NAMES)}) as found:
+            assert await found.aopen(TREE, max_cost=100.0) is found
+            assert found.trips == {"all": 0}
+            sqlalchemy.event.listen(
+                source._database._engine.sync_engine, "connect", lambda *_: events.append("connect")
+            )
+            end = await cf.predict_one_async(TREE, found, key="k1", max_cost=100.0)
+            return end.cost
+
+    assert asyncio.run(main()) == REPORT.per_row[1]
+    assert events == []
+
+
+def test_a_fresh_process_that_opens_its_sources_imports_and_compiles_nothing_for_a_row(sqlite, tmp_path):
+    cf.save(TREE, tmp_path / "a.model")
+    text = (
+        "import sys, costframe as cf\n"
+        "model = cf.load(sys.argv[1])\n"
+        "found = cf.Sources({'all': cf.Lookup(cf.SQLSource(sys.argv[2], sys.argv[3], 'key'), sys.argv[4:])})\n"
+        "found.open(model)\n"
+        "before = set(sys.modules)\n"
+        "print(cf.predict_one(model, found, key='k1').cost)\n"
+        "print(sorted(each for each in set(sys.modules) - before if each.split('.')[0] in {'costframe', 'numba', "
+        "'sqlalchemy'}))\n"
+        "found.close()\n"
+    )
+    command = [sys.executable, "-c", text, tmp_path / "a.model", sqlite, TABLE, *NAMES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    assert done.stdout.splitlines() == [str(REPORT.per_row[1]), "[]"], done.stderr
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        TableSource(FRAME, "key"),
+        cf.CallSource({name: FRAME.set_index("key")[name].get for name in NAMES}),
+    ],
+    ids=["table", "calls"],
+)
+def test_a_place_that_is_not_there_is_named_when_sources_open(source):
+    features = {name: name for name in NAMES} | {"scan": "skan"}
+    found = Sources({"all": Lookup(source, features, policy=Policy("without"))})
+    with found, pytest.raises(ParameterError, match="sources: all: .*'skan'"):
+        found.open(TREE)
+    with found, pytest.raises(ParameterError, match="sources: all: .*'skan'"):
+        list(predict_stream(TREE, found, ["k1"]))
+    with found:
+        found.open(TREE, unavailable=["scan"])  # nobody asks for it
+        assert len(list(predict_stream(TREE, found, ["k1"], unavailable=["scan"]))) == 1
+    with Sources({"all": Lookup(source, ["age"])}) as few, pytest.raises(ParameterError, match="none serves"):
+        few.open(TREE)
+
+
+def test_a_source_that_is_down_or_hangs_when_sources_open_is_left_to_its_policy(monkeypatch):
+    class Hangs(TableSource):
+        async def connect(self, places):
+            await asyncio.sleep(60)
+
+    class IsDown(TableSource):
+        async def connect(self, places):
+            raise OSError("hunter2")
+
+    monkeypatch.setattr("costframe.sources.lookup._OPENING", 0.01)
+    for kind in (Hangs, IsDown):
+        with Sources({"all": Lookup(kind(FRAME, "key"), NAMES)}) as found:
+            assert found.open(TREE) is found
+            assert found.failures.keys() == {"all"}
+            assert "hunter2" not in found.failures["all"]
+            assert predict_one(TREE, found, key="k1").cost == REPORT.per_row[1]
 
 
 def test_a_database_that_is_down_is_a_failure_without_its_password():

@@ -15,6 +15,7 @@ from planned_stumps import InducedStumps, PlannedStumps
 from costframe import testing
 from costframe.core.errors import CostModelError, PluginError
 from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.core.stages.links import LINKS
 from costframe.hooks import Algorithm
 from costframe.testing import ConformanceError, CountingSource, check_algorithm, laws, parametrize_algorithm
 from costframe.testing.check import checks
@@ -121,8 +122,14 @@ def test_an_error_inside_a_plugin_is_a_failure_and_says_where():
             return 1 / (len(data.train) * 0)
 
     algorithm = Algorithm("raises", "s", "r", regressor=Raises)
-    with pytest.raises(ConformanceError, match=r"learns\[regressor\]: ZeroDivisionError: .*test_testing_kit\.py"):
+    with pytest.raises(ConformanceError) as raised:
         check_algorithm(algorithm)
+    text = str(raised.value)
+    assert re.search(
+        r"\nZeroDivisionError: .*test_testing_kit\.py:\d+\)\n    in .*learns\[regressor\]", text, re.DOTALL
+    )
+    assert text.count("ZeroDivisionError: ") == 1  # not once for each of the laws
+    assert max(map(len, text.splitlines())) <= 200
 
 
 def test_laws_that_compare_fits_are_not_for_algorithms_that_draw():
@@ -259,6 +266,11 @@ def test_the_example_imports_nothing_deeper_than_the_authors_page():
     texts = [path.read_text(encoding="utf-8") for path in package.rglob("*.py")] + [TUTORIAL]
     found = {name for text in texts for name in re.findall(r"(?:from|import) (costframe\.[\w.]+)", text)}
     assert found == {"costframe.plugin", "costframe.testing"}
+
+
+def test_the_tutorial_says_what_every_link_predicts():
+    told = re.findall(r'^\| `"([a-z-]+)"` \|', TUTORIAL, re.MULTILINE)
+    assert tuple(told) == LINKS
 
 
 def test_links_in_the_tutorial_lead_somewhere():

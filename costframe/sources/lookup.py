@@ -193,7 +193,7 @@ class Trips:
                 self._read(reply, names, outcomes[key], categories)
                 continue
             why = describe(reply)
-            if isinstance(reply, TripError) and reply.wait > longest:
+            if isinstance(reply, TripError) and reply.wait > max(longest, 0.0):
                 limit = "the time limit is" if longest == timeout else "the deadline leaves"
                 why += f", but {limit} {max(longest, 0.0):.3g} s"
             elif may_pass(reply):

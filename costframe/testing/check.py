@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -108,18 +109,21 @@ def check_algorithm(
     Raises
     ------
     ConformanceError
-        If laws are broken; the text lists all of them with their descriptions.
+        If laws are broken; the text lists all of them with their descriptions, and an exception that several checks
+        met once, with all of these.
     """
+    failed: dict[str, list[Check]] = {}
     broken: list[str] = []
     for check in checks(algorithm, expected_failures=expected_failures, settings=settings):
         error = _failure(check)
         if error is not None and check.reason is None:
-            broken.append(f"{check.title}: {_error_text(error)}\n    protects: {check.law.protects}")
+            failed.setdefault(_error_text(error), []).append(check)
         elif error is None and check.reason is not None:
             broken.append(f"{check.title}: passes, although it is expected to fail: {check.reason}")
-    if broken:
+    if count := len(broken) + sum(map(len, failed.values())):
         name = algorithm if isinstance(algorithm, str) else algorithm.name
-        raise ConformanceError(f"algorithm {name!r} breaks {len(broken)} law(s):\n" + "\n".join(broken))
+        lines = [_broken_text(text, those) for text, those in failed.items()] + broken
+        raise ConformanceError(f"algorithm {name!r} breaks {count} law(s):\n" + "\n".join(lines))
 
 
 def parametrize_algorithm(
@@ -162,6 +166,14 @@ def _failure(check: Check) -> Exception | None:
     except Exception as error:  # noqa: BLE001 - a plugin may fail in any way; the report says which
         return error
     return None
+
+
+def _broken_text(text: str, broken: list[Check]) -> str:
+    """Return the text of a failure with the law that it breaks, or the names of all of them."""
+    if len(broken) == 1:
+        return f"{broken[0].title}: {text}\n    protects: {broken[0].law.protects}"
+    titles = ", ".join(check.title for check in broken)
+    return f"{text}\n{fill(titles, 116, initial_indent='    in ', subsequent_indent='    ', break_on_hyphens=False)}"
 
 
 def _error_text(error: Exception) -> str:

@@ -21,7 +21,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open the sources in the loop that uses them, and close them at the end."""
     model, registry = cf.load(FOLDER / "cells.model"), prometheus_client.CollectorRegistry()
     async with cf.Sources.load(FOLDER / "sources.toml", watch=cf.trace_rounds()) as sources:
-        await cf.predict_one_async(model, sources, key=0)  # compiles and connects before anybody waits
+        await sources.aopen(model)  # connects and compiles before anybody waits
         app.state.model, app.state.sources = model, sources
         app.state.counters = cf.PrometheusCounters(sources, registry=registry)
         app.mount("/metrics", prometheus_client.make_asgi_app(registry))
