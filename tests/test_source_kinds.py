@@ -308,9 +308,9 @@ def test_a_fresh_process_that_opens_its_sources_imports_and_compiles_nothing_for
 def test_a_place_that_is_not_there_is_named_when_sources_open(source):
     features = {name: name for name in NAMES} | {"scan": "skan"}
     found = Sources({"all": Lookup(source, features, policy=Policy("without"))})
-    with found, pytest.raises(ParameterError, match="sources: all: .*'skan'"):
+    with found, pytest.raises(ParameterError, match=r"sources: all: .*'skan'"):
         found.open(TREE)
-    with found, pytest.raises(ParameterError, match="sources: all: .*'skan'"):
+    with found, pytest.raises(ParameterError, match=r"sources: all: .*'skan'"):
         list(predict_stream(TREE, found, ["k1"]))
     with found:
         found.open(TREE, unavailable=["scan"])  # nobody asks for it
@@ -321,11 +321,11 @@ def test_a_place_that_is_not_there_is_named_when_sources_open(source):
 
 def test_a_source_that_is_down_or_hangs_when_sources_open_is_left_to_its_policy(monkeypatch):
     class Hangs(TableSource):
-        async def connect(self, places):
+        async def connect(self, _places):
             await asyncio.sleep(60)
 
     class IsDown(TableSource):
-        async def connect(self, places):
+        async def connect(self, _places):
             raise OSError("hunter2")
 
     monkeypatch.setattr("costframe.sources.lookup._OPENING", 0.01)

@@ -105,8 +105,9 @@ def predict(
 
     With --source and --keys, the values come from the databases and services in a source file, and only those that a
     row needs. Keys are texts as they are written, 0007 is not 7; those of a Parquet, Feather or Arrow file have its
-    types. The exit status is 0 if all went well, 3 if some rows had to do without values that did not come, and 4 if
-    some have no answer, or the sources have none of the keys.
+    types. Tables and columns are checked, and connections open, before the first row and its deadline begin. The exit
+    status is 0 if all went well, 3 if some rows had to do without values that did not come, and 4 if some have no
+    answer, or the sources have none of the keys or gave no value at all.
     """
     ending = _check_output(output, force=force)
     fitted, prices = open_model(model, costs)

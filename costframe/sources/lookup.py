@@ -279,7 +279,8 @@ class Trips:
                 outcome.values[name] = field.read(reply[field.place], categories.get(name))
             except Exception as error:  # noqa: BLE001 - a mapping of a source's own may raise anything
                 is_absent = isinstance(error, KeyError)
-                outcome.failed[name] = f"no value at {shown(field.place)}" if is_absent else describe(error)
+                why = f"no value at {shown(field.place)}" if is_absent else describe(error)
+                outcome.failed[name] = self.failure = why
                 failed.append(name)
         if failed:
             outcome.lost.append(tuple(failed))
