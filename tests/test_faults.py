@@ -20,8 +20,17 @@ from test_source_kinds import SCHEMA, Service
 
 import costframe as cf
 from costframe.core.errors import ParameterError, SourceError
-from costframe.sources import CallSource, HTTPSource, Lookup, Policy, RedisSource, Sources, SQLSource, TableSource
-from costframe.sources import sources as module
+from costframe.sources import (
+    CallSource,
+    HTTPSource,
+    Lookup,
+    Policy,
+    RedisSource,
+    Sources,
+    SQLSource,
+    TableSource,
+    background,
+)
 
 FRAME, TREE = table(20), tree()
 KEYS = FRAME.key.tolist()
@@ -191,9 +200,10 @@ def check_no_thread_nor_task_is_left():
         lambda: not any(each.name == "costframe-call" for each in threading.enumerate()),
         lambda: str(threading.enumerate()),
     )
-    if module._background is not None:
+    if background._background is not None:
         wait_until(
-            lambda: not asyncio.all_tasks(module._background[1]), lambda: str(asyncio.all_tasks(module._background[1]))
+            lambda: not asyncio.all_tasks(background._background[1]),
+            lambda: str(asyncio.all_tasks(background._background[1])),
         )
 
 

@@ -12,6 +12,7 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
+from costframe.sources.background import run
 from costframe.sources.driving import Drive, blocks
 from costframe.sources.fetching import (
     annotate_errors,
@@ -28,7 +29,7 @@ from costframe.sources.lookup import Lookup
 from costframe.sources.partitions import many_by_partition, stream_by_partition
 from costframe.sources.policy import Policy
 from costframe.sources.predictions import Predictions, predict_table
-from costframe.sources.sources import Sources, run
+from costframe.sources.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
-import os
-import threading
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from costframe.core.errors import (
     CostframeError,
@@ -22,19 +19,19 @@ from costframe.core.errors import (
 )
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
+from costframe.sources.background import run
 from costframe.sources.live_row import RowTerms, as_key, warm_up
 from costframe.sources.lookup import Lookup, Outcome, Trips, check_served, describe
 
 if TYPE_CHECKING:
+    import os
     from types import TracebackType
 
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.categories import Categories
 
-__all__ = ["Sources", "Watch", "run"]
-
-T = TypeVar("T")
+__all__ = ["Sources", "Watch"]
 
 Watch = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 """Takes a lookup's name and a number of keys; its context is their fetch, and a function takes how many keys failed."""
@@ -319,64 +316,3 @@ class _Plan:
         for key, rows in self._sharing.items():
             for outcome, features in rows:
                 outcome.join(self.outcomes[key], features)
-
-
-_LOCK = threading.Lock()
-_CLEANING = 5.0  # seconds that an interrupt waits at most
-_background: tuple[int, asyncio.AbstractEventLoop] | None = None  # with its process: a fork has no threads
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the event loop of the sync drivers, a thread of its own, and wait for it.
-
-    An interrupt cancels it, and waits until it has cleaned up. A `ParameterError` refuses a call in that thread, which
-    would wait for itself.
-    """
-    loop = _loop()
-    if _is_running_in(loop):
-        work.close()
-        raise ParameterError(
-            "a sync driver was called in the event loop of the sync drivers, where `observe` and async functions of "
-            "sources run: call predict_one_async or predict_stream_async there"
-        )
-    ended = threading.Event()
-
-    async def to_its_end() -> T:
-        try:
-            return await work
-        finally:
-            ended.set()
-
-    future = asyncio.run_coroutine_threadsafe(to_its_end(), loop)
-    try:
-        return future.result()
-    except BaseException:
-        if future.cancel():
-            ended.wait(_CLEANING)
-        raise
-
-
-def _is_running_in(loop: asyncio.AbstractEventLoop) -> bool:
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    while True:
-        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # of a source: for its caller, not for this loop
-            loop.run_forever()
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    global _background  # noqa: PLW0603 - one loop serves all sync calls of the process
-    with _LOCK:
-        if _background is None or _background[0] != os.getpid():
-            loop = asyncio.new_event_loop()
-            started = threading.Event()
-            loop.call_soon(started.set)
-            threading.Thread(target=_serve, args=(loop,), name="costframe-sources", daemon=True).start()
-            started.wait()
-            _background = os.getpid(), loop
-        return _background[1]
