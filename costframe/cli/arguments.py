@@ -28,6 +28,7 @@ __all__ = [
     "costs_option",
     "folds_option",
     "ignore_option",
+    "missing_option",
     "part_option",
     "reading_options",
     "score_option",
@@ -118,6 +119,12 @@ ignore_option = click.option(
 )
 
 
+missing_option = click.option(
+    "--missing", metavar="TEXT", type=text, multiple=True,
+    help="Text of a table file that stands for a missing value, such as haemolysed; may be repeated.",
+)  # fmt: skip
+
+
 part_option = click.option(
     "--part", type=click.Choice(["train", "valid", "test"]), help="Use only the rows of this part."
 )
@@ -169,6 +176,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Feature to split by categories, texts or numbers; may be repeated. Texts of few values, and "
             "categories of a Parquet file, are split so without it.",
         ),
+        missing_option,
         click.option(
             "--seed", type=click.IntRange(0), metavar="N",
             help="Seed for splitting the rows into train, valid and test, if they do not come in these parts. "

@@ -8,7 +8,7 @@ import click
 import numpy as np
 from attrs import evolve
 
-from costframe.cli.arguments import costs_option, part_option, text, until_option
+from costframe.cli.arguments import costs_option, missing_option, part_option, text, until_option
 from costframe.cli.models import open_blocks, open_model
 
 if TYPE_CHECKING:
@@ -37,12 +37,15 @@ Examples:
 @click.argument("data", type=text)
 @costs_option
 @part_option
+@missing_option
 @click.option(
     "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
     help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
 )  # fmt: skip
 @until_option
-def cost(model: str, data: str, costs: str | None, part: str | None, acquisition: str, until: Until) -> None:
+def cost(
+    model: str, data: str, costs: str | None, part: str | None, missing: tuple[str, ...], acquisition: str, until: Until
+) -> None:
     """Report the exact cost of predicting the rows of DATA, and their payments.
 
     MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
@@ -54,7 +57,7 @@ def cost(model: str, data: str, costs: str | None, part: str | None, acquisition
     from costframe.report.console import output
 
     fitted, prices = open_model(model, costs)
-    blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model))
+    blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, missing=missing))
     report = evaluate_cost(fitted, blocks, prices, acquisition=acquisition, until=until)
     console = output()
     show_cost(console, report, prices, part or "all")

@@ -10,6 +10,7 @@ from costframe.cli.arguments import (
     check_file,
     costs_option,
     ignore_option,
+    missing_option,
     target_path,
     text,
 )
@@ -38,6 +39,7 @@ Examples:
 @costs_option
 @click.option("--target", metavar="COL", type=text, help="Column to predict, which has no price.")
 @ignore_option
+@missing_option
 @click.option("--unit", metavar="TEXT", type=text, help="Unit of the prices, such as CAD. [default: that of --costs]")
 @click.option("--ask", is_flag=True, help="Ask for each missing price on the terminal.")
 @click.option("--output", metavar="FILE", type=target_path, help="File to write, TOML. [default: standard output]")
@@ -47,6 +49,7 @@ def costs(
     costs: str | None,
     target: str | None,
     ignore: tuple[str, ...],
+    missing: tuple[str, ...],
     unit: str | None,
     ask: bool,
     output: Path | None,
@@ -67,9 +70,9 @@ def costs(
         raise ParameterError("--ask: needs a terminal; without it, each missing price is a placeholder")
     if output is not None:
         _check_output(output, force=force)
-    names, one_hot, known = _columns(data, costs, target, ignore)
+    names, one_hot, known = _columns(data, costs, target, ignore, missing)
     draft = draft_prices(names, one_hot, known, unit)
-    missing = len(draft.open)
+    unpriced = len(draft.open)
     if ask:
         draft = draft.filled_in(lambda name, why: _ask(name, why, draft.costs.unit))
     content = draft.to_toml(f"Prices of {data}")
@@ -77,7 +80,7 @@ def costs(
         click.echo(content, nl=False)
         return
     write_atomically(output, content.encode())
-    where = "" if ask or not missing else f", {format_count(missing, 'price')} to fill in"
+    where = "" if ask or not unpriced else f", {format_count(unpriced, 'price')} to fill in"
     click.echo(f"wrote {printable(str(output))}: {format_count(len(names), 'feature')}{where}")
 
 
@@ -96,7 +99,7 @@ def _ask(name: str, why: str, unit: str) -> float:
 
 
 def _columns(
-    data: str, costs: str | None, target: str | None, ignore: tuple[str, ...]
+    data: str, costs: str | None, target: str | None, ignore: tuple[str, ...], missing: tuple[str, ...]
 ) -> tuple[list[str], list[list[str]], CostModel | None]:
     """Return the features of DATA, groups of one-hot columns among them, and the prices that are known."""
     from costframe.core.prices.costs import CostModel
@@ -104,7 +107,7 @@ def _columns(
     known = None if costs is None else CostModel.load(costs)
     if not is_file(data):
         dataset = load_named(data)
-        refuse_for_named(data, {"--target": target, "--ignore": ignore})
+        refuse_for_named(data, {"--target": target, "--ignore": ignore, "--missing": missing})
         return list(dataset.feature_names), [], known or dataset.costs
     from costframe.core.tables.splits import SPLIT
     from costframe.datasets.dialects import find_indices
@@ -112,7 +115,7 @@ def _columns(
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID
 
-    opened = TableFile.open(data)
+    opened = TableFile.open(data, missing)
     indices, notes = find_indices(opened.names(), others := {*ignore, *([] if target is None else [target])})
     for note in notes:
         print_error(note)

@@ -58,6 +58,7 @@ def open_data(
     task: str | None,
     ignore: tuple[str, ...],
     categorical: tuple[str, ...],
+    missing: tuple[str, ...],
     seed: int | None,
 ) -> Dataset:
     """Return the data set for DATA and its options."""
@@ -67,7 +68,8 @@ def open_data(
     if is_file(name):
         if target is None:
             raise ParameterError(f"{name}: say with --target which column to predict")
-        how: dict[str, Any] = {"task": task, "ignore": ignore, "categorical": categorical, "seed": seed or 0}
+        how: dict[str, Any] = {"task": task, "ignore": ignore, "categorical": categorical, "missing": missing}
+        how["seed"] = seed or 0
         if is_larger_than_memory(name):
             from costframe.datasets.block_tables import read_block_table
 
@@ -77,7 +79,8 @@ def open_data(
             raise ParameterError(f"--seed: has no effect, the column split of {name} has train, valid and test")
         return dataset
     dataset = load_named(name, seed)
-    refuse_for_named(name, {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical})
+    given = {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical}
+    refuse_for_named(name, given | {"--missing": missing})
     return dataset if costs is None else dataset.with_costs(costs)
 
 

@@ -10,6 +10,7 @@ import click
 from costframe.cli.arguments import (
     check_file,
     costs_option,
+    missing_option,
     part_option,
     target_path,
     text,
@@ -36,10 +37,17 @@ Examples:
 @click.argument("data", required=False, type=text)
 @costs_option
 @part_option
+@missing_option
 @click.option("--output", metavar="FILE.html", type=target_path, help="Page to write, to be opened in a browser.")
 @force_option
 def inspect(
-    model: str, data: str | None, costs: str | None, part: str | None, output: Path | None, force: bool
+    model: str,
+    data: str | None,
+    costs: str | None,
+    part: str | None,
+    missing: tuple[str, ...],
+    output: Path | None,
+    force: bool,
 ) -> None:
     """Describe MODEL: its kind, stages, learners, features and prices; with rows of DATA, also their payments.
 
@@ -50,15 +58,16 @@ def inspect(
     from costframe.report.page.document import render_page
     from costframe.report.page.model_page import model_page
 
-    if part is not None and data is None:
-        raise ParameterError("--part: has no effect without DATA")
+    for option, given in (("--part", part), ("--missing", missing)):
+        if given and data is None:
+            raise ParameterError(f"{option}: has no effect without DATA")
     if output is not None:
         if output.suffix.lower() not in {".html", ".htm"}:
             raise ParameterError(f"--output {output}: expected a file name that ends in .html")
         check_file(output)
         check_overwrite([output], force=force)
     fitted, prices = open_model(model, costs, uniform=True)
-    rows = None if data is None else open_rows(data, fitted.predictor_, part, model)
+    rows = None if data is None else open_rows(data, fitted.predictor_, part, model, missing)
     if rows is not None and not len(rows):
         raise ParameterError(f"{data}: expected rows, got none")
     report = None if rows is None else evaluate_cost(fitted, [rows], prices)

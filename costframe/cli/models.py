@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from costframe.cli.given_data import is_file, load_named
+from costframe.cli.given_data import is_file, load_named, refuse_for_named
 from costframe.cli.group import print_error
 from costframe.core.errors import CostModelError, DataError, ParameterError
 
@@ -82,7 +82,12 @@ def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: s
 
 
 def open_blocks(
-    data: str, predictor: Predictor, part: str | None, model: str, keep: tuple[str, ...] = ()
+    data: str,
+    predictor: Predictor,
+    part: str | None,
+    model: str,
+    keep: tuple[str, ...] = (),
+    missing: tuple[str, ...] = (),
 ) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
     """Yield rows of a file or data set for a predictor, float64 (rows, d), and columns to copy, block by block.
 
@@ -91,22 +96,25 @@ def open_blocks(
     if not is_file(data):
         if keep:
             raise ParameterError(f"--keep is for files; the data set {data} has features only")
+        refuse_for_named(data, {"--missing": missing})
         yield _dataset_rows(data, predictor, part, model), {}
         return
     from costframe.datasets.model_rows import ModelRows
     from costframe.datasets.table_files import TableFile
 
-    file = TableFile.open(data)
+    file = TableFile.open(data, missing)
     if file.note is not None:
         print_error(file.note)
     yield from ModelRows(file, predictor.feature_names, part, predictor.categories, model, keep, print_error).blocks()
 
 
-def open_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
+def open_rows(
+    data: str, predictor: Predictor, part: str | None, model: str, missing: tuple[str, ...] = ()
+) -> NDArray[np.float64]:
     """Read the rows of a file or data set for a predictor, float64 (rows, d); see `open_blocks`."""
     import numpy as np
 
-    return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model)])
+    return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model, missing=missing)])
 
 
 def _dataset_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:

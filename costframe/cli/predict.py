@@ -15,6 +15,7 @@ from costframe.cli.arguments import (
     cap,
     check_file,
     costs_option,
+    missing_option,
     part_option,
     seconds,
     target_path,
@@ -56,6 +57,7 @@ Examples:
 @click.argument("data", type=text, required=False)
 @costs_option
 @part_option
+@missing_option
 @click.option("--keep", metavar="COL", type=text, multiple=True, help="Column to copy, an id say; may be repeated.")
 @click.option("--max-cost", metavar="C", type=cap, help="Hard cap on the cost of each row.")
 @until_option
@@ -83,6 +85,7 @@ def predict(
     data: str | None,
     costs: str | None,
     part: str | None,
+    missing: tuple[str, ...],
     keep: tuple[str, ...],
     output: Path,
     force: bool,
@@ -112,8 +115,8 @@ def predict(
     ending = _check_output(output, force=force)
     fitted, prices = open_model(model, costs)
     if source is not None or keys is not None:
-        if source is None or keys is None or data is not None or part is not None or keep:
-            raise click.UsageError("--source goes with --keys, and without DATA, --part and --keep")
+        if source is None or keys is None or data is not None or part is not None or keep or missing:
+            raise click.UsageError("--source goes with --keys, and without DATA, --part, --keep and --missing")
         if output == STANDARD_OUTPUT:
             raise click.UsageError("--source needs a file as --output")
         if log is not None and cluster is not None:
@@ -126,7 +129,7 @@ def predict(
     if deadline is not None or log is not None or resume or cluster is not None:
         raise click.UsageError("--deadline, --log, --resume and --cluster go with --source")
     predictions = _Predictions(fitted, prices, limits)
-    blocks = open_blocks(data, fitted.predictor_, part, model, keep)
+    blocks = open_blocks(data, fitted.predictor_, part, model, keep, missing)
     with _open_output(output) as sink:
         _write_blocks(sink, ending, predictions, blocks)
     with name_written_files(str(output)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,21 @@ from costframe.core.checks import as_path
 from costframe.core.errors import DataError, quote_names
 from costframe.core.memory import fits_in_memory, share_in_memory
 from costframe.core.tables.categorical import CategoricalColumns
-from costframe.core.tables.columns import as_categories
+from costframe.core.tables.columns import as_categories, null_texts
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.splits import check_parts, split_rows
 from costframe.datasets.table_files import TableFile
-from costframe.datasets.tables import QID, Reading, outline
-from costframe.datasets.text_features import describe_missing, describe_texts, is_few_texts
+from costframe.datasets.tables import BESIDE_WAYS, QID, Reading, outline
+from costframe.datasets.text_features import (
+    count_texts,
+    describe_missing,
+    describe_texts,
+    holds_numbers,
+    is_few_texts,
+    refuse_texts,
+)
 from costframe.training.blocks import BlockTable
 
 if TYPE_CHECKING:
@@ -137,12 +145,13 @@ def read_block_table(
     task: str | None = None,
     ignore: Iterable[str] = (),
     categorical: Iterable[str] = (),
+    missing: Iterable[str] = (),
     seed: int = 0,
 ) -> BlockDataset:
     """Read Parquet files as `read_table` does, without their features; the arguments and errors are the same."""
     file = as_path(path)
     how = Reading.of(file, target, costs, task, ignore, categorical, seed)
-    opened = TableFile.open(file)
+    opened = TableFile.open(file, missing)
     names = opened.names()
     model, notes = how.price(opened, names)
     special = {target, *({SPLIT, QID} - set(how.ignore))}
@@ -150,7 +159,7 @@ def read_block_table(
     with name_file(file):
         rest = outline(opened, table, how, notes)
         X = BlockTable(opened.parquet(), model.names, name=file.name)
-        found, notes = _categories(X, how)
+        found, notes = _categories(X, how, opened)
         split, remarks = rest.split, list[str]()
         classes = rest.y if rest.task == "classification" else None
         if split is None:
@@ -166,23 +175,28 @@ def read_block_table(
     )  # fmt: skip
 
 
-def _categories(X: BlockTable, how: Reading) -> tuple[dict[str, tuple[str, ...] | None], list[str]]:
+def _categories(X: BlockTable, how: Reading, opened: TableFile) -> tuple[dict[str, tuple[str, ...] | None], list[str]]:
     """Return the labels of the features that are categorical, None where numbers are, and notes on them."""
     found: dict[str, tuple[str, ...] | None] = {}
     texts: list[str] = []
     missing: list[str] = []
+    beside: dict[str, Counter[str]] = {}
     for name, kind in zip(X.columns, X.dtypes, strict=True):
         known = kind == "category" or name in how.categorical
         if kind == "float64":
             found |= {name: None} if known else {}
             continue
-        values = pa.array(X[name].tolist())
+        values = null_texts(pa.array(X[name].tolist()), opened.missing)
+        if not known and holds_numbers(values, name):
+            beside[name] = count_texts(opened.read([name])[name], name)
+            continue
         if not known:
             if not is_few_texts(values, name, len(X)):
                 raise DataError(f"column {name!r}: expected numbers or texts, got {X.files.schema.field(name).type}")
             texts.append(name)
         found[name] = as_categories(values, name)[1]
         missing += describe_missing({name: values})
+    refuse_texts(beside, BESIDE_WAYS)
     named = [name for name in found if name not in texts]
     notes = [*missing, describe_texts(texts)] if texts else missing
     return found, [*notes, f"split by categories: {quote_names(named)}"] if named else notes

@@ -75,6 +75,8 @@ class Dataset:
         Least expected cost per row of a model without errors, in the cost model's unit, if theory gives it.
     seed : int or None
         Seed of the split; None if the rows came in parts.
+    reading : mapping of str to JSON values
+        The arguments by which `read_table` makes the same table of its file, prices aside; empty for other tables.
 
     Raises
     ------
@@ -95,6 +97,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     perfect_cost: float | None = None
     seed: int | None = None
+    reading: Mapping[str, Any] = field(factory=dict)
 
     def __repr__(self) -> str:
         """Name its size, task and parts; the arrays would fill pages."""
@@ -196,7 +199,8 @@ class Dataset:
             raise ParameterError(f"seed: has no effect, the rows of {self.name} come in train, valid and test")
         split, remarks = self._split(seed)
         others = [note for note in self.notes if note not in self._split(self.seed)[1]]
-        return evolve(self, split=split, seed=seed, notes=(*others, *remarks))
+        reading = {**self.reading, "seed": seed} if self.reading else {}
+        return evolve(self, split=split, seed=seed, notes=(*others, *remarks), reading=reading)
 
     def _split(self, seed: int) -> tuple[NDArray[np.str_], list[str]]:
         return split_rows(self.y if self.task == "classification" else None, self.qid, len(self.y), seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.table_files import TableFile
+from costframe.datasets.text_features import count_texts, refuse_texts
 
 if TYPE_CHECKING:
     import os
@@ -70,22 +72,29 @@ class ModelRows:
         """
         path, names, found = self.file.path, self._check_names(), 0
         unknown: dict[str, tuple[int, str]] = {}
+        beside: dict[str, Counter[str]] = {name: Counter() for name in self.feature_names}
         texts = {name for name, labels in self.categories.items() if _are_texts(labels)}
         copied = set(self.keep)
         for columns in self.file.blocks(names, texts | copied | {SPLIT}):
             with name_file(path):
+                read = {name: self._as_read(columns[name], name, is_copy=name in copied - texts) for name in beside}
+                for name in read.keys() - self.categories.keys():
+                    beside[name] += count_texts(read[name], name)
+                if any(beside.values()):  # count on, for the error at the end
+                    continue
                 rows = len(columns[names[0]])
                 inside = np.ones(rows, np.bool_)
                 if self.part is not None:
                     inside = np.asarray(text_values(columns[SPLIT], SPLIT) == self.part)
                 X = np.empty((rows, len(self.feature_names)))
-                for f, name in enumerate(self.feature_names):
-                    column = self._as_read(columns[name], name, is_copy=name in copied - texts)
+                for f, (name, column) in enumerate(read.items()):
                     X[:, f] = feature_values(column, name, self.categories.get(name))
                     if name in self.categories:
                         _count_unknown(unknown, name, column, np.isnan(X[:, f]) & inside)
             found += int(inside.sum())
             yield X[inside], {name: decode_column(columns[name].filter(pa.array(inside)), name) for name in self.keep}
+        with name_file(path):
+            refuse_texts(beside)
         for name, (count, example) in unknown.items():
             self.remark(
                 f"{path.name}: column {name!r}: {format_count(count, 'label')} such as {shown(example)} that "
@@ -97,6 +106,7 @@ class ModelRows:
 
     def _as_read(self, column: Any, name: str, *, is_copy: bool) -> Any:
         """Return a column as the model reads it: texts with hashes as written, unless they are fractions or truths."""
+        column = null_texts(column, self.file.missing)
         is_hashed = isinstance(self.categories.get(name), HashedLabels)
         if not (is_hashed or is_copy):
             return column

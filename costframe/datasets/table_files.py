@@ -12,8 +12,15 @@ from attrs import frozen
 from pyarrow import csv, feather, ipc, parquet
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, shown
-from costframe.core.tables.columns import MISSING_TEXTS, null_texts, plain_column
+from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.tables.columns import (
+    MISSING_TEXTS,
+    decode_column,
+    is_categorical,
+    is_text,
+    null_texts,
+    plain_column,
+)
 from costframe.core.tables.file_errors import name_reading_errors
 from costframe.core.tables.parquet_files import ParquetFiles, is_several
 from costframe.datasets.dialects import Dialect, find_dialect
@@ -21,7 +28,7 @@ from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["TableFile"]
@@ -48,20 +55,23 @@ class TableFile:
         How a text is written; None for other formats.
     files : ParquetFiles or None
         The files of a table in several, in a folder or of a pattern.
+    missing : tuple of str
+        Further texts that stand for a missing value, beside those that always do.
     """
 
     path: Path
     ending: str
     dialect: Dialect | None = None
     files: ParquetFiles | None = None
+    missing: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> TableFile:
+    def open(cls, path: str | os.PathLike[str], missing: Iterable[str] = ()) -> TableFile:
         """Find the format of a file, by its ending and, of a text, by its content; several files are Parquet."""
-        file = as_path(path)
+        file, missing = as_path(path), check_missing(missing)
         ending = ending_of(file)
         if is_several(file) and ending in (None, ".parquet"):
-            return cls(file, ".parquet", files=ParquetFiles.open(file))
+            return cls(file, ".parquet", files=ParquetFiles.open(file), missing=missing)
         if ending is None:
             excel = "; save an Excel sheet as 'CSV UTF-8'" if file.suffix.lower().startswith(".xls") else ""
             raise DataError(f"{file}: expected a file that ends in {ENDINGS}{excel}")
@@ -69,7 +79,8 @@ class TableFile:
             raise DataError(f"{file}: expected a file, got a directory")
         with name_reading_errors(file):
             file.open("rb").close()  # Python's error is clearer
-            return cls(file, ending, find_dialect(file, TEXTS[ending]) if ending in TEXTS else None)
+            dialect = find_dialect(file, TEXTS[ending]) if ending in TEXTS else None
+            return cls(file, ending, dialect, missing=missing)
 
     @property
     def note(self) -> str | None:
@@ -88,7 +99,7 @@ class TableFile:
         if not names or not table.num_rows:
             raise DataError(f"{self.path}: expected rows, got an empty table")
         return {
-            name: plain_column(column)
+            name: self._known(plain_column(column), may_cast=name not in texts)
             for name, column in zip(table.column_names, table.columns, strict=True)
             if name in names
         }
@@ -113,6 +124,7 @@ class TableFile:
         """Read the columns `names` block by block, some rows at a time, in their order.
 
         Columns of a text file hold what is written if they are in `texts`, else numbers; where some are none, texts.
+        Columns in `texts` keep the texts in `missing`.
         """
         with name_reading_errors(self.path):
             if self.dialect is not None:
@@ -127,7 +139,11 @@ class TableFile:
                 return
             rows = max(1, _CELLS // max(1, len(names)))
             for batch in self._batches(list(names), rows):
-                yield {name: plain_column(batch.column(name)) for name in names}
+                columns = {name: plain_column(batch.column(name)) for name in names}
+                yield {
+                    name: each if name in texts else self._known(each, may_cast=True, must_find=False)
+                    for name, each in columns.items()
+                }
 
     def _batches(self, names: list[str], rows: int) -> Iterator[Any]:
         """Yield batches of at most some rows of a Parquet or Arrow file."""
@@ -173,12 +189,29 @@ class TableFile:
 
     def _conversion(self, **more: Any) -> Any:
         decimal = "." if self.dialect is None else self.dialect.decimal
-        return csv.ConvertOptions(decimal_point=decimal, **more)
+        return csv.ConvertOptions(decimal_point=decimal, null_values=[*MISSING_TEXTS, *self.missing], **more)
+
+    def _known(self, column: Any, *, may_cast: bool, must_find: bool = True) -> Any:
+        """Return a column without the texts in `missing`; one of numbers, which was of texts for their sake, as such.
+
+        With `must_find`, columns without these texts stay texts; some blocks of a column may have none.
+        """
+        if not self.missing:
+            return column
+        if is_categorical(column.type):
+            return null_texts(decode_column(column), self.missing).dictionary_encode()
+        known = null_texts(column, self.missing)
+        may_cast &= self.dialect is None and is_text(column.type)
+        if may_cast and not (must_find and known.null_count == column.null_count):
+            with contextlib.suppress(pa.ArrowInvalid):
+                return pc.cast(null_texts(known, MISSING_TEXTS), pa.float64())
+        return known
 
     def as_numbers(self, column: Any) -> Any:
         """Return a column of a text file as numbers, truth values or dates, or as its texts if some are none."""
         if self.dialect is None:
             return column
+        column = null_texts(column, self.missing)
         texts = null_texts(column, MISSING_TEXTS)
         if texts.null_count == len(texts):
             return pa.nulls(len(texts))
@@ -197,6 +230,7 @@ class TableFile:
         """
         if self.dialect is None:
             return column
+        column = null_texts(column, self.missing)
         sign, numbers = self.dialect.decimal, self.as_numbers(texts := column.unique())
         pairs = zip(texts.to_pylist(), numbers.to_pylist(), strict=True)
         plain = all(text.replace(sign, ".").lower() == str(value).lower() for text, value in pairs if value is not None)
@@ -213,3 +247,11 @@ class TableFile:
                 raise DataError(f"{self.path}: two columns are named {shown(name)}")
             seen.add(name)
         return kept
+
+
+def check_missing(missing: Iterable[str]) -> tuple[str, ...]:
+    """Return texts that stand for missing values; refuse other values, and one text in place of a list."""
+    given = (missing,) if isinstance(missing, str) else tuple(missing)
+    if isinstance(missing, str) or not all(isinstance(text, str) for text in given):
+        raise ParameterError(f"missing: expected a list of texts, got {shown(missing)}")
+    return given

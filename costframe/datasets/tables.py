@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, ParameterError, format_count, quote_names
+from costframe.core.errors import DataError, ParameterError, format_count, quote_names, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
 from costframe.core.tables.categories import check_exact
@@ -20,6 +21,7 @@ from costframe.core.tables.columns import (
     as_queries,
     as_target,
     is_categorical,
+    is_number,
     text_values,
 )
 from costframe.core.tables.file_errors import name_file
@@ -30,7 +32,15 @@ from costframe.datasets.price_draft import describe_open
 from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
 from costframe.datasets.table_files import TableFile
-from costframe.datasets.text_features import describe_missing, describe_texts, is_few_texts
+from costframe.datasets.text_features import (
+    count_texts,
+    describe_counts,
+    describe_missing,
+    describe_texts,
+    holds_numbers,
+    is_few_texts,
+    refuse_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,9 +48,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["QID", "Outline", "Reading", "outline", "read_table"]
+__all__ = ["BESIDE_WAYS", "QID", "Outline", "Reading", "outline", "read_table"]
 
 QID = "qid"
+BESIDE_WAYS = "; --ignore COL leaves a column out, --categorical COL splits it by categories"
 MOST_CLASSES = 20  # more distinct whole numbers than this are values, not classes
 
 
@@ -52,6 +63,7 @@ def read_table(
     task: str | None = None,
     ignore: Iterable[str] = (),
     categorical: Iterable[str] = (),
+    missing: Iterable[str] = (),
     seed: int = 0,
 ) -> Dataset:
     """Read a file as a data set: CSV, also as Excel writes it, TSV, Parquet or Arrow.
@@ -75,6 +87,8 @@ def read_table(
     categorical : iterable of str
         Features to split by categories, texts or numbers, beside those that a file stores as categories, and texts of
         few values.
+    missing : iterable of str
+        Further texts that stand for a missing value, such as "haemolysed", in any column.
     seed : int
         Seed of the split, if the file has no column for it.
 
@@ -87,13 +101,13 @@ def read_table(
     """
     file = as_path(path)
     how = Reading.of(file, target, costs, task, ignore, categorical, seed)
-    opened = TableFile.open(file)
+    opened = TableFile.open(file, missing)
     named = {QID, *how.categorical}
     table = opened.read(texts={how.target, *named})
     table |= {name: opened.as_written(column) for name, column in table.items() if name in named - {how.target}}
     model, notes = how.price(opened, table)
     with name_file(file):
-        return _dataset(opened, table, how, model, notes)
+        return evolve(_dataset(opened, table, how, model, notes), reading=how.described(opened.missing))
 
 
 @frozen
@@ -119,6 +133,12 @@ class Reading:
         from_file = isinstance(costs, str | os.PathLike)
         prices, source = CostModel.load(costs) if from_file else costs, source_of(costs, "its prices")  # type: ignore[arg-type]
         return cls(file.name, target, task, tuple(ignore), tuple(categorical), seed, prices, source, from_file)
+
+    def described(self, missing: tuple[str, ...]) -> dict[str, Any]:
+        """Return the arguments that make the same table of the same file, JSON values; the prices are not among them."""
+        ignore, categorical = sorted(self.ignore), sorted(self.categorical)
+        found = {"target": self.target, "task": self.task, "ignore": ignore, "categorical": categorical}
+        return found | {"missing": sorted(missing), "seed": self.seed}
 
     def price(self, opened: TableFile, columns: Iterable[str]) -> tuple[CostModel, list[str]]:
         """Return prices of the features among a file's columns, in their order, and notes on the file and prices."""
@@ -204,6 +224,9 @@ def _values(
     columns: list[NDArray[np.float64]] = []
     categorical: dict[str, tuple[str, ...] | None] = {}
     named = set(how.categorical)
+    own = {name: column for name in features if name not in named and not is_categorical((column := table[name]).type)}
+    beside = {name: count_texts(column, name) for name, column in own.items() if holds_numbers(column, name)}
+    refuse_texts(beside, BESIDE_WAYS)
     for name in features:
         if not (known := name in named or is_categorical(table[name].type)) and is_few_texts(table[name], name):
             texts.append(name)
@@ -260,7 +283,8 @@ def _convert_target(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int
         check_exact(y.tolist() if y.dtype.kind == "f" else (), f"target {target!r}")
         return y.astype(np.int64) if y.dtype.kind in "if" else y
     if not _numeric(y):
-        raise DataError(f"target {target!r}: {task} needs numbers, got values such as {y[0]!s:.40}")
+        texts = Counter(value for value in y.tolist() if not is_number(value))
+        raise DataError(f"target {target!r}: {task} needs numbers, got {describe_counts(texts) or shown(y[0])}")
     if task == "ranking" and qid is None:
         raise DataError(f"a ranking needs a column {QID!r} that names the query of each row")
     if task == "ranking" and (y < 0).any():

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
 from costframe.core.tables.columns import (
@@ -21,9 +24,18 @@ from costframe.core.tables.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["describe_missing", "describe_texts", "is_few_texts"]
+__all__ = [
+    "count_texts",
+    "describe_counts",
+    "describe_missing",
+    "describe_texts",
+    "holds_numbers",
+    "is_few_texts",
+    "refuse_texts",
+]
 
 _MOST_TEXTS = 100  # different ones that become categories without a flag
+_MOST_LISTED = 20  # columns, and texts of each, in one error
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?")
 # As 12%, 1,234.5, 0,5 beside 0.5, and $ 5: an amount, for which every value would be a category of its own.
 _AMOUNT = re.compile(r"[+-]?[$€£]? ?(?:\d+|\d{1,3}(?:,\d{3})+)(?:[.,]\d*)? ?[%€]?")
@@ -37,7 +49,8 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
     Raises
     ------
     DataError
-        If the column holds dates or times, numbers mixed with texts, or many different texts; it names ways out.
+        If the column holds dates or times, numbers stored as texts, or many different texts; it names ways out. Numbers
+        beside texts are for `holds_numbers`.
     """
     if kind_of(column.type) in {"dates", "times"}:
         raise _refuse_dates(name, kind_of(column.type), show_example(column))
@@ -52,16 +65,65 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
     if texts and example is not None and all(_AMOUNT.fullmatch(text.strip()) for text in texts):
         raise DataError(f"column {name!r}: amounts such as {shown(example)} are no numbers; write numbers without "
                         f"signs; or leave it out with {ways}")  # fmt: skip
-    if texts and 2 * sum(map(is_number, texts)) >= len(texts):
-        what = "numbers stored as texts" if example is None else f"numbers beside texts such as {shown(example)}"
-        raise DataError(f"column {name!r}: {what}; write numbers, or nothing where one is missing; or leave it out "
-                        f"with {ways}")  # fmt: skip
+    if texts and example is None:
+        raise DataError(f"column {name!r}: numbers stored as texts; write numbers, or nothing where one is missing; or "
+                        f"leave it out with {ways}")  # fmt: skip
     if len(texts) > min(_MOST_TEXTS, max(2, (len(column) if n_rows is None else n_rows) // 2)):
         raise DataError(
             f"column {name!r}: {format_count(len(texts), 'different text')} such as {shown(texts[0])}, too many to be "
             f"categories without a word; leave it out with {ways}"
         )
     return bool(texts)
+
+
+def holds_numbers(column: Any, name: str) -> bool:
+    """Return whether a column of texts holds numbers beside others: of its different texts, at least half are numbers.
+
+    Dates and amounts, which `is_few_texts` refuses, are not texts beside numbers.
+    """
+    column = decode_column(column, f"column {name!r}")
+    if not is_text(column.type):
+        return False
+    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    numbers = sum(map(is_number, texts))
+    odd = any(not is_number(text) and not _AMOUNT.fullmatch(text.strip()) for text in texts)
+    return odd and 2 * numbers >= len(texts) and not all(_DATE.fullmatch(text.strip()) for text in texts)
+
+
+def count_texts(column: Any, name: str) -> Counter[str]:
+    """Count the texts of a column that are neither numbers nor stand for missing values; other columns have none."""
+    column = decode_column(column, f"column {name!r}")
+    if not is_text(column.type):
+        return Counter()
+    counted = pc.value_counts(null_texts(column, MISSING_TEXTS).drop_null()).to_pylist()
+    return Counter({each["values"]: each["counts"] for each in counted if not is_number(each["values"])})
+
+
+def refuse_texts(found: Mapping[str, Counter[str]], more: str = "") -> None:
+    """Refuse texts in columns of numbers, with the number of each text by column; `more` names further ways out.
+
+    Raises
+    ------
+    DataError
+        If any column has some; it lists the columns and their texts, the most frequent first.
+    """
+    columns = [
+        f"column {name!r}: texts in a column of numbers: {describe_counts(texts)}" for name, texts in found.items() if texts
+    ]
+    if not columns:
+        return
+    hidden = len(columns) - _MOST_LISTED
+    rest = [f"and {format_count(hidden, 'more column', 'more columns')}"] if hidden > 0 else []
+    ways = f"write numbers, or take texts for missing values with --missing TEXT (missing=[...] in Python){more}"
+    raise DataError("; ".join([*columns[:_MOST_LISTED], *rest, ways]))
+
+
+def describe_counts(texts: Mapping[str, int]) -> str:
+    """Return texts with their numbers, the most frequent first."""
+    ordered = sorted(texts.items(), key=lambda item: (-item[1], item[0]))
+    listed = [f"{shown(text)} ({format_count(count, 'time')})" for text, count in ordered[:_MOST_LISTED]]
+    hidden = len(ordered) - _MOST_LISTED
+    return ", ".join(listed) + (f" and {hidden:,} more" if hidden > 0 else "")
 
 
 def describe_texts(names: Sequence[str]) -> str:
