@@ -8,7 +8,15 @@ import click
 import numpy as np
 from attrs import evolve
 
-from costframe.cli.arguments import costs_option, missing_option, part_option, text, until_option
+from costframe.cli.arguments import (
+    check_fit,
+    costs_option,
+    missing_option,
+    part_option,
+    score_option,
+    text,
+    until_option,
+)
 from costframe.cli.models import open_blocks, open_model
 
 if TYPE_CHECKING:
@@ -16,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.cli.scoring import Scored
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
@@ -28,6 +37,9 @@ MOST_TIMED = 20_000  # rows, which latencies step through one by one
 EXAMPLES = """\b
 Examples:
   costframe cost my.model breast-cancer --part test
+  costframe cost my.model new-patients.csv --target ill
+  costframe cost frontier/recommended.model patients.csv --target ill \\
+    --part test
   costframe cost xgboost.ubj patients.parquet --costs prices.toml --part test
 """
 
@@ -36,6 +48,8 @@ Examples:
 @click.argument("model", type=text)
 @click.argument("data", type=text)
 @costs_option
+@click.option("--target", metavar="COL", type=text, help="Column of true values, if DATA is a file, to score with.")
+@score_option
 @part_option
 @missing_option
 @click.option(
@@ -44,7 +58,15 @@ Examples:
 )  # fmt: skip
 @until_option
 def cost(
-    model: str, data: str, costs: str | None, part: str | None, missing: tuple[str, ...], acquisition: str, until: Until
+    model: str,
+    data: str,
+    costs: str | None,
+    target: str | None,
+    score: str | None,
+    part: str | None,
+    missing: tuple[str, ...],
+    acquisition: str,
+    until: Until,
 ) -> None:
     """Report the exact cost of predicting the rows of DATA, and their payments.
 
@@ -53,27 +75,55 @@ def cost(
     or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. It
     may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. A table is read in blocks. The
     default prices are those in MODEL.
+
+    With --target, or with --score for a data set, the command scores the predictions as `costframe compare` does, gives
+    the standard errors of the score and of the mean cost, and counts the mistakes. By default the score is that of the
+    run of which MODEL is, else one by task. Of a model in the folder of a run of `costframe compare`, --part is the
+    part that the run made, also where it split the rows by a seed.
     """
     from costframe.report.console import output
 
+    if score is not None:
+        check_fit(None, None, score)
     fitted, prices = open_model(model, costs)
-    blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, missing=missing))
-    report = evaluate_cost(fitted, blocks, prices, acquisition=acquisition, until=until)
+    how: dict[str, Any] = {"acquisition": acquisition, "until": until}
+    if target is None and score is None:
+        blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, missing=missing))
+        report, scored = evaluate_cost(fitted, blocks, prices, **how), None
+    else:
+        from costframe.cli.labelled import open_labelled
+        from costframe.cli.scoring import choose, score_report
+
+        rows = open_labelled(model, fitted, data, target, part, missing)
+        predictions: list[NDArray[np.float64]] = []
+        chosen = choose(fitted, rows.score, score)
+        report = evaluate_cost(fitted, rows.blocks, prices, predictions, **how)
+        scored = score_report(fitted, report, np.concatenate(predictions), *rows.labels(), chosen)
     console = output()
-    show_cost(console, report, prices, part or "all")
+    show_cost(console, report, prices, part or "all", scored)
     console.finish()
 
 
 def evaluate_cost(
-    fitted: FittedEstimator, blocks: Iterable[NDArray[np.float64]], costs: CostModel, **how: Any
+    fitted: FittedEstimator,
+    blocks: Iterable[NDArray[np.float64]],
+    costs: CostModel,
+    predictions: list[NDArray[np.float64]] | None = None,
+    **how: Any,
 ) -> CostReport:
-    """Return the cost of rows in blocks; where prices have times, with latencies of at most 20,000 evenly spaced."""
+    """Return the cost of rows in blocks; where prices have times, with latencies of at most 20,000 evenly spaced.
+
+    It adds the predictions of each block to `predictions`, if there is such a list.
+    """
     from costframe.core.cost.report import CostReport
 
     reports, step, seen = [], 1, 0
     some: list[NDArray[np.float64]] = []
     for rows in blocks:
-        reports.append(evolve(fitted.cost(rows, costs, **how), predictions=None))
+        report = fitted.cost(rows, costs, **how)
+        if predictions is not None:
+            predictions.append(report.predictions)
+        reports.append(evolve(report, predictions=None))
         if costs.has_times:
             some.append(rows[-seen % step :: step])
             seen += len(rows)
@@ -86,8 +136,10 @@ def evaluate_cost(
     return evolve(report, latency=timed.latency)
 
 
-def show_cost(console: Output, report: CostReport, costs: CostModel, part: str) -> None:
-    """Print the cost of rows, and their payments."""
+def show_cost(
+    console: Output, report: CostReport, costs: CostModel, part: str, scored: Scored | None = None
+) -> None:
+    """Print the cost of rows, and their payments; with their score and mistakes if they are scored."""
     from costframe.core.errors import format_count, printable
     from costframe.report.console import compare_cost, milliseconds
     from costframe.report.console import cost as shown
@@ -97,8 +149,10 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str) 
     compared = f", {compare_cost(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
     least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
     rows, cost = format_count(len(report.per_row), "row"), "costs" if len(report.per_row) == 1 else "cost"
+    error = "" if scored is None else f" \u00b1{scored.cost_error:.2g}"
     lines = [
-        f"{rows} {cost} {report.mean:,.6g} {printable(report.unit)} per row on average{compared}",
+        *([] if scored is None else [scored.describe(part)]),
+        f"{rows} {cost} {report.mean:,.6g}{error} {printable(report.unit)} per row on average{compared}",
         f"  least {least}, median {median}, most {most}",
     ]
     if report.latency is not None and len(report.latency):
@@ -115,5 +169,7 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str) 
         every = format_count(len(costs.names), "price")
         lines.append(f"  {unused:,} of {every} {verb} not used: the model has no such {features}")
     console.print("\n".join(lines), markup=False)
+    if scored is not None:
+        scored.show_mistakes(console)
     console.print()
     console.print(paid_table({part: report}, costs, width=console.width))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from costframe.datasets import Dataset
 
-__all__ = ["is_file", "is_larger_than_memory", "load_named", "open_data", "refuse_for_named"]
+__all__ = ["is_file", "is_larger_than_memory", "load_named", "open_data", "read_file", "refuse_for_named"]
 
 DEFAULT_DATA = "breast-cancer"
 
@@ -62,19 +62,14 @@ def open_data(
     seed: int | None,
 ) -> Dataset:
     """Return the data set for DATA and its options."""
-    from costframe.datasets import read_table
-
     name = data if data is not None else DEFAULT_DATA
     if is_file(name):
         if target is None:
             raise ParameterError(f"{name}: say with --target which column to predict")
         how: dict[str, Any] = {"task": task, "ignore": ignore, "categorical": categorical, "missing": missing}
-        how["seed"] = seed or 0
+        dataset = read_file(name, costs, target=target, **how, seed=seed or 0)
         if is_larger_than_memory(name):
-            from costframe.datasets.block_tables import read_block_table
-
-            return read_block_table(name, target, costs, **how).sampled(seed or 0)
-        dataset = read_table(name, target, costs, **how)
+            return dataset
         if seed is not None and not any("by seed" in note for note in dataset.notes):
             raise ParameterError(f"--seed: has no effect, the column split of {name} has train, valid and test")
         return dataset
@@ -82,6 +77,17 @@ def open_data(
     given = {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical}
     refuse_for_named(name, given | {"--missing": missing})
     return dataset if costs is None else dataset.with_costs(costs)
+
+
+def read_file(path: str, costs: str | None, **how: Any) -> Dataset:
+    """Read a file as `read_table` does; of one larger than memory, as many rows as fit, drawn by the seed."""
+    from costframe.datasets import read_table
+
+    if is_larger_than_memory(path):
+        from costframe.datasets.block_tables import read_block_table
+
+        return read_block_table(path, costs=costs, **how).sampled(how["seed"])
+    return read_table(path, costs=costs, **how)
 
 
 def refuse_for_named(name: str, given: Mapping[str, object]) -> None:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
+    from costframe.datasets import Dataset
 
-__all__ = ["open_blocks", "open_model", "open_rows"]
+__all__ = ["features_of", "open_blocks", "open_model", "open_rows"]
 
 
 def open_model(model: str, costs: str | None, *, uniform: bool = False) -> tuple[FittedEstimator, CostModel]:
@@ -97,7 +98,9 @@ def open_blocks(
         if keep:
             raise ParameterError(f"--keep is for files; the data set {data} has features only")
         refuse_for_named(data, {"--missing": missing})
-        yield _dataset_rows(data, predictor, part, model), {}
+        dataset = load_named(data)
+        X = features_of(dataset, predictor, model, data)
+        yield X if part is None else X[dataset.split == part], {}
         return
     from costframe.datasets.model_rows import ModelRows
     from costframe.datasets.table_files import TableFile
@@ -117,10 +120,10 @@ def open_rows(
     return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model, missing=missing)])
 
 
-def _dataset_rows(data: str, predictor: Predictor, part: str | None, model: str) -> NDArray[np.float64]:
+def features_of(dataset: Dataset, predictor: Predictor, model: str, data: str) -> NDArray[np.float64]:
+    """Return the columns of a data set that a predictor reads, float64 (n, d); refuse it if one does not fit."""
     from costframe.core.errors import quote_names
 
-    dataset = load_named(data)
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
     if missing:
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
@@ -128,5 +131,4 @@ def _dataset_rows(data: str, predictor: Predictor, part: str | None, model: str)
         if dataset.categorical.get(name) != labels:
             known = quote_names(labels) if isinstance(labels, tuple) else "hashes of texts"
             raise DataError(f"{data}: feature {name!r} has other labels than {model}: {known}")
-    X = dataset.X if part is None else dataset.part(part).X
-    return X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
+    return dataset.X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]

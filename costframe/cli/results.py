@@ -14,6 +14,7 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.frontier.buys import next_buys
 from costframe.frontier.frontier_display import FrontierDisplay
 from costframe.frontier.page import render_report
+from costframe.frontier.runs import RECOMMENDED
 from costframe.frontier.table import frontier_table, name_purchases, points_table
 from costframe.frontier.words import describe_choice, describe_few_rows
 from costframe.report.tables import paid_table
@@ -90,7 +91,7 @@ class Results:
             "report.html": self._report(frontier, within_time=chosen is not None).encode(),
         }
         if chosen is not None and (file := frontier.file(chosen)) is not None:
-            files["recommended.model"] = file.read_bytes()
+            files[RECOMMENDED] = file.read_bytes()
         return write_into(self.output, files)
 
     def _report(self, frontier: Frontier, *, within_time: bool) -> str:

@@ -72,6 +72,7 @@ class BlockDataset:
     classes: tuple[Any, ...]
     categorical: Mapping[str, tuple[str, ...] | None]
     notes: tuple[str, ...]
+    reading: Mapping[str, Any]
 
     def part(self, name: str) -> BlockRows:
         """Return the rows of "train", "valid" or "test"."""
@@ -98,6 +99,7 @@ class BlockDataset:
             self.classes,
             self.categorical,
             self.notes if chosen.all() else (*self.notes, drawn),
+            reading=self.reading,
         )
 
 
@@ -171,7 +173,8 @@ def read_block_table(
     X = X.read_as(X.columns, CategoricalColumns(X.columns, chosen, labels))
     notes = [*rest.notes, *notes, *remarks]
     return BlockDataset(
-        file.name, X, rest.y, model, rest.task, split, rest.queries, labelled or (), found, tuple(notes)
+        file.name, X, rest.y, model, rest.task, split, rest.queries, labelled or (), found, tuple(notes),
+        how.described(opened.missing),
     )  # fmt: skip
 
 

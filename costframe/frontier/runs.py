@@ -17,11 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from costframe.datasets import Dataset
     from costframe.frontier.tasks import Sweep
 
-__all__ = ["FRONTIER", "clear_run", "hold_alone", "holds_fits", "holds_run", "open_run"]
+__all__ = [
+    "FRONTIER",
+    "RECOMMENDED",
+    "clear_run",
+    "digest_table",
+    "find_run",
+    "hold_alone",
+    "holds_fits",
+    "holds_run",
+    "open_run",
+]
 
-RUN, FRONTIER = "run.json", "frontier.fits"
+RUN, FRONTIER, RECOMMENDED = "run.json", "frontier.fits", "recommended.model"
 NOUNS = {
     "version": "another version of costframe",
     "table": "another table or split of rows",
@@ -108,6 +119,20 @@ def open_run(sweep: Sweep, *, resume: bool) -> None:
     write_folder(directory, {RUN: json.dumps(wanted, indent=1).encode()})
 
 
+def find_run(model: Path) -> tuple[Path, dict[str, Any]] | None:
+    """Return the folder of the run that wrote a model's file, and the run's description; None if it is in no run."""
+    whole = model.absolute()
+    folder = whole.parent.parent if whole.parent.name == MODELS else whole.parent
+    is_of_run = whole.parent.name == MODELS or whole.name == RECOMMENDED
+    return (folder, _read(folder)) if is_of_run and holds_run(folder) else None
+
+
+def digest_table(data: Dataset) -> str:
+    """Return a text that differs between tables, also in the split of their rows."""
+    table = (data.X, data.y, data.split, data.qid, data.feature_names, data.task, data.classes, dict(data.categorical))
+    return digest(table, "data")
+
+
 def clear_run(directory: Path) -> None:
     """Delete a run's finished fits and models; other files stay, and the directory."""
     (directory / RUN).unlink(missing_ok=True)
@@ -130,14 +155,18 @@ def _read(directory: Path) -> dict[str, Any]:
 
 
 def _describe(sweep: Sweep) -> dict[str, Any]:
-    """Return what the fits of a sweep depend on, beside algorithm, tradeoff, and number of points."""
+    """Return what the fits of a sweep depend on, beside algorithm, tradeoff, and number of points.
+
+    `reading` and `seed` make the same table and split again; see `Dataset`.
+    """
     from costframe import __version__
 
     data = sweep.data
-    table = (data.X, data.y, data.split, data.qid, data.feature_names, data.task, data.classes, dict(data.categorical))
     return {
         "version": __version__,
-        "table": digest(table, "data"),
+        "reading": dict(data.reading),
+        "seed": data.seed,
+        "table": digest_table(data),
         "prices": digest(data.costs.to_dict(), "costs"),
         "score": sweep.score if isinstance(sweep.score, str) else digest(sweep.score, "score"),
         "folds": sweep.folds,

@@ -15,17 +15,20 @@ from costframe.core.plugins.registry import two_classes_only
 from costframe.report.console import cost, narrow_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from costframe.core.cost.expected import CostReport
     from costframe.core.prices.costs import CostModel
     from costframe.hooks import Algorithm
 
-__all__ = ["Payment", "algorithms_table", "paid_table", "payments"]
+__all__ = ["Payment", "algorithms_table", "mistakes_table", "paid_table", "payments"]
 
 NARROW = 70  # a narrower table has the summary below the name
 KINDS = ("resource", "feature", "computing")
 MOST_FEATURES, MOST_FREE = 20, 6
+MOST_MISTAKES = 10  # pairs of classes, where these are too many for a square
 LONG, LETTERS, FEW_LETTERS = "long names", 30, 20
 _Key = tuple[str, str]  # kind and name
 
@@ -46,6 +49,35 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
         else:
             table.add_row(Text(printable(name), "bold"), tasks, what)
     return table
+
+
+def mistakes_table(confusion: NDArray[np.int64], classes: Sequence[object], *, width: int) -> Table:
+    """Return a table of the rows of each class by predicted class, int64 (M, M).
+
+    If it is too wide, it lists the most frequent pairs of different classes.
+    """
+    names = [printable(str(label)) for label in classes]
+
+    def make(without: frozenset[str]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+        table.add_column("true class", overflow="fold", max_width=LETTERS)
+        if not without:
+            for name in names:
+                table.add_column(Text(f"as {name}"), justify="right", no_wrap=True)
+            for name, counts in zip(names, confusion.tolist(), strict=True):
+                table.add_row(Text(name), *(f"{count:,}" for count in counts))
+            return table
+        table.add_column("predicted as", overflow="fold", max_width=LETTERS)
+        table.add_column("rows", justify="right", no_wrap=True)
+        wrong = confusion * ~np.eye(len(names), dtype=np.bool_)
+        order = np.argsort(-wrong, axis=None, kind="stable")[: np.count_nonzero(wrong)]
+        for true, named in zip(*np.unravel_index(order[:MOST_MISTAKES], wrong.shape), strict=True):
+            table.add_row(Text(names[true]), Text(names[named]), f"{wrong[true, named]:,}")
+        if (hidden := order[MOST_MISTAKES:]).size:
+            table.add_row(f"... {len(hidden):,} more pairs", "", f"{wrong.ravel()[hidden].sum():,}")
+        return table
+
+    return narrow_table(make, [[], ["square"]], width)[0]
 
 
 def _task_text(task: str, kind: type) -> str:

@@ -1,0 +1,131 @@
+"""What a model is worth on rows with labels: its score and mean cost with their errors, and its mistakes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.cli.labelled import TASKS_OF_KINDS
+from costframe.core.errors import ParameterError, format_count, printable
+from costframe.report.console import with_error
+from costframe.report.tables import mistakes_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.cost.report import CostReport
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.frontier.estimates import Estimate
+    from costframe.report.console import Output
+    from costframe.training.library_scores import LibraryScore
+
+__all__ = ["Scored", "choose", "score_report"]
+
+_ARGMAX_FREE = {"roc_auc", "average_precision"}  # scores that ask only for the order of rows
+
+
+@frozen(eq=False)
+class Scored:
+    """A model's score on rows, the standard error of their mean cost, and its mistakes.
+
+    Attributes
+    ----------
+    name : str
+        Of the score.
+    estimate : Estimate
+    cost_error : float
+        NaN for one row, or one query.
+    confusion : int64 (M, M) or None
+        Rows of each class (first axis) by predicted class; None without classes.
+    classes : tuple
+    rmse, mae : float or None
+        Root mean squared and mean absolute error, of regressions.
+    """
+
+    name: str
+    estimate: Estimate
+    cost_error: float
+    confusion: NDArray[np.int64] | None = None
+    classes: tuple[Any, ...] = ()
+    rmse: float | None = None
+    mae: float | None = None
+
+    def describe(self, part: str) -> str:
+        """Return a line with the score."""
+        rows = "all rows" if part == "all" else f"the rows of {part}"
+        return f"{printable(self.name)} {with_error(self.estimate.score, self.estimate.error)} on {rows}"
+
+    def show_mistakes(self, console: Output) -> None:
+        """Print the mistakes: of classes how many rows of each are predicted as which, else the mean errors."""
+        if self.rmse is not None and self.mae is not None:
+            console.print(f"  errors: RMSE {self.rmse:,.6g}, MAE {self.mae:,.6g}", markup=False)
+        if self.confusion is None:
+            return
+        total, right = int(self.confusion.sum()), int(np.trace(self.confusion))
+        wrong = format_count(total - right, "row")
+        console.print(f"\n[bold]Mistakes[/]: {wrong} of {total:,} ({(total - right) / total:.1%})\n")
+        console.print(mistakes_table(self.confusion, self.classes, width=console.width))
+
+
+def choose(fitted: FittedEstimator, of_run: str | None, score: str | None) -> str | LibraryScore:
+    """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
+    from costframe.frontier.checks import choose_score
+
+    task, n_classes = TASKS_OF_KINDS[fitted.kind], len(fitted.classes_) if fitted.kind == "classifier" else 0
+    if score is None and of_run is not None:
+        try:
+            return choose_score("score", of_run, task, n_classes)
+        except ParameterError:  # a function of a run from Python, of which it knows a digest only
+            pass
+    return choose_score("score", score, task, n_classes)
+
+
+def score_report(
+    fitted: FittedEstimator,
+    report: CostReport,
+    predictions: NDArray[np.float64],
+    y: NDArray[Any],
+    qid: NDArray[np.int64] | None,
+    score: str | LibraryScore,
+) -> Scored:
+    """Score predictions of rows, float64 (n,) or (n, K), with labels (n,) and queries (n,), and count mistakes."""
+    from costframe.frontier.estimates import estimate_on_rows
+    from costframe.frontier.rows import Rows
+
+    if fitted.kind != "classifier" and predictions.ndim > 1:
+        raise ParameterError(f"--target: the model predicts {predictions.shape[1]} values for each row, not one")
+    rows = Rows(np.empty((len(y), 0)), y, None, qid)
+    found: dict[str, Any] = {}
+    if fitted.kind == "classifier":
+        found = _count_mistakes(fitted, rows.codes(fitted), predictions, str(score))
+    elif fitted.kind == "regressor":
+        error = predictions - y
+        found = {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean())}
+    estimate = estimate_on_rows(score, rows, fitted, predictions)
+    return Scored(str(score), estimate, _mean_error(report.per_row, qid), **found)
+
+
+def _count_mistakes(
+    fitted: FittedEstimator, codes: NDArray[np.int64], predictions: NDArray[np.float64], score: str
+) -> dict[str, Any]:
+    from costframe.core.predictors.classes import likeliest
+
+    places = np.arange(len(fitted.classes_))
+    named = likeliest(predictions, places, fitted.predictor_.half)
+    if score not in _ARGMAX_FREE and not np.array_equal(named, likeliest(predictions, places)):
+        raise ParameterError(
+            f"--score {score}: goes by the largest probabilities, and the classes that this model predicts are not "
+            f"those; {' and '.join(sorted(_ARGMAX_FREE))} go by the order of rows"
+        )
+    confusion = np.zeros((len(places), len(places)), np.int64)
+    np.add.at(confusion, (codes, named), 1)
+    return {"confusion": confusion, "classes": tuple(fitted.classes_.tolist())}
+
+
+def _mean_error(values: NDArray[np.float64], qid: NDArray[np.int64] | None) -> float:
+    """Return the standard error of a mean over rows, or over rows whose queries were drawn."""
+    units = np.arange(len(values)) if qid is None else np.unique(qid, return_inverse=True)[1]
+    moved = np.bincount(units, (values - values.mean()) / len(values))
+    return float(np.sqrt(moved @ moved * len(moved) / (len(moved) - 1))) if len(moved) > 1 else float("nan")
