@@ -149,7 +149,7 @@ def compare(
         results.show(frontier, every=every)
         results.end(written)
     if screen.interrupted:
-        _end_with_fits(output)
+        _end_with_fits(output, none=screen.so_far is None)
 
 
 def _hold(output: Path) -> contextlib.AbstractContextManager[None]:
@@ -191,8 +191,9 @@ def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
         raise
 
 
-def _end_with_fits(output: Path) -> NoReturn:
-    end_interrupted(f"interrupted; all finished fits are in {output}, --resume goes on")
+def _end_with_fits(output: Path, *, none: bool = False) -> NoReturn:
+    what = "before the first fit ended; the constant is" if none else "; all finished fits are"
+    end_interrupted(f"interrupted{' ' if none else ''}{what} in {output}, --resume goes on")
 
 
 def _time_to_fit(limit: float, began: float) -> float:
@@ -202,8 +203,10 @@ def _time_to_fit(limit: float, began: float) -> float:
 
 
 def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
-    """Return the frontier of all fits, or after an interrupt of those that are finished."""
+    """Return the frontier of all fits, or after an interrupt of those that are finished, or else of the constant."""
     from costframe.frontier import Frontier
+    from costframe.frontier.constant import fit_constant
+    from costframe.frontier.runs import holds_fits, holds_run
     from costframe.frontier.tasks import UnfinishedError
 
     failures: dict[str, CostframeError] = {}
@@ -222,9 +225,15 @@ def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
         with screen.showing():
             frontier = Frontier.sweep(**arguments, n_jobs=None, directory=output, resume=True)
     except KeyboardInterrupt:
-        if screen.so_far is None:
+        if screen.so_far is None and (holds_fits(output) or not holds_run(output)):
             raise
-        screen.interrupted, frontier = True, screen.so_far()
+        data, score = arguments["data"], arguments["score"]
+        screen.interrupted = True
+        if screen.so_far is not None:
+            frontier = screen.so_far()
+        else:
+            constant = [fit_constant(data, score)]
+            frontier = Frontier.of(constant, str(score), data.costs.unit, data.full_cost)
     print_failures(failures)
     if unfinished:
         print_error(f"time was up before all fits of {', '.join(dict.fromkeys(unfinished))}; --resume goes on")

@@ -96,7 +96,7 @@ def cost(
 
         rows = open_labelled(model, fitted, data, target, part, missing)
         predictions: list[NDArray[np.float64]] = []
-        chosen = choose(fitted, rows.score, score)
+        chosen = choose(fitted, rows.task, rows.score, score)
         report = evaluate_cost(fitted, rows.blocks, prices, predictions, **how)
         scored = score_report(fitted, report, np.concatenate(predictions), *rows.labels(), chosen)
     console = output()
@@ -122,7 +122,7 @@ def evaluate_cost(
     for rows in blocks:
         report = fitted.cost(rows, costs, **how)
         if predictions is not None:
-            predictions.append(report.predictions)
+            predictions.append(np.asarray(report.predictions))
         reports.append(evolve(report, predictions=None))
         if costs.has_times:
             some.append(rows[-seen % step :: step])
@@ -136,9 +136,7 @@ def evaluate_cost(
     return evolve(report, latency=timed.latency)
 
 
-def show_cost(
-    console: Output, report: CostReport, costs: CostModel, part: str, scored: Scored | None = None
-) -> None:
+def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, scored: Scored | None = None) -> None:
     """Print the cost of rows, and their payments; with their score and mistakes if they are scored."""
     from costframe.core.errors import format_count, printable
     from costframe.report.console import compare_cost, milliseconds

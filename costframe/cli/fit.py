@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,11 +21,12 @@ from costframe.cli.arguments import (
     time_budget_option,
 )
 from costframe.cli.given_data import is_larger_than_memory, open_data
-from costframe.cli.group import name_written_files
+from costframe.cli.group import end_interrupted, name_written_files
 from costframe.cli.overwriting import check_overwrite, force_option
-from costframe.core.errors import ParameterError, printable
+from costframe.core.errors import ParameterError, format_count, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from costframe.datasets import Dataset
@@ -79,11 +81,9 @@ def fit(
     files, at the same paths as this machine, and train together, at a tradeoff.
     """
     from costframe.core.storage.saving import save
-    from costframe.frontier import Frontier
     from costframe.frontier.budgets import Budget
     from costframe.frontier.checks import check_algorithms, check_saved
     from costframe.report.console import output as make_console
-    from costframe.report.console import show_progress
 
     bounds = Budget(budget, time_budget)
     if (tradeoff is None) != bool(bounds):
@@ -107,21 +107,46 @@ def fit(
     console = make_console()
     for note in dataset.notes:
         console.print(printable(note), style="dim", markup=False)
-    with show_progress() as progress:
-        tradeoffs = None if tradeoff is None else [tradeoff]
-        if tradeoff is not None and folds is None:
-            folds = 0  # there is no choice to estimate
-        frontier = Frontier.sweep(
-            dataset, [algorithm], tradeoffs, score=score, budget=budget, time_budget=time_budget, folds=folds,
-            progress=progress,
-        )  # fmt: skip
-    point = frontier.recommended(budget, time_budget=time_budget) if bounds else frontier.points[0]
+    if tradeoff is not None and folds is None:
+        folds = 0  # there is no choice to estimate
+    terms = {"score": score, "budget": budget, "time_budget": time_budget, "folds": folds}
+    frontier, interrupted = _sweep(dataset, [algorithm], None if tradeoff is None else [tradeoff], **terms)
+    with _name_budget(interrupted=interrupted):
+        point = frontier.recommended(budget, time_budget=time_budget) if bounds else frontier.points[0]
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
     _report(console, dataset, frontier, point, bounds, output)
+    if interrupted:
+        fits = format_count(len(frontier.points), "model")
+        end_interrupted(f"interrupted; {output} is the best of the {fits} fitted so far")
+
+
+def _sweep(*given: Any, **terms: Any) -> tuple[Frontier, bool]:
+    """Return the frontier of all fits, or after an interrupt of those that ended, and whether there was one."""
+    from costframe.frontier import Frontier
+    from costframe.report.console import show_progress
+
+    so_far: list[Callable[[], Frontier]] = []
+    with show_progress() as progress:
+        try:
+            return Frontier.sweep(*given, **terms, progress=progress, interim=so_far.append), False
+        except KeyboardInterrupt:
+            if not so_far:
+                end_interrupted("interrupted before the first fit ended, nothing was written")
+            return so_far[-1](), True
+
+
+@contextlib.contextmanager
+def _name_budget(*, interrupted: bool) -> Iterator[None]:
+    """End after an interrupt if no model so far is within the budget."""
+    try:
+        yield
+    except ParameterError:
+        if interrupted:
+            end_interrupted("interrupted before a model within the budget was fitted, nothing was written")
+        raise
 
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: Budget, output: Path) -> None:
-    from costframe.core.errors import format_count
     from costframe.frontier.points import describe_useless_budget
     from costframe.report.console import summary
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     Labels = tuple[NDArray[Any], NDArray[np.int64] | None]
 
-__all__ = ["TASKS_OF_KINDS", "LabelledRows", "open_labelled"]
+__all__ = ["LabelledRows", "open_labelled"]
 
-TASKS_OF_KINDS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
+_TASKS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
 
 
 @frozen(eq=False)
@@ -37,12 +37,14 @@ class LabelledRows:
         Features in the model's order.
     labels : callable
         Returns the labels of all rows, (n,), and for rankings their queries, int64 (n,); called after the last block.
+    task : {"classification", "regression", "ranking"}
     score : str or None
         Score of the run that fitted the model.
     """
 
     blocks: Iterator[NDArray[np.float64]]
     labels: Callable[[], Labels]
+    task: str
     score: str | None = None
 
 
@@ -76,9 +78,10 @@ def open_labelled(
     chosen = np.ones(len(dataset.y), np.bool_) if part is None else dataset.split == part
     X = features_of(dataset, fitted.predictor_, model, data)[chosen]
     y, qid = dataset.y[chosen], None if dataset.qid is None else dataset.qid[chosen]
-    if dataset.task != (task := TASKS_OF_KINDS[fitted.kind]):
+    task = _TASKS[fitted.kind]
+    if (task, dataset.task) != ("regression", "ranking") and dataset.task != task:  # some files do not say "ranker"
         raise DataError(f"{data}: is for {dataset.task}, and {model} is a model for {task}")
-    return LabelledRows(iter([X]), lambda: (_match(y, fitted, model, data), qid), score)
+    return LabelledRows(iter([X]), lambda: (_match(y, fitted, model, data), qid), dataset.task, score)
 
 
 def _read_as(
@@ -123,14 +126,19 @@ def _of_file(
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID, Reading, outline
 
-    opened, task = TableFile.open(data, missing), TASKS_OF_KINDS[fitted.kind]
-    names, kept = opened.names(), [target, *([QID] if task == "ranking" else [])]
-    if target in fitted.predictor_.feature_names:
+    opened, read = TableFile.open(data, missing), fitted.predictor_.feature_names
+    names, task = opened.names(), _TASKS[fitted.kind]
+    if task == "regression" and score is None and QID in set(names) - set(read):  # some files do not say "ranker"
+        task = "ranking"
+    kept = [target, *([QID] if task == "ranking" else [])]
+    if target in read:
         raise ParameterError(f"--target {shown(target)}: is a feature that {model} reads")
     for name in kept:
         if name not in names:
             what = "target column" if name == target else "column of queries"
-            raise DataError(f"{data}: no {what} {name!r}{suggestion(name, names)}; the columns are {quote_names(names)}")
+            raise DataError(
+                f"{data}: no {what} {name!r}{suggestion(name, names)}; the columns are {quote_names(names)}"
+            )
     if part is not None and SPLIT not in names:
         raise DataError(
             f"--part {part}: {data} has no column {SPLIT!r}, and {model} is not in the folder of a run of `costframe "
@@ -153,7 +161,7 @@ def _of_file(
             rest = outline(opened, table, Reading.of(opened.path, target, None, task, (), (), 0), [])
         return _match(rest.y, fitted, model, data), rest.queries
 
-    return LabelledRows(blocks(), labels, score)
+    return LabelledRows(blocks(), labels, task, score)
 
 
 def _match(y: NDArray[Any], fitted: FittedEstimator, model: str, data: str) -> NDArray[Any]:

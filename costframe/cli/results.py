@@ -13,7 +13,9 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.frontier.buys import next_buys
 from costframe.frontier.frontier_display import FrontierDisplay
+from costframe.frontier.finished import MODELS
 from costframe.frontier.page import render_report
+from costframe.frontier.points import CONSTANT
 from costframe.frontier.runs import RECOMMENDED
 from costframe.frontier.table import frontier_table, name_purchases, points_table
 from costframe.frontier.words import describe_choice, describe_few_rows
@@ -90,9 +92,14 @@ class Results:
             "frontier.svg": picture.to_bytes("svg"),
             "report.html": self._report(frontier, within_time=chosen is not None).encode(),
         }
-        if chosen is not None and (file := frontier.file(chosen)) is not None:
+        if chosen is not None and (file := frontier.file(chosen) or self._saved(chosen)) is not None:
             files[RECOMMENDED] = file.read_bytes()
         return write_into(self.output, files)
+
+    def _saved(self, point: Point) -> Path | None:
+        """Return the file of a constant, which `save` wrote."""
+        file = self.output / MODELS / f"{point.name}.model"
+        return file if point.algorithm == CONSTANT and file.exists() else None
 
     def _report(self, frontier: Frontier, *, within_time: bool) -> str:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.cli.labelled import TASKS_OF_KINDS
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.report.console import with_error
 from costframe.report.tables import mistakes_table
@@ -69,11 +68,11 @@ class Scored:
         console.print(mistakes_table(self.confusion, self.classes, width=console.width))
 
 
-def choose(fitted: FittedEstimator, of_run: str | None, score: str | None) -> str | LibraryScore:
+def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
     """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
     from costframe.frontier.checks import choose_score
 
-    task, n_classes = TASKS_OF_KINDS[fitted.kind], len(fitted.classes_) if fitted.kind == "classifier" else 0
+    n_classes = len(fitted.classes_) if fitted.kind == "classifier" else 0
     if score is None and of_run is not None:
         try:
             return choose_score("score", of_run, task, n_classes)
@@ -100,7 +99,7 @@ def score_report(
     found: dict[str, Any] = {}
     if fitted.kind == "classifier":
         found = _count_mistakes(fitted, rows.codes(fitted), predictions, str(score))
-    elif fitted.kind == "regressor":
+    elif qid is None:
         error = predictions - y
         found = {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean())}
     estimate = estimate_on_rows(score, rows, fitted, predictions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from costframe.training.blocks import BlockTable
 
 if TYPE_CHECKING:
     import os
+    from collections import Counter
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray

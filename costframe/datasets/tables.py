@@ -135,7 +135,7 @@ class Reading:
         return cls(file.name, target, task, tuple(ignore), tuple(categorical), seed, prices, source, from_file)
 
     def described(self, missing: tuple[str, ...]) -> dict[str, Any]:
-        """Return the arguments that make the same table of the same file, JSON values; the prices are not among them."""
+        """Return the arguments that make the same table of the same file, JSON values, without the prices."""
         ignore, categorical = sorted(self.ignore), sorted(self.categorical)
         found = {"target": self.target, "task": self.task, "ignore": ignore, "categorical": categorical}
         return found | {"missing": sorted(missing), "seed": self.seed}

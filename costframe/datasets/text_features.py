@@ -108,7 +108,9 @@ def refuse_texts(found: Mapping[str, Counter[str]], more: str = "") -> None:
         If any column has some; it lists the columns and their texts, the most frequent first.
     """
     columns = [
-        f"column {name!r}: texts in a column of numbers: {describe_counts(texts)}" for name, texts in found.items() if texts
+        f"column {name!r}: texts in a column of numbers: {describe_counts(texts)}"
+        for name, texts in found.items()
+        if texts
     ]
     if not columns:
         return

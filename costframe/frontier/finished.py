@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.fitted import FittedEstimator
 
-__all__ = ["FinishedFits", "Fitted", "SavedModel", "join_fits", "pack_fits", "save_model", "unpack_fits"]
+__all__ = [
+    "FinishedFits",
+    "Fitted",
+    "MeasuredFits",
+    "SavedModel",
+    "join_fits",
+    "pack_fits",
+    "save_model",
+    "unpack_fits",
+]
 
 MODELS, FITS = "models", "fits"  # folders of a run
 
@@ -55,6 +64,31 @@ class Fitted:
     def estimator(self) -> Any:
         """The fitted estimator, loaded if it is a file; None if its kind of model cannot be saved."""
         return self.model.load() if isinstance(self.model, SavedModel) else self.model
+
+
+@frozen(eq=False)
+class MeasuredFits:
+    """Fits of a sweep without a folder, in memory, as they end; their points have no names."""
+
+    found: list[Fitted]
+    kept: Callable[[], None] = lambda: None  # called after each
+
+    def recall(
+        self, key: Mapping[str, Any], _label: str, fit: Callable[[], tuple[list[Fitted], list[tuple[float, float]]]]
+    ) -> tuple[list[Fitted], list[tuple[float, float]]]:
+        """Fit, and keep what is found; the key has the algorithm."""
+        del key
+        found, front = fit()
+        self.found.extend(found)
+        self.kept()
+        return found, front
+
+    def all(self) -> dict[str, list[Fitted]]:
+        """Return all fits so far by algorithm."""
+        found: dict[str, list[Fitted]] = {}
+        for fitted in self.found:
+            found.setdefault(fitted.point.algorithm, []).append(fitted)
+        return found
 
 
 @frozen(eq=False)

@@ -120,10 +120,11 @@ class FrontierFits(ABC):
         resume : bool
             Whether to go on from the fits in `directory`, of the same table, prices, score, folds and parameters.
         time_limit : float, optional
-            Seconds after which the sweep ends with what is in `directory`, which it needs. With one process, it ends
-            when the fit that is on its way next reports progress.
+            Seconds after which the sweep ends with what is in `directory`, which it needs; if no fit has ended, with
+            the constant alone, which reads nothing. With one process, it ends when the fit that is on its way next
+            reports progress.
         interim : callable, optional
-            Called when further fits are in `directory`, with a function that returns the frontier so far.
+            Called when further fits have ended, with a function that returns the frontier so far.
 
         Raises
         ------

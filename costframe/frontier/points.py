@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from costframe.frontier.trial import Fitted
 
 __all__ = [
+    "CONSTANT",
     "Point",
     "UselessBudgetWarning",
     "at_tradeoff",
@@ -36,6 +37,7 @@ __all__ = [
     "points_records",
 ]
 
+CONSTANT = "constant"  # in place of an algorithm, where no fit has ended
 NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
 
@@ -234,6 +236,8 @@ def describe_useless_budget(frontier: Frontier, chosen: Point, budget: Budget) -
     """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
     if chosen.n_features:
         return None
+    if chosen.algorithm == CONSTANT:
+        return "no fit has ended: this model is a constant, which reads nothing"
     bounds = budget.describe(frontier.unit)
     within = f"nothing within {bounds}" if bounds else "nothing"
     useful = frontier.useful()

@@ -11,13 +11,14 @@ from costframe.core.plugins.registry import registry
 from costframe.core.threads import thread_count
 from costframe.frontier.checks import joint_error, keep_successes
 from costframe.frontier.clusters import fit_over_cluster
-from costframe.frontier.finished import FinishedFits, join_fits
+from costframe.frontier.constant import fit_constant
+from costframe.frontier.finished import FinishedFits, MeasuredFits, join_fits
 from costframe.frontier.processes import fit_side_by_side
 from costframe.frontier.tasks import LATE, Total, UnfinishedError, fit_task, make_trials
 from costframe.frontier.trial import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from costframe.frontier.finished import Fitted
     from costframe.frontier.tasks import Sweep
@@ -61,30 +62,30 @@ def collect_fits(
 ) -> list[Fitted]:
     """Return all fits of a sweep, in the order of names; arguments as for `Frontier.sweep`.
 
-    It calls `show` when further fits are on disk, with a function that returns those so far.
+    It calls `show` when further fits have ended, on disk if there is a directory, with a function that returns those so
+    far. If time is up before the first fit ends, the constant is all there is.
     """
     found: dict[str, list[Fitted]] = {}
     errors: dict[str, CostframeError] = {}
 
     finished = None if sweep.directory is None else FinishedFits(sweep.directory)
 
-    def so_far() -> list[Fitted]:
-        kept = found if finished is None else join_fits(finished.all(), found)
+    def so_far(*, ended: bool = False) -> list[Fitted]:
+        """Return all fits; without a directory, of algorithms that have `ended` those that they chose to keep."""
+        kept = ({} if ended else MeasuredFits(sweep.measured).all()) | found
+        kept = kept if finished is None else join_fits(finished.all(), found)
         return [fitted for name in names for fitted in kept.get(name, ())]
 
     with closing(fit_each(sweep, names, progress, n_processes, lambda: show(so_far), cluster)) as outcomes:
         for name, fitted in keep_successes(outcomes, failed, errors):
             found[name] = [*found.get(name, ()), *fitted]
-    kept = so_far()
+    kept = so_far(ended=True)
     errors = {name: errors[name] for name in names if name in errors}  # processes end in any order
-    if errors and not kept:
-        raise joint_error(errors) if sweep.time_limit is None else _name_limit(sweep.time_limit, errors)
-    return kept
-
-
-def _name_limit(seconds: float, errors: Mapping[str, CostframeError]) -> CostframeError:
-    others = {name: error for name, error in errors.items() if not isinstance(error, UnfinishedError)}
-    return joint_error(others) if others else UnfinishedError(f"no fit ended within {seconds:.3g} s; allow more time")
+    if kept or not errors:
+        return kept
+    if any(isinstance(error, UnfinishedError) for error in errors.values()):
+        return [fit_constant(sweep.data, sweep.score)]
+    raise joint_error(errors)
 
 
 def fit_each(

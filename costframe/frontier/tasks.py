@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from costframe.core.errors import CostframeError
 from costframe.core.plugins.registry import TASKS, registry
 from costframe.frontier.budgets import Budget
-from costframe.frontier.finished import FinishedFits
+from costframe.frontier.finished import FinishedFits, MeasuredFits
 from costframe.frontier.promises import Promises
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import trial_maker
@@ -45,6 +45,7 @@ class Sweep:
     parameters: Mapping[str, Any] = field(factory=dict)
     directory: Path | None = None
     time_limit: float | None = None
+    measured: list[Fitted] = field(factory=list, init=False)  # without a directory
     ends: float = field(init=False)  # of `time.monotonic`
 
     @ends.default
@@ -103,7 +104,9 @@ class Total:
 def make_trials(sweep: Sweep, kept: Callable[[], None]) -> Callable[[Task], Trial]:
     """Return a function that makes the trial of a task; all trials share rows, folds and promising sets."""
     make = trial_maker(sweep.data, sweep.score, sweep.folds, sweep.parameters)
-    finished = None if sweep.directory is None else FinishedFits(sweep.directory, kept)
+    finished: FinishedFits | MeasuredFits = MeasuredFits(sweep.measured, kept)
+    if sweep.directory is not None:
+        finished = FinishedFits(sweep.directory, kept)
     promises = Promises()
 
     def make_trial(task: Task) -> Trial:

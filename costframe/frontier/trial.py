@@ -19,7 +19,7 @@ from costframe.core.tables.rows import as_rows
 from costframe.frontier.budgets import IN_TIME
 from costframe.frontier.checks import name_failures
 from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
-from costframe.frontier.finished import FinishedFits, Fitted
+from costframe.frontier.finished import FinishedFits, Fitted, MeasuredFits
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
 from costframe.frontier.rows import Rows, folds_of
@@ -88,7 +88,9 @@ class Trial:
     folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
     fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
     promises: Promises = field(factory=Promises)  # shared by trials on the same rows
-    finished: FinishedFits | None = None  # keeps what is fitted, and has what an interrupted sweep fitted
+    finished: FinishedFits | MeasuredFits | None = (
+        None  # keeps what is fitted, and has what an interrupted sweep fitted
+    )
     stopping: Rows | None = None  # stop fits early, by default valid; then no fit has seen valid
     label: str | None = None  # begins the names of points, by default the algorithm
     has_tradeoff: bool = True  # else all tradeoffs give the same model
