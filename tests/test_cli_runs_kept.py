@@ -7,9 +7,11 @@ import sys
 import pytest
 from cli_cases import refused
 
+from costframe import load
 from costframe.frontier import sweeping
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.runs import hold_alone
+from costframe.frontier.trial import Trial
 
 
 @pytest.fixture
@@ -36,6 +38,49 @@ def test_an_interrupt_before_the_first_new_fit_keeps_those_of_the_run(command, t
         130, "interrupted; all finished fits are in frontier, --resume goes on"
     )  # fmt: skip
     assert fits(tmp_path) == before
+
+
+def test_an_interrupt_before_the_first_fit_keeps_the_constant(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeping, "fit_task", interrupt)
+    ended = command()
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
+        130, "interrupted before the first fit ended; the constant is in frontier, --resume goes on"
+    )  # fmt: skip
+    assert "recommended: constant-1" in ended.stdout
+    assert load(tmp_path / "frontier" / "recommended.model").classes_.tolist() == ["no", "yes"]
+    monkeypatch.undo()
+    assert "constant-1" not in command("--resume").stdout
+    assert fits(tmp_path)
+
+
+def interrupt_after(count, monkeypatch):
+    """Interrupt the fit that follows some."""
+    own, done = Trial.fit, []
+
+    def fit(trial, tradeoff):
+        if len(done) == count:
+            raise KeyboardInterrupt
+        done.append(tradeoff)
+        return own(trial, tradeoff)
+
+    monkeypatch.setattr(Trial, "fit", fit)
+
+
+def test_an_interrupted_fit_keeps_the_best_model_so_far(run, small, monkeypatch):
+    arguments = ("fit", small, "--target", "ill", "--algorithm", "cstc", "--output", "a.model", "--budget")
+    interrupt_after(2, monkeypatch)
+    ended = run(*arguments, 2)
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
+        130, "interrupted; a.model is the best of the 2 models fitted so far"
+    )  # fmt: skip
+    assert load("a.model").classes.tolist() == ["no", "yes"]
+    for budget, count, text in ((2, 0, "before the first fit ended"), (0.001, 1, "before a model within the budget")):
+        monkeypatch.undo()
+        interrupt_after(count, monkeypatch)
+        ended = run(*arguments, budget, "--force")
+        assert ended.exit_code == 130, ended.output
+        assert ended.stderr.splitlines()[-1].startswith(f"interrupted {text}")
+        assert ended.stderr.splitlines()[-1].endswith("nothing was written")
 
 
 def test_an_interrupt_of_the_last_files_keeps_the_fits(command, tmp_path, monkeypatch):

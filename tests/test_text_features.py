@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from dataset_cases import some_frame
 
-from costframe.core.errors import DataError
+from costframe.core.errors import DataError, ParameterError
 from costframe.datasets import load, read_table
 
 LABELS = np.arange(60) % 2
@@ -31,7 +31,7 @@ TEXTS = {
     "ids": ([f"row {i}" for i in range(60)], "60 different texts such as 'row 0', too many .* --ignore 'my text', or"),
     "numbers beside a text": (
         ["?", *map(str, range(59))],
-        r"numbers beside texts such as '\?'; write numbers, or nothing",
+        r"texts in a column of numbers: '\?' \(1 time\); write numbers, or take texts for missing values with --missing ",
     ),
     "dates": (
         [f"{1 + i % 28}.03.2021" for i in range(60)],
@@ -49,6 +49,45 @@ def test_other_texts_are_refused_with_ways_out(table, what):
     values, text = TEXTS[what]
     with pytest.raises(DataError, match=f"column 'my text': {text}"):
         read_table(table(some_frame(y=LABELS, **{"my text": values})), "y")
+
+
+def odd_frame(**more):
+    """Return a frame with texts in two columns of numbers, of which one reads numbers beside 31 different texts."""
+    assay, long = list(range(60)), list(range(60))
+    assay[3:9], assay[20:22] = ["haemolysed"] * 6, ["<1"] * 2
+    long[:28] = [f"odd {i // 2:02}" for i in range(28)]
+    return some_frame(y=LABELS, assay=assay, long=long, **more)
+
+
+def test_all_texts_in_columns_of_numbers_are_listed_with_their_counts(table):
+    frame = odd_frame(many=[f"odd {i}" if i < 30 else i for i in range(60)])
+    with pytest.raises(DataError) as refused:
+        read_table(table(frame), "y")
+    said = str(refused.value)
+    assert "column 'assay': texts in a column of numbers: 'haemolysed' (6 times), '<1' (2 times); column 'long':" in said
+    assert all(f"'odd {i:02}' (2 times)" in said for i in range(14))
+    assert "and 10 more; write numbers" in said  # of the 30 texts of the last column
+
+
+@pytest.mark.parametrize("name", ["odd.csv", "odd.parquet"])
+def test_texts_given_as_missing_are_missing(table, name):
+    frame = odd_frame().drop(columns="long").assign(shape=["round", "flat", "haemolysed"] * 20)
+    frame["assay"] = frame["assay"].astype(str)
+    with pytest.raises(DataError, match=r"'<1' \(2 times\); write"):
+        read_table(table(frame, name), "y", missing=["haemolysed"])
+    data = read_table(table(frame, name), "y", missing=["haemolysed", "<1"])
+    values = data.X[:, data.feature_names.index("assay")]
+    assert np.flatnonzero(np.isnan(values)).tolist() == [3, 4, 5, 6, 7, 8, 20, 21]
+    assert values[9] == 9.0
+    assert data.categorical == {"shape": ("flat", "round")}
+    with pytest.raises(ParameterError, match="missing: expected a list of texts, got 'haemolysed'"):
+        read_table(table(frame, name), "y", missing="haemolysed")
+
+
+def test_texts_beside_the_values_of_a_regression_are_listed(table):
+    frame = some_frame(y=[*np.arange(57) / 7, "<1", "<1", "haemolysed"])
+    with pytest.raises(DataError, match=r"regression needs numbers, got '<1' \(2 times\), 'haemolysed' \(1 time\)"):
+        read_table(table(frame), "y", task="regression")
 
 
 def test_the_ways_out_lead_out(table):

@@ -12,8 +12,8 @@ from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.frontier.buys import next_buys
-from costframe.frontier.frontier_display import FrontierDisplay
 from costframe.frontier.finished import MODELS
+from costframe.frontier.frontier_display import FrontierDisplay
 from costframe.frontier.page import render_report
 from costframe.frontier.points import CONSTANT
 from costframe.frontier.runs import RECOMMENDED
