@@ -225,7 +225,7 @@ def test_a_run_out_of_time_shows_what_it_has(run):
     assert early.exit_code == 0, early.output
     assert "recommended: constant-1" in early.stdout
     assert "no fit has ended: this model is a constant, which reads nothing" in early.stdout
-    assert load("frontier/recommended.model").classes_.tolist() == ["benign", "malignant"]
+    assert cf.load("frontier/recommended.model").classes_.tolist() == ["benign", "malignant"]
     going_on = run(*small, "--resume")
     assert going_on.exit_code == 0, going_on.output
     assert "constant-1" not in going_on.stdout
@@ -234,12 +234,6 @@ def test_a_run_out_of_time_shows_what_it_has(run):
     assert "time was up before all fits of" in late.stderr
     assert "miser-1" in late.stdout
     assert "expected a time such as 90" in refused(run(*small, "--time-limit", "soon"))
-
-
-def refused_late(result):
-    """Return the last line on the error stream of a command that was refused after it introduced its data."""
-    assert result.exit_code == 2, result.output
-    return result.stderr.splitlines()[-1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")

@@ -148,7 +148,7 @@ def test_what_predict_refuses_writes_nothing(run, rows, tmp_path):
         (("rows.csv", "--output", "out.xlsx"), "out.xlsx: expected a file name that ends in .csv, .tsv, .parquet,"),
         (("rows.csv", "--output", "none/out.csv"), "there is no directory none"),
         (("less.csv", "--output", "o.csv"), "less.csv: no column 'chol', which my.model reads"),
-        (("late.csv", "--output", "o.csv"), "late.csv: column 'chol': a feature that is not named categorical is a"),
+        (("late.csv", "--output", "o.csv"), "late.csv: column 'chol': texts in a column of numbers: 'x' (1 time);"),
         (("rows.csv", "--keep", "id", "--output", "o.csv"), "rows.csv: no column 'id' to copy"),
         (("more.csv", "--keep", "cost", "--output", "o.csv"), "--keep 'cost': the predictions have a column"),
         (("rows.csv", "--until", "class", "--output", "o.csv"), "until: expected a model that is one sum of learners"),

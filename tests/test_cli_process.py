@@ -58,7 +58,7 @@ def test_as_a_process(tmp_path, patients):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
-def test_an_interrupt_is_one_line_and_writes_nothing(tmp_path):
+def test_an_interrupt_is_one_line_and_keeps_the_constant(tmp_path):
     code = f"{HEARD}; from costframe.cli import main; main(['compare', '--algorithms', 'miser', '--points', '500'])"
     with subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
@@ -69,8 +69,8 @@ def test_an_interrupt_is_one_line_and_writes_nothing(tmp_path):
         running.send_signal(signal.SIGINT)
         said, told = running.communicate(timeout=600)[1].splitlines(), running.returncode
     assert told == 130
-    assert said == ["interrupted, nothing was written"]
-    assert not list(tmp_path.iterdir())
+    assert said == ["interrupted before the first fit ended; the constant is in frontier, --resume goes on"]
+    assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES - {"fits"}
 
 
 def test_a_killed_run_is_resumed(tmp_path, small):

@@ -41,14 +41,14 @@ def test_an_interrupt_before_the_first_new_fit_keeps_those_of_the_run(command, t
 
 
 def test_an_interrupt_before_the_first_fit_keeps_the_constant(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweeping, "fit_task", interrupt)
-    ended = command()
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping, "fit_task", interrupt)
+        ended = command()
     assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
         130, "interrupted before the first fit ended; the constant is in frontier, --resume goes on"
     )  # fmt: skip
     assert "recommended: constant-1" in ended.stdout
     assert load(tmp_path / "frontier" / "recommended.model").classes_.tolist() == ["no", "yes"]
-    monkeypatch.undo()
     assert "constant-1" not in command("--resume").stdout
     assert fits(tmp_path)
 
@@ -68,16 +68,17 @@ def interrupt_after(count, monkeypatch):
 
 def test_an_interrupted_fit_keeps_the_best_model_so_far(run, small, monkeypatch):
     arguments = ("fit", small, "--target", "ill", "--algorithm", "cstc", "--output", "a.model", "--budget")
-    interrupt_after(2, monkeypatch)
-    ended = run(*arguments, 2)
+    with monkeypatch.context() as patch:
+        interrupt_after(2, patch)
+        ended = run(*arguments, 2)
     assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
         130, "interrupted; a.model is the best of the 2 models fitted so far"
     )  # fmt: skip
     assert load("a.model").classes.tolist() == ["no", "yes"]
     for budget, count, text in ((2, 0, "before the first fit ended"), (0.001, 1, "before a model within the budget")):
-        monkeypatch.undo()
-        interrupt_after(count, monkeypatch)
-        ended = run(*arguments, budget, "--force")
+        with monkeypatch.context() as patch:
+            interrupt_after(count, patch)
+            ended = run(*arguments, budget, "--force")
         assert ended.exit_code == 130, ended.output
         assert ended.stderr.splitlines()[-1].startswith(f"interrupted {text}")
         assert ended.stderr.splitlines()[-1].endswith("nothing was written")
@@ -103,9 +104,10 @@ def test_force_clears_a_run_only_once_there_is_a_table(command, run, tmp_path):
         assert fits(tmp_path) == before
 
 
-def test_a_run_without_a_fit_is_in_nobodys_way(command):
-    assert "no fit ended" in command("--time-limit", "0.001").stderr
-    assert command().exit_code == 0
+def test_a_run_without_a_fit_goes_on_when_asked(command):
+    assert "recommended: constant-1" in command("--time-limit", "0.001").stdout
+    assert "--resume goes on with its run" in refused(command())
+    assert "recommended: miser-" in command("--resume").stdout
 
 
 def test_files_of_others_are_not_overwritten_unasked(command, tmp_path):

@@ -94,7 +94,7 @@ def test_mistakes_are_counted_by_class(compared, run, table):
     compared(frame)
     model = load("frontier/recommended.model")
     ended = run("cost", "frontier/recommended.model", table(frame, "more.csv"), "--target", "y")
-    named = model.predict(frame.assign(kind=frame["kind"])[list(model.feature_names_in_)])
+    named = model.predict(frame[list(model.feature_names_in_)])
     counts = pd.crosstab(frame["y"], named)
     assert re.search(rf"ill +{counts.loc['ill', 'ill']} +{counts.loc['ill', 'well']}\n", ended.stdout), ended.stdout
     assert re.search(rf"well +{counts.loc['well', 'ill']} +{counts.loc['well', 'well']}\n", ended.stdout)
@@ -131,8 +131,7 @@ def test_other_tables_are_refused_as_parts_by_name(compared, run, table):
     frame = make("two")
     path = compared(frame)
     part = ("--target", "y", "--part", "test")
-    flipped = frame.assign(y=np.where(frame.index == 7, frame["y"].iloc[0], frame["y"]))
-    flipped.loc[7, "y"] = "ill" if frame["y"][7] == "well" else "well"
+    flipped = frame.assign(y=frame["y"].where(frame.index != 7, "ill" if frame["y"][7] == "well" else "well"))
     others = {
         "fewer": frame.iloc[:-1], "turned": frame.iloc[::-1], "other labels": flipped,
         "other values": frame.assign(a=frame["a"].where(frame.index != 3, 9.0)),
@@ -171,14 +170,18 @@ def test_data_sets_are_scored_by_a_score(run):
     plain = run("cost", "frontier/recommended.model", "breast-cancer", "--part", "test").stdout
     assert "roc_auc" not in plain
     assert "±" not in plain
-    assert "--target is for files" in refused(run("cost", "frontier/recommended.model", "breast-cancer", "--target", "y"))
+    assert "--target is for files" in refused(
+        run("cost", "frontier/recommended.model", "breast-cancer", "--target", "y")
+    )
 
 
 def test_missing_texts_are_those_of_the_run(compared, run):
     frame = make("two").astype({"a": object})
     frame.loc[[4, 5, 90], "a"] = "haemolysed"
     path = compared(frame, "--missing", "haemolysed")
-    assert json.loads((path.parent / "frontier" / "run.json").read_text("utf-8"))["reading"]["missing"] == ["haemolysed"]
+    assert json.loads((path.parent / "frontier" / "run.json").read_text("utf-8"))["reading"]["missing"] == [
+        "haemolysed"
+    ]
     model = ("frontier/recommended.model", path)
     assert run("cost", *model, "--target", "y", "--part", "test").exit_code == 0
     for command in (("cost", *model), ("cost", *model, "--target", "y"), ("inspect", *model)):

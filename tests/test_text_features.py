@@ -64,7 +64,9 @@ def test_all_texts_in_columns_of_numbers_are_listed_with_their_counts(table):
     with pytest.raises(DataError) as refused:
         read_table(table(frame), "y")
     said = str(refused.value)
-    assert "column 'assay': texts in a column of numbers: 'haemolysed' (6 times), '<1' (2 times); column 'long':" in said
+    assert (
+        "column 'assay': texts in a column of numbers: 'haemolysed' (6 times), '<1' (2 times); column 'long':" in said
+    )
     assert all(f"'odd {i:02}' (2 times)" in said for i in range(14))
     assert "and 10 more; write numbers" in said  # of the 30 texts of the last column
 

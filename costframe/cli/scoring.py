@@ -53,7 +53,7 @@ class Scored:
 
     def describe(self, part: str) -> str:
         """Return a line with the score."""
-        rows = "all rows" if part == "all" else f"the rows of {part}"
+        rows = "all rows, with any that it was trained on" if part == "all" else f"the rows of {part}"
         return f"{printable(self.name)} {with_error(self.estimate.score, self.estimate.error)} on {rows}"
 
     def show_mistakes(self, console: Output) -> None:
