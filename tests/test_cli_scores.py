@@ -142,6 +142,10 @@ def test_other_tables_are_refused_as_parts_by_name(compared, run, table):
         assert "other.csv: is not the table whose parts frontier/recommended.model was fitted and tested on" in said
     said = refused(run("cost", "frontier/recommended.model", path, "--target", "kind", "--part", "test"))
     assert "was fitted and tested for the column 'y', got --target 'kind'" in said
+    described = json.loads((run_file := path.parent / "frontier" / "run.json").read_text("utf-8"))
+    run_file.write_text(json.dumps(described | {"reading": {}}))
+    said = refused(run("cost", "frontier/recommended.model", path, *part))
+    assert "does not say how it read its table; leave out --part" in said
     (path.parent / "alone.model").write_bytes((path.parent / "frontier" / "recommended.model").read_bytes())
     said = refused(run("cost", "alone.model", path, *part))
     assert "has no column 'split', and alone.model is not in the folder of a run of `costframe compare`" in said

@@ -9,6 +9,7 @@ from dataset_cases import some_frame
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.datasets import load, read_table
+from costframe.datasets.block_tables import read_block_table
 
 LABELS = np.arange(60) % 2
 
@@ -31,7 +32,7 @@ TEXTS = {
     "ids": ([f"row {i}" for i in range(60)], "60 different texts such as 'row 0', too many .* --ignore 'my text', or"),
     "numbers beside a text": (
         ["?", *map(str, range(59))],
-        r"texts in a column of numbers: '\?' \(1 time\); write numbers, or take texts for missing values with --missing ",
+        r"texts in a column of numbers: '\?' \(1 time\); write numbers, or take texts for missing values with",
     ),
     "dates": (
         [f"{1 + i % 28}.03.2021" for i in range(60)],
@@ -84,6 +85,18 @@ def test_texts_given_as_missing_are_missing(table, name):
     assert data.categorical == {"shape": ("flat", "round")}
     with pytest.raises(ParameterError, match="missing: expected a list of texts, got 'haemolysed'"):
         read_table(table(frame, name), "y", missing="haemolysed")
+
+
+def test_texts_of_tables_read_by_row_groups_are_listed_and_missing(table):
+    frame = odd_frame().drop(columns="long").assign(shape=["round", "flat", "haemolysed"] * 20)
+    path = table(frame.astype({"assay": str}), "odd.parquet")
+    with pytest.raises(DataError, match=r"'assay': texts in a column of numbers: 'haemolysed' \(6 times\), '<1' \(2 "):
+        read_block_table(path, "y")
+    blocks = read_block_table(path, "y", ignore=["assay"], missing=["haemolysed"])
+    whole = read_table(path, "y", ignore=["assay"], missing=["haemolysed"])
+    assert blocks.categorical == whole.categorical == {"shape": ("flat", "round")}
+    assert blocks.reading == whole.reading
+    np.testing.assert_array_equal(blocks.sampled(0).X, whole.X)
 
 
 def test_texts_beside_the_values_of_a_regression_are_listed(table):

@@ -26,6 +26,15 @@ __all__ = ["LabelledRows", "open_labelled"]
 
 _TASKS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
 
+_READING = {
+    "target",
+    "task",
+    "ignore",
+    "categorical",
+    "missing",
+    "seed",
+}  # arguments of `read_table`, as a run keeps them
+
 
 @frozen(eq=False)
 class LabelledRows:
@@ -89,7 +98,7 @@ def _read_as(
 ) -> Dataset:
     """Read a file as a run did."""
     reading = run.get("reading")
-    if not reading:
+    if not isinstance(reading, dict) or reading.keys() != _READING:
         raise DataError(f"--part: the run in {folder} does not say how it read its table; leave out --part")
     if target != reading["target"]:
         expected = f"--part: {model} was fitted and tested for the column {shown(reading['target'])}"
