@@ -83,9 +83,12 @@ def choose(at, gains, planned, value_of, can_have, can_pay):
     return least(paid), kept
 
 
-def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), planned=False):
-    """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited."""
-    names, stops = predictor.feature_names, predictor.stops
+def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
+    """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; `own` are the predictor's prices."""
+    names, stops, planned = predictor.feature_names, predictor.stops, False
+    if own and predictor.ladder:
+        rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
+        tradeoff, planned = rung.tradeoff, rung.planned and not known and not unavailable
     sets = [{names[f] for f in stop.features} for stop in stops]
     given = set(known) & set(names) if isinstance(known, dict) else set()
     before = items([name for name in known if name in names], costs)

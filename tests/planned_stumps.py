@@ -8,7 +8,7 @@ from costframe.core.errors import CostModelError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.stages.stages import Answer
-from costframe.core.stages.stops import Stop
+from costframe.core.stages.stops import Rung, Stop
 
 __all__ = ["InducedStumps", "PlannedStumps"]
 
@@ -56,5 +56,6 @@ class InducedStumps(PlannedStumps):
             ahead = first.gains.intercept - np.eye(len(others))[0]
             first = evolve(first, planned=evolve(first.gains, intercept=ahead))
             others = [evolve(each, planned=each.gains and evolve(each.gains, intercept=[1.0])) for each in others]
-        self.predictor_ = evolve(self.predictor_, stops=[first, *others])
+        ladder = [Rung(0.0, self.predictor_.tradeoff, planned=bool(others))]
+        self.predictor_ = evolve(self.predictor_, stops=[first, *others], ladder=ladder)
         return self

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_costs import needed_resources
 
-from costframe.core.errors import CostframeError, CostModelError, InquiryError, ParameterError
+from costframe.core.errors import CostframeError, CostModelError, InquiryError, ParameterError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer
-from costframe.core.stages.stops import Stop, stop_prices
+from costframe.core.stages.stops import Rung, Stop, stop_prices
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
@@ -116,28 +116,31 @@ def test_what_is_known_is_neither_asked_for_nor_charged(case, data):
 
 @FEWER
 @given(cases(planned=True))
-def test_what_was_planned_for_is_used_on_the_models_own_terms_alone(case):
+def test_rungs_decide_at_the_models_own_prices_alone(case):
     predictor, costs, X, _ = case
     predictor = evolve(predictor, costs=costs)
-    caps = [{"max_cost": cap} for cap in (0.0, 1.0, 3.5, 1e9)]
-    for terms in ({}, {"costs": evolve(costs)}, {"tradeoff": predictor.tradeoff}, *caps):
+    several = [{"tradeoff": tradeoff} for tradeoff in (0.0, 0.07, predictor.tradeoff, 0.5, 7.0)]
+    limited = [*({"max_cost": cap} for cap in (0.0, 1.0, 3.5, 1e9)), {"unavailable": predictor.feature_names[:1]}]
+    for terms in ({}, {"costs": evolve(costs)}, *several, *limited):
         values = predictor.predict(X, **terms)
         for i, row in enumerate(X):
-            twin = naive_planned.walk(predictor, row, costs, predictor.tradeoff, terms.get("max_cost"), planned=True)
+            given = {"tradeoff": predictor.tradeoff, "costs": costs} | terms
+            twin = naive_planned.walk(predictor, row, own=True, **given)
             assert same_bits(values[i], twin["value"])
             check_row(twin, *inquire(predictor, row, **terms))
-    for terms in ({"tradeoff": predictor.tradeoff + 0.5}, {"unavailable": predictor.feature_names[:1]}):
-        for i, row in enumerate(X):
-            twin = naive_planned.walk(predictor, row, costs, **({"tradeoff": predictor.tradeoff} | terms))
-            assert same_bits(predictor.predict(X, **terms)[i], twin["value"])
-            check_row(twin, *inquire(predictor, row, **terms))
-    kept, other = predictor.with_costs(evolve(costs)), predictor.with_tradeoff(predictor.tradeoff)
-    assert kept.stops == other.stops == predictor.stops
-    assert evolve(predictor, costs=None).with_costs(costs).stops == predictor.stops
+    for tradeoff in (0.0, 0.07, 1.0):
+        other = predictor.with_tradeoff(tradeoff)
+        assert same_bits(other.predict(X), predictor.predict(X, tradeoff=tradeoff))
+    kept = evolve(predictor, costs=None).with_costs(costs)
+    assert (kept.ladder, kept.stops) == (predictor.ladder, predictor.stops) == (other.ladder, other.stops)
     cheap = evolve(costs, features=tuple(evolve(each, cost=each.cost + 1.0) for each in costs.features))
-    for changed in (predictor.with_costs(cheap), predictor.with_tradeoff(predictor.tradeoff + 0.5)):
-        assert all(stop.planned is None for stop in changed.stops)
-        assert same_bits(changed.predict(X), predictor.predict(X, costs=changed.costs, tradeoff=changed.tradeoff))
+    changed = predictor.with_costs(cheap)
+    assert changed.ladder == ()
+    assert all(stop.planned is None for stop in changed.stops)
+    assert same_bits(changed.predict(X), predictor.predict(X, costs=cheap))
+    for i, row in enumerate(X):
+        twin = naive_planned.walk(predictor, row, cheap, predictor.tradeoff)
+        check_row(twin, *inquire(predictor, row, costs=cheap))
 
 
 @FEWER
@@ -185,7 +188,8 @@ def chain(costs=None, tradeoff=0.01, planned=None):
         Stop([0], Answer([0], [1.0], [0.0]), Answer([0, 2], [0.0, -1.0], [0.0])),
         Stop([0, 1], Answer([0, 1], [1.0, 10.0], [0.0])),
     )
-    return PlannedPredictor(bank, gains_bank, stops, tradeoff, costs)
+    ladder = () if planned is None else (Rung(0.0, tradeoff, planned=True),)
+    return PlannedPredictor(bank, gains_bank, stops, tradeoff, costs, ladder=ladder)
 
 
 LABORATORY = CostModel.from_dict(
@@ -236,6 +240,25 @@ def test_what_cannot_be_had_of_the_first_stop_is_missing_there():
     assert predictor.predict(X, max_cost=1.5).tolist() == [71.0]
     end, asked = inquire(predictor, X[0], max_cost=1.5, unavailable=["b"])
     assert (asked, end.value, end.cost, end.reason) == (["a"], 71.0, 1.0, "unavailable")
+
+
+PLANNED = evolve(chain().stops[0], planned=chain().stops[0].gains)
+WRONG_LADDERS = {
+    "no rung": ([1.0], "ladder: rung 0: expected a Rung, got float"),
+    "not from 0": ([Rung(0.1, 0.1)], "ladder: expected rungs from 0 on, ascending, got [0.1]"),
+    "not ascending": ([Rung(0.0, 0.1), Rung(2.0, 0.1), Rung(1.0, 0.1)], "ascending, got [0.0, 2.0, 1.0]"),
+    "no plans": ([Rung(0.0, 0.1, planned=True)], "a planned rung if stops have plans, and none otherwise"),
+    "a negative tradeoff": ([Rung(0.0, -1.0)], "ladder: rung 0: tradeoff"),
+    "NaN": ([Rung(float("nan"), 1.0)], "ladder: rung 0: least"),
+}
+
+
+@pytest.mark.parametrize(("ladder", "text"), WRONG_LADDERS.values(), ids=WRONG_LADDERS)
+def test_wrong_ladders_are_refused(ladder, text):
+    with pytest.raises((StageError, ParameterError), match=re.escape(text)):
+        evolve(chain(), ladder=ladder)
+    with pytest.raises(StageError, match="expected a planned rung if stops have plans"):
+        evolve(chain(), stops=[PLANNED, *chain().stops[1:]])
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 9000])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from test_planned import FEWER, LABORATORY, chain
@@ -18,6 +19,7 @@ from test_storage import (
 )
 
 from costframe.core.storage.saving import load, save
+from costframe.core.stages.stops import Rung
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 
@@ -52,7 +54,7 @@ def test_the_loaded_plan_is_the_saved_one(tmp_path_factory, case, terms):
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "model"
-    save(chain(LABORATORY), path)
+    save(evolve(chain(LABORATORY), ladder=[Rung(0.0, 0.01)]), path)
     return path
 
 
@@ -95,6 +97,9 @@ FORGED = {
         "pass opaque={name: callable}",
     ),
     "an unknown kind of learner": (set_array("gains.bank.kind", [0, 0, 9]), "'gains.bank.kind': expected 0 to 2"),
+    "a rung of no truth": (set_array("ladder", [0.0, 1.0, 2.0]), "malformed ladder"),
+    "a rung too high": (set_array("ladder", [1.0, 1.0, 0.0]), "expected rungs from 0 on"),
+    "a planned rung without plans": (set_array("ladder", [0.0, 1.0, 1.0]), "a planned rung if stops have plans"),
     "a tradeoff of no number": (set_model("1", "tradeoff"), "tradeoff"),
     "a negative tradeoff": (set_model(-1.0, "tradeoff"), "tradeoff"),
     "prices of no table": (set_model(3, "costs"), "expected a table"),

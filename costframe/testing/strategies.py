@@ -23,7 +23,7 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.stages.stages import LINKS, Answer, Route
-from costframe.core.stages.stops import Stop
+from costframe.core.stages.stops import Rung, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,7 +143,7 @@ def stage_trees(
 def planned_predictors(
     draw: st.DrawFn, names: Sequence[str], *, planned: bool = False, opaque: bool = True
 ) -> PlannedPredictor:
-    """Draw a predictor of one to four stops over the features `names`; with `planned`, some stops have plans."""
+    """Draw a predictor of one to four stops over the features `names`; with `planned`, some have plans and ladders."""
     n_outputs, n_stops = draw(st.integers(1, 3)), draw(st.sampled_from((4, 3, 2, 1, 4)))
     link = draw(st.sampled_from(LINKS if n_outputs == 1 else OTHER_LINKS))
     columns = st.sets(st.integers(0, len(names) - 1)).map(sorted)
@@ -160,7 +160,17 @@ def planned_predictors(
         induced = draw(st.none() | _answers(gain_parts, read, later, GAINS)) if later and planned else None
         stops.append(Stop(features, evolve(answer, link=link, level=level), gains, induced))
     bank, gains_bank = WeakLearnerBank.concatenate(parts), WeakLearnerBank.concatenate(gain_parts)
-    return PlannedPredictor(bank, gains_bank, tuple(stops), draw(st.sampled_from((0.0, 0.1, 1.0))))
+    ladder = draw(_ladders(has_plans=any(stop.planned is not None for stop in stops))) if planned else ()
+    return PlannedPredictor(bank, gains_bank, tuple(stops), draw(st.sampled_from((0.0, 0.1, 1.0))), ladder=ladder)
+
+
+@st.composite
+def _ladders(draw: st.DrawFn, *, has_plans: bool) -> tuple[Rung, ...]:
+    """Draw up to three rungs, one of them planned if there are plans."""
+    least = sorted(draw(st.sets(st.sampled_from((0.05, 0.1, 1.0)), max_size=2)))
+    least = [0.0, *least] if least or has_plans or draw(st.booleans()) else []
+    which = draw(st.integers(0, len(least) - 1)) if has_plans else -1
+    return tuple(Rung(each, draw(st.sampled_from((0.0, 0.1, 1.0))), place == which) for place, each in enumerate(least))
 
 
 @st.composite

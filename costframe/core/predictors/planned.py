@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import squeeze
-from costframe.core.stages.stops import Stop, as_stops, check_stops, read_by, stop_prices
+from costframe.core.stages.stops import Rung, Stop, as_stops, check_ladder, check_stops, read_by, stop_prices
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class PlannedPredictor(OverBank):
         Default prices.
     batch : float or None
         Rows that share once-per-batch prices in the choice of the next stop; None ignores these prices there.
+    ladder : tuple of Rung
+        At its own prices, the last rung that a tradeoff reaches decides; see `Rung`. Without rungs, the tradeoff itself.
     classes : (M,), optional
         Labels of the classes whose probabilities the answers give.
 
@@ -88,6 +91,7 @@ class PlannedPredictor(OverBank):
     tradeoff: float = 0.0
     costs: CostModel | None = None
     batch: float | None = None
+    ladder: tuple[Rung, ...] = field(default=(), kw_only=True, converter=tuple)
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
 
     def __attrs_post_init__(self) -> None:
@@ -98,6 +102,7 @@ class PlannedPredictor(OverBank):
             if not isinstance(bank := getattr(self, name), WeakLearnerBank):
                 raise StageError(f"{name}: expected a WeakLearnerBank, got {type(bank).__name__}")
         check_stops(self.stops, self.bank, self.gains_bank)
+        check_ladder(self.ladder, has_plans=self._has_plans)
         check_classes(self.classes, self.n_outputs)
         check_costs(self.costs, self.feature_names)
 
@@ -123,9 +128,9 @@ class PlannedPredictor(OverBank):
 
     @property
     def grows(self) -> bool:
-        """Whether each stop has all features of the one before and more, and no stop has a plan for fixed prices."""
+        """Whether each stop has all features of the one before and more, and nothing is for fixed prices."""
         chain = all(a & ~b == 0 and a != b for a, b in pairwise(self.sets))
-        return chain and not self._has_plans
+        return chain and not self.ladder
 
     @cached_property
     def models(self) -> tuple[StopModels, ...]:
@@ -138,20 +143,22 @@ class PlannedPredictor(OverBank):
         return WeakKeyDictionary()
 
     def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
-        """Return the same model with other default prices, without plans for the old prices.
+        """Return the same model with other default prices, without plans and ladder for the old prices.
 
-        A model without prices, as during training, keeps its plans: they were made for the new prices.
+        A model without prices, as during training, keeps them: they were made for the new prices.
         """
-        same = self.costs is None or CostModel.of(costs, self.feature_names) == self._own
-        return self._evolve(costs=costs, stops=self.stops if same else self._without_plans())
+        if self.costs is None or CostModel.of(costs, self.feature_names) == self._own:
+            return self._evolve(costs=costs)
+        stops = tuple(evolve(stop, planned=None) for stop in self.stops)
+        return self._evolve(costs=costs, stops=stops, ladder=())
 
     def with_classes(self, classes: ArrayLike | None) -> PlannedPredictor:
         """Return the same predictor with labels of its classes."""
         return self._evolve(classes=classes)
 
     def with_tradeoff(self, tradeoff: float) -> PlannedPredictor:
-        """Return the same model with another default tradeoff, without plans for the old one."""
-        return self._evolve(tradeoff=tradeoff, stops=self.stops if tradeoff == self.tradeoff else self._without_plans())
+        """Return the same model with another default tradeoff."""
+        return self._evolve(tradeoff=tradeoff)
 
     def with_categories(self, categories: Categories) -> PlannedPredictor:
         """Return the same model with other labels of its features."""
@@ -258,12 +265,13 @@ class PlannedPredictor(OverBank):
             check_number("tradeoff", tradeoff)
         features, resources = ledger.paid_before if ledger else (frozenset[int](), frozenset[int]())
         known = as_set(features) | as_set(resources) << len(prices.cost)
+        rung = self._rung(model, float(self.tradeoff if tradeoff is None else tradeoff))
         return Terms.of(
             stop_prices(prices, self.sets, self.batch),
-            float(self.tradeoff if tradeoff is None else tradeoff),
+            rung.tradeoff,
             limits,
             known=known,
-            planned=not (limits and limits.unavailable) and not known and self._is_own(model, tradeoff),
+            planned=rung.planned and not (limits and limits.unavailable) and not known,
         )
 
     def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[PlannedRows]:
@@ -275,10 +283,11 @@ class PlannedPredictor(OverBank):
     def _own(self) -> CostModel:
         return CostModel.of(self.costs, self.feature_names)
 
-    def _is_own(self, model: CostModel, tradeoff: float | None) -> bool:
-        """Return whether stops have plans for these prices and this tradeoff."""
-        same = model is self._own or model == self._own  # equality compares every price
-        return same and self._has_plans and tradeoff in {None, self.tradeoff}
+    def _rung(self, model: CostModel, tradeoff: float) -> Rung:
+        """Return how rows decide at some prices and a tradeoff."""
+        if not self.ladder or not (model is self._own or model == self._own):  # equality compares every price
+            return Rung(0.0, tradeoff)
+        return self.ladder[bisect_right(self.ladder, tradeoff, key=lambda rung: rung.least) - 1]
 
     @cached_property
     def _has_plans(self) -> bool:
@@ -286,9 +295,6 @@ class PlannedPredictor(OverBank):
 
     def _resolve_costs(self, costs: object) -> CostModel:
         return self._own if costs is None else CostModel.of(costs, self.feature_names)
-
-    def _without_plans(self) -> tuple[Stop, ...]:
-        return tuple(evolve(stop, planned=None) for stop in self.stops)
 
     def _evolve(self, **changes: Any) -> PlannedPredictor:
         """Return a predictor with the same answers and gains; it shares their layouts."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import field, frozen
 
+from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, StageError
 from costframe.core.learners.bits import as_set, members
 from costframe.core.learners.tree_table import OPAQUE
@@ -41,15 +43,48 @@ class Stop:
         Over the predictor's `gains_bank`: for each later stop j, in order, the expected loss there minus that here,
         without prices. It reads these features and the scores of `answer`. None at the last stop.
     planned : Answer or None
-        The same at the predictor's own prices and tradeoff: the expected loss from each later stop on, with the
-        price of all purchases from there on. It replaces `gains` at these prices and this tradeoff, where nothing is
-        known or unavailable; with a cap, as long as the row can pay for its choice.
+        The same at the predictor's own prices and the tradeoff of a rung: the expected loss from each later stop on,
+        with the price of all purchases from there on. It replaces `gains` on planned rungs, where nothing is known or
+        unavailable; with a cap, as long as the row can pay for its choice.
     """
 
     features: NDArray[np.int64] = field(converter=_columns)
     answer: Answer
     gains: Answer | None = None
     planned: Answer | None = None
+
+
+@frozen
+class Rung:
+    """The tradeoff at which rows decide if a tradeoff of at least `least` is asked for, at the predictor's own prices.
+
+    A plan that looks one step ahead may buy more at a larger tradeoff. A ladder of rungs, those of least estimated
+    loss + tradeoff * cost among the same few plans, never does.
+
+    Parameters
+    ----------
+    least, tradeoff : float
+    planned : bool
+        Whether the stops' `planned` gains decide.
+    """
+
+    least: float
+    tradeoff: float
+    planned: bool = False
+
+
+def check_ladder(ladder: tuple[Rung, ...], *, has_plans: bool) -> None:
+    """Refuse rungs out of order, and plans that no rung uses."""
+    for number, rung in enumerate(ladder):
+        if not isinstance(rung, Rung):
+            raise StageError(f"ladder: rung {number}: expected a Rung, got {type(rung).__name__}")
+        check_number(f"ladder: rung {number}: least", rung.least)
+        check_number(f"ladder: rung {number}: tradeoff", rung.tradeoff)
+    least = [rung.least for rung in ladder]
+    if least and (least[0] != 0 or any(b <= a for a, b in pairwise(least))):
+        raise StageError(f"ladder: expected rungs from 0 on, ascending, got {least}")
+    if has_plans != any(rung.planned for rung in ladder):
+        raise StageError("ladder: expected a planned rung if stops have plans, and none otherwise")
 
 
 def as_stops(stops: Iterable[Stop]) -> tuple[Stop, ...]:

@@ -18,7 +18,7 @@ from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Route
-from costframe.core.stages.stops import Stop
+from costframe.core.stages.stops import Rung, Stop
 from costframe.core.storage.container import MAGIC, check_magic, pack, unpack
 from costframe.core.storage.stored_parts import (
     BANK_FIELDS,
@@ -242,6 +242,8 @@ def _store_plan(plan: PlannedPredictor, arrays: Arrays) -> dict[str, Any]:
             if answer is not None:
                 store_answer(answer, arrays, f"{prefix}.{name}")
         described["stops"].append(part)
+    rungs = [(rung.least, rung.tradeoff, rung.planned) for rung in plan.ladder]
+    arrays["ladder"] = np.array(rungs, "<f8").reshape(-1)
     batch = None if plan.batch is None else float(plan.batch)
     return described | {"tradeoff": float(plan.tradeoff), "batch": batch, "costs": _prices_of(plan.costs)}
 
@@ -252,7 +254,11 @@ def _build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFu
     gains_bank = build_bank(model["gains"], arrays, {}, "gains.")
     stops = [_build_stop(number, stop, arrays) for number, stop in enumerate(as_list(model["stops"]))]
     prices, batch = _build_prices(model["costs"]), model["batch"]
-    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch)
+    rungs = arrays.take("ladder", "<f8")
+    if len(rungs) % 3 or not np.isin(rungs[2::3], (0, 1)).all():
+        raise StorageError("malformed ladder: expected three numbers a rung, the third of them 0 or 1")
+    ladder = (Rung(least, tradeoff, bool(planned)) for least, tradeoff, planned in rungs.reshape(-1, 3).tolist())
+    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=tuple(ladder))
 
 
 def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:

@@ -18,6 +18,7 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
 from costframe.trees.binning.scaling import power_of_two
+from costframe.trees.boosting.linear_start import LinearStart
 from costframe.trees.boosting.losses import SquaredLoss
 from costframe.trees.growing.prices import NoPrices
 from costframe.trees.growing.room import new_room, task_for
@@ -71,6 +72,7 @@ class BoostedFolds:
     gain: NDArray[np.float64]
     _whole: Trees | None = field(repr=False)
     _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
+    _start: LinearStart | None = field(default=None, repr=False)
 
     def whole(self, columns: NDArray[np.int64] | None = None) -> tuple[TreeTable, Answer]:
         """Return the trees grown on all rows, and their sum as the first learners of a bank.
@@ -85,7 +87,11 @@ class BoostedFolds:
             trees, outputs = _as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
         weights = np.zeros((len(outputs), len(intercept)))
         weights[np.arange(len(outputs)), outputs] = step
-        return trees, Answer(np.arange(len(outputs)), weights, intercept, link)
+        if self._start is not None:
+            intercept, lines = self._start.intercept, self._start.trees(mapper, columns)
+            weights = np.vstack([np.tile(np.eye(len(intercept)), (len(lines), 1)), weights])
+            trees = TreeTable.concatenate([lines, trees])
+        return trees, Answer(np.arange(len(trees)), weights, intercept, link)
 
 
 def boost_folds(
@@ -97,6 +103,7 @@ def boost_folds(
     *,
     judged: Sequence[int] | None = None,
     whole: bool = True,
+    linear: bool = False,
     n_threads: int = 1,
 ) -> BoostedFolds:
     """Boost on the rows outside each fold, with equal rounds, while the out-of-fold loss falls.
@@ -115,6 +122,8 @@ def boost_folds(
         The folds to leave out in turn; all by default. Rows of others have the constant's score.
     whole : bool
         Whether to grow an ensemble on all rows too.
+    linear : bool
+        Whether to begin at linear scores instead of a constant.
     n_threads : int
         Does not change the result.
     """
@@ -129,7 +138,8 @@ def boost_folds(
 
     def begin(sides: Sides) -> Member:
         growing = _growing(data, rows, not squared, limits, settings, sides[0])
-        return growing, sides, start.copy(), np.zeros((d, d))
+        scores = LinearStart.fit(data, rows, loss, sides[0]).scores(data) if linear else start.copy()
+        return growing, sides, scores, np.zeros((d, d))
 
     def add(member: Member, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
         """Add rounds; return the losses of held-out rows, their scores after each round, and the trees."""
@@ -146,10 +156,16 @@ def boost_folds(
     members = [begin(sides) for sides in _sides(fold, judged)]
     left_out = [sides[1] for _, sides, *_ in members]
     total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
-    lose = partial(sum_losses, loss.kind, y, rows.weight, start)
-    none = sum(lose(outside, rows.total_repeats.bit_length(), 0) for outside in left_out) / total
-    best, n_best, best_scores = none, 0, start.copy()
-    most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, none, 0, 0
+
+    def lose(scores: Sequence[NDArray[np.float64]]) -> float:
+        bits, each = rows.total_repeats.bit_length(), zip(scores, left_out, strict=True)
+        return float(sum(sum_losses(loss.kind, y, rows.weight, some, outside, bits, 0) for some, outside in each)) / total
+
+    none, best_scores = lose([start] * len(members)), start.copy()
+    for _, (_, outside), scores, _ in members:
+        best_scores[outside] = scores[outside]
+    best, n_best = lose([best_scores] * len(members)), 0
+    most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
     while d and done < most and (patience is None or since < patience):
         count = most if patience is None else min(_CHUNK, most - done)
         found = run_parallel(partial(add, count=count), members, n_threads)
@@ -169,7 +185,8 @@ def boost_folds(
         trees = add(begin(_everyone(rows)), n_best)[2]
     gain = np.asarray(sum(gain for *_, gain in members))
     made = data.mapper, intercept, settings.learning_rate, loss.link
-    return BoostedFolds(best_scores, best, n_best, gain, trees, made)
+    first = LinearStart.fit(data, rows, loss, _everyone(rows)[0]) if whole and linear else None
+    return BoostedFolds(best_scores, best, n_best, gain, trees, made, first)
 
 
 @frozen(eq=False)
@@ -188,6 +205,12 @@ class ManyFolds:
     predictions: NDArray[np.float64]
     intercept: NDArray[np.float64]
     trees: TreeTable
+
+    def shrunk(self, shares: NDArray[np.float64]) -> ManyFolds:
+        """Return the regression with predictions drawn towards their means by shares, (T,); 1 leaves them."""
+        predictions = self.intercept + shares * (self.predictions - self.intercept)
+        values = (self.trees.values.reshape(-1, len(shares)) * shares).ravel()
+        return evolve(self, predictions=predictions, trees=evolve(self.trees, values=values))
 
 
 def regress_many(

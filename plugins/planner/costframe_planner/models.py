@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
+    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.trees.boosting.folds import BoostedFolds
     from costframe.trees.settings import TreeSettings
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
@@ -31,6 +33,8 @@ _SMALL = 5_000, 500  # largest numbers of rows and features for short steps; ran
 _PATIENCE = 20
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
 _MANY = 150  # models of more features use fewer bins
+_CALM_ROWS = 100, 20_000  # fewest and most rows for which trees may begin at linear scores
+_CALM_ROUNDS, _CALM_LEAVES = 60, 3  # fewer rounds ask for smaller trees
 
 
 @frozen(eq=False)
@@ -86,6 +90,28 @@ def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
     )
 
 
+def _boost_calmly(
+    problem: Problem, data: BinnedData, trees: TreeSettings
+) -> BoostedFolds:
+    """Boost from a constant, from linear scores, and with tiny trees if few rounds pay; keep the least loss out of fold.
+
+    Weak signals in few rows are lost in larger trees.
+    """
+
+    def boost(settings: TreeSettings, *, linear: bool) -> BoostedFolds:
+        return boost_folds(data, problem.rows, problem.loss, problem.fold, settings, linear=linear)
+
+    best = boost(trees, linear=False)
+    if not _CALM_ROWS[0] <= problem.n_rows <= _CALM_ROWS[1] or not data.splittable.any():
+        return best
+    linear = (other := boost(trees, linear=True)).loss < best.loss
+    best = other if linear else best
+    if best.n_rounds < _CALM_ROUNDS and (trees.max_leaves or np.inf) > _CALM_LEAVES:
+        other = boost(evolve(trees, max_leaves=_CALM_LEAVES), linear=linear)
+        best = other if other.loss < best.loss else best
+    return best
+
+
 def _train_copies(problem: Problem, base: Base, columns: NDArray[np.int64]) -> SetModel:
     """Train copies of the base model on a set's columns: one on all rows, and one without each fold."""
     rows, fold, n_outputs = problem.rows, problem.fold, problem.loss.n_outputs
@@ -114,7 +140,7 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         if base is not None and len(varied):
             return _train_copies(problem, base, varied)
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
-        fitted = boost_folds(data, problem.rows, problem.loss, problem.fold, _trees_for(chosen, len(columns)))
+        fitted = _boost_calmly(problem, data, _trees_for(chosen, len(columns)))
         trees, answer = fitted.whole(columns)
         read = tuple(np.setdiff1d(trees.feature, [-1]).tolist())
         return SetModel(read, trees, answer, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.threads import run_parallel
 from costframe.sets.archive import SetArchive
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.folds import ManyFolds
     from costframe_planner.models import SetModel
@@ -34,6 +35,7 @@ _FEW_ROWS = 2_000
 _FEW, _MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits, for few rows and for many
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
+_PARTS = 3  # of the rows, to cross-fit regressions
 _SHARE, _FEWEST = 300, 20  # a leaf has at least n / _SHARE and at least _FEWEST rows
 _JUDGED = 3  # held-out folds of quick fits on few rows; one fold for many rows
 
@@ -57,6 +59,13 @@ class Trained:
     seen: list[BinnedData]
     gains: list[ManyFolds]
     routes: Routes
+    _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)
+
+    def induced(self, problem: Problem, tradeoff: float) -> list[ManyFolds]:
+        """Return the regressions of backward induction at a tradeoff; see `induce`."""
+        if tradeoff not in self._induced:
+            self._induced[tradeoff] = induce(problem, self, tradeoff)
+        return self._induced[tradeoff]
 
 
 def train_planner(problem: Problem, progress: Callable[[float], None]) -> Trained:
@@ -107,7 +116,7 @@ def regress_gains(problem: Problem, models: list[SetModel], k: int, seen: Binned
     return regress(problem, seen, targets)
 
 
-def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool = False) -> list[ManyFolds]:
+def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFolds]:
     """Plan by backward induction at one tradeoff: regress, from the last stop to the first, the values of later stops.
 
     V_k(i) is the loss and price of row i from stop k on, under out-of-fold regressions: l_k(i) if it stays, else
@@ -120,7 +129,7 @@ def induce(problem: Problem, trained: Trained, tradeoff: float, *, whole: bool =
     for k in range(len(models) - 2, -1, -1):
         here = models[k].losses
         targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
-        found.append(regress(problem, trained.seen[k], targets, whole=whole, n_threads=problem.n_threads))
+        found.append(regress(problem, trained.seen[k], targets, n_threads=problem.n_threads))
         price = routes.worth(1 << k, tradeoff)[k + 1 :]
         asked = found[-1].predictions + price
         best, rows = asked.argmin(axis=1), np.arange(len(here))
@@ -137,13 +146,30 @@ def _known_at(problem: Problem, model: SetModel) -> BinnedData:
 
 
 def regress(
-    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, whole: bool = True, n_threads: int = 1
+    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, n_threads: int = 1
 ) -> ManyFolds:
-    """Regress targets, float64 (n, T), on the data known at a set, cross-fitted on halves of the rows."""
+    """Regress targets, float64 (n, T), on the data known at a set, cross-fitted, and shrunk as far as it generalizes.
+
+    The predictions of each target are multiplied by the slope of the target on them, out of fold, from 0 to 1: rows that
+    follow an overconfident regression buy what is not worth its price.
+    """
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
-    return regress_many(seen, problem.rows, targets, problem.half, settings, whole=whole, n_threads=n_threads)
+    parts, rows = problem.fold % _PARTS, problem.rows
+    found = regress_many(seen, rows, targets, parts, settings, n_threads=n_threads)
+    return found.shrunk(np.array([_slope(rows, *pair) for pair in zip(found.predictions.T, targets.T, strict=True)]))
+
+
+def _slope(rows: Rows, predicted: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    """Return the slope of a regression of targets on predictions, clipped to [0, 1]."""
+    moved = predicted - rows.mean(predicted)
+    unit = np.abs(moved).max(initial=0.0)  # squares of huge losses overflow
+    if unit == 0:
+        return 1.0
+    moved = moved / unit
+    truth = (target - rows.mean(target)) / unit
+    return float(np.clip(rows.mean(moved * truth) / rows.mean(moved * moved), 0.0, 1.0))
 
 
 def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
