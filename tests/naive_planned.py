@@ -84,7 +84,7 @@ def choose(at, gains, planned, value_of, can_have, can_pay):
 
 
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
-    """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; `own` are the predictor's prices."""
+    """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; with ladder at its `own` prices."""
     names, stops, planned = predictor.feature_names, predictor.stops, False
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]

@@ -138,7 +138,7 @@ def test_rungs_decide_at_the_models_own_prices_alone(case):
     assert changed.ladder == ()
     assert all(stop.planned is None for stop in changed.stops)
     assert same_bits(changed.predict(X), predictor.predict(X, costs=cheap))
-    for i, row in enumerate(X):
+    for row in X:
         twin = naive_planned.walk(predictor, row, cheap, predictor.tradeoff)
         check_row(twin, *inquire(predictor, row, costs=cheap))
 

@@ -18,8 +18,8 @@ from test_storage import (
     steps,
 )
 
-from costframe.core.storage.saving import load, save
 from costframe.core.stages.stops import Rung
+from costframe.core.storage.saving import load, save
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 

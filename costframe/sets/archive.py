@@ -111,9 +111,7 @@ class SetArchive:
         d = len(self.prices.cost)
         self.gain = np.zeros((d, d))
         everything = frozenset(range(d))
-        self._try([frozenset(), everything])
-        free = frozenset(f for f in everything if self.prices.of_set([f]) == 0)
-        self._try([free])
+        self._try([frozenset(), everything, self.free])
 
     def search(self, most: int, progress: Callable[[float], None] | None = None) -> None:
         """Leave out features step by step, then open sets of the front until all are open, or `most` more are tried."""
@@ -158,6 +156,11 @@ class SetArchive:
     def judged_rows(self) -> NDArray[np.int64]:
         """Rows of the judged folds: int64 (judged rows,)."""
         return np.flatnonzero(np.isin(self.fold, self.judged))
+
+    @cached_property
+    def free(self) -> frozenset[int]:
+        """All features that cost nothing."""
+        return frozenset(f for f in range(len(self.prices.cost)) if self.prices.of_set([f]) == 0)
 
     @property
     def constant(self) -> float:

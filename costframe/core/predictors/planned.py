@@ -74,7 +74,7 @@ class PlannedPredictor(OverBank):
     batch : float or None
         Rows that share once-per-batch prices in the choice of the next stop; None ignores these prices there.
     ladder : tuple of Rung
-        At its own prices, the last rung that a tradeoff reaches decides; see `Rung`. Without rungs, the tradeoff itself.
+        At its own prices, the last rung that a tradeoff reaches decides; see `Rung`. Without any, the tradeoff itself.
     classes : (M,), optional
         Labels of the classes whose probabilities the answers give.
 

@@ -158,12 +158,11 @@ def boost_folds(
     total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
 
     def lose(scores: Sequence[NDArray[np.float64]]) -> float:
-        bits, each = rows.total_repeats.bit_length(), zip(scores, left_out, strict=True)
-        return float(sum(sum_losses(loss.kind, y, rows.weight, some, outside, bits, 0) for some, outside in each)) / total
+        bits, parts = rows.total_repeats.bit_length(), zip(scores, left_out, strict=True)
+        return float(sum(sum_losses(loss.kind, y, rows.weight, *part, bits, 0) for part in parts)) / total
 
     none, best_scores = lose([start] * len(members)), start.copy()
-    for _, (_, outside), scores, _ in members:
-        best_scores[outside] = scores[outside]
+    _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
     best, n_best = lose([best_scores] * len(members)), 0
     most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
     while d and done < most and (patience is None or since < patience):
@@ -173,8 +172,7 @@ def boost_folds(
         place = len(lost) - 1 if patience is None else int(np.argmin(lost))
         if patience is None or lost[place] < best:
             best, n_best = float(lost[place]), done + place + 1
-            for outside, (_, kept, _) in zip(left_out, found, strict=True):
-                best_scores[outside] = kept[place]
+            _put(best_scores, left_out, [kept[place] for _, kept, _ in found])
         for value in lost.tolist():
             since += 1
             if value < mark - _LEAST_GAIN * none:
@@ -187,6 +185,12 @@ def boost_folds(
     made = data.mapper, intercept, settings.learning_rate, loss.link
     first = LinearStart.fit(data, rows, loss, _everyone(rows)[0]) if whole and linear else None
     return BoostedFolds(best_scores, best, n_best, gain, trees, made, first)
+
+
+def _put(scores: NDArray[np.float64], places: Sequence[NDArray[np.int32]], parts: list[NDArray[np.float64]]) -> None:
+    """Write the scores of parts of the rows at their places."""
+    for place, part in zip(places, parts, strict=True):
+        scores[place] = part
 
 
 @frozen(eq=False)

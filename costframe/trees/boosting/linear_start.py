@@ -196,7 +196,7 @@ class _Regression:
     loss: SquaredLoss | LogisticLoss | SoftmaxLoss
 
     def solve(self) -> _Solved:
-        """Return the weights of the columns, (p, K), the inverse of their curvature, (p, p), and what it lacks, (K,)."""
+        """Return weights of the columns, (p, K), the inverse of their curvature, (p, p), and its factor, (K,)."""
         weights = np.zeros((self.table.shape[1], self.loss.n_outputs))
         weights[0] = self.loss.baseline(self.y, self.weight)
         if self.loss.kind == SQUARED:

@@ -16,9 +16,10 @@ from costframe.trees.annealing.anneal import check_limits
 from costframe.trees.boosting.monitor import scorer
 from costframe.trees.settings import TreeSettings
 from costframe_planner.base import Base
-from costframe_planner.path import better_plan, measure_path
+from costframe_planner.kept import KeptPlan
+from costframe_planner.path import measure_path
 from costframe_planner.planner import train_plain, train_planner
-from costframe_planner.predictor import make_planned, make_single
+from costframe_planner.predictor import make_single
 from costframe_planner.problem import Problem, Settings
 
 if TYPE_CHECKING:
@@ -100,9 +101,9 @@ class _Planner(CostAwareEstimator):
         named = None if score is None else resolve_score(scoring)
         with track_share("Planner", verbose=self.verbose) as shown:
             progress = progress or shown
-            trained = train_planner(problem, progress)
-            path = measure_path(problem, trained, data, score, named, limits, progress)
-        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs)
+            kept = KeptPlan.of(problem, train_planner(problem, progress), data)
+            path = measure_path(kept, score, named, limits, progress)
+        self._keep(path.predictor_at(float(self.tradeoff)), data.costs)
         return path
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
@@ -110,8 +111,8 @@ class _Planner(CostAwareEstimator):
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
                 return make_single(data, *train_plain(problem), problem.rows)
-            trained = train_planner(problem, progress)
-            return make_planned(data, trained, tradeoff, better_plan(problem, trained, tradeoff))
+            kept = KeptPlan.of(problem, train_planner(problem, progress), data)
+            return measure_path(kept).predictor_at(tradeoff)
 
     def _problem(self, data: TrainingData) -> Problem:
         settings, base = self._settings(), None

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.training.sampling import Sample
+from costframe.core.stages.stops import Rung
+from costframe.training.sampling import least_rows
 from costframe_planner.plans import follow
 from costframe_planner.predictor import make_planned
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["KeptPlan"]
 
 _MOST_ROWS = 20_000
+_OWN = 0.01  # further error, as a share: gains were fitted to the same rows
 
 
 @frozen(eq=False)
@@ -64,7 +66,7 @@ class KeptPlan:
         if problem.base is not None:
             out_of_fold = [each.predictions for each in trained.gains]
             return cls(problem, trained, data, problem.rows, [model.scores for model in models], out_of_fold)
-        rows = problem.rows.take(np.sort(Sample.of(problem.keys, _MOST_ROWS).own))
+        rows = problem.rows.take(np.sort(least_rows(problem.keys, _MOST_ROWS)))
         stops = make_planned(data, trained, 0.0).models
         table = np.empty((len(rows), rows.X.shape[1] + problem.loss.n_outputs))
         table[:, : rows.X.shape[1]] = rows.X
@@ -79,7 +81,7 @@ class KeptPlan:
         """Return the gains of a plan of backward induction: one array for each stop except the last."""
         if self.problem.base is not None:
             return [each.predictions for each in made]
-        stops = make_planned(self.data, self.trained, 0.0, made).models
+        stops = make_planned(self.data, self.trained, 0.0, made, [Rung(0.0, 0.0, planned=True)]).models
         tables = (np.ascontiguousarray(np.hstack([self.rows.X, scores])) for scores in self.scores)
         return [stop.expected_gains(table, planned=True) for stop, table in zip(stops[:-1], tables, strict=False)]
 
@@ -90,4 +92,5 @@ class KeptPlan:
         paid = evolve(routes, prices=self.problem.paid).cost(visited)
         mean = self.rows.mean(paid)
         moved = self.rows.weight * (paid - mean) / self.rows.total_weight
-        return mean, float(np.sqrt(moved @ moved)), self.rows.mean(routes.cost(visited))
+        error = float(np.hypot(np.sqrt(moved @ moved), _OWN * mean))
+        return mean, error, self.rows.mean(routes.cost(visited))

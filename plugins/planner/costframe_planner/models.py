@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 
-__all__ = ["SetModel", "train_models"]
+__all__ = ["CALM_ROWS", "SetModel", "train_models"]
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
 _ROWS_TO_TRY = 12_000
@@ -33,7 +33,8 @@ _SMALL = 5_000, 500  # largest numbers of rows and features for short steps; ran
 _PATIENCE = 20
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
 _MANY = 150  # models of more features use fewer bins
-_CALM_ROWS = 100, 20_000  # fewest and most rows for which trees may begin at linear scores
+CALM_ROWS = 20_000  # up to here trees may begin at linear scores, and sets are tried with all free features too
+_FEWEST_ROWS = 100
 _CALM_ROUNDS, _CALM_LEAVES = 60, 3  # fewer rounds ask for smaller trees
 
 
@@ -90,10 +91,8 @@ def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
     )
 
 
-def _boost_calmly(
-    problem: Problem, data: BinnedData, trees: TreeSettings
-) -> BoostedFolds:
-    """Boost from a constant, from linear scores, and with tiny trees if few rounds pay; keep the least loss out of fold.
+def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> BoostedFolds:
+    """Boost from a constant, from linear scores, and with tiny trees if few rounds pay; keep the least held-out loss.
 
     Weak signals in few rows are lost in larger trees.
     """
@@ -102,7 +101,8 @@ def _boost_calmly(
         return boost_folds(data, problem.rows, problem.loss, problem.fold, settings, linear=linear)
 
     best = boost(trees, linear=False)
-    if not _CALM_ROWS[0] <= problem.n_rows <= _CALM_ROWS[1] or not data.splittable.any():
+    enough = problem.n_rows >= max(_FEWEST_ROWS, 2 * trees.min_samples_leaf)
+    if not enough or problem.n_rows > CALM_ROWS or not data.splittable.any():
         return best
     linear = (other := boost(trees, linear=True)).loss < best.loss
     best = other if linear else best

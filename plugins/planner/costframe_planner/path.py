@@ -1,7 +1,8 @@
-"""Path of all models of one fit: each single set, and the plan at many tradeoffs, with out-of-fold scores."""
+"""Path of all models of one fit: each single set, and plans at many tradeoffs, with scores out of fold."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.training.model_path import MeasuredPath, best_first
 from costframe.training.scoring import influence, standard_error, with_labels
-from costframe_planner.planner import induce
+from costframe_planner.ladder import ladder_around
 from costframe_planner.plans import follow
 from costframe_planner.predictor import make_planned, make_single
 
@@ -22,24 +23,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.planned import PlannedPredictor
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.boosting.folds import ManyFolds
+    from costframe.training.data import Rows
     from costframe.trees.boosting.monitor import Predicted
-    from costframe_planner.planner import Trained
+    from costframe_planner.kept import KeptPlan
     from costframe_planner.problem import Problem
 
     Score = Callable[[Predicted], float]
 
-__all__ = ["PlanPoint", "PlannedPath", "better_plan", "measure_path"]
+__all__ = ["PlanPoint", "PlannedPath", "measure_path"]
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
 _INDUCED = slice(6, 32, 6)  # tradeoffs for backward induction too
+_FURTHER, _GAP, _NEAR = 32, 0.02, 1.001  # more tradeoffs between costs further apart, as a share of the full cost
+_INDUCTIONS = 4, 0.1  # the same
+_ALIKE, _HALVINGS = 0.02, 8  # search of the tradeoff with an equal cost out of fold
+_POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
 
 
 @frozen
 class PlanPoint:
-    """A model on the path.
+    """A model on the path; its loss and score are those of the plan with the same cost out of fold.
 
     Attributes
     ----------
@@ -49,10 +53,14 @@ class PlanPoint:
         Set that answers all rows, or -1 for a plan.
     induced : bool
         Whether backward induction made its plan, for its own prices and tradeoff.
-    loss, cost, score : float
-        Mean loss, mean cost per row, and score: out of fold, over the rows of train and valid.
+    loss, score : float
+        Mean loss, and score, over the rows of train and valid.
+    cost, cost_error : float
+        Mean cost per row of the kept model, and its standard error.
     objective_cost : float
         Mean cost with each row's share of once-prices, as in the objective.
+    asked : float
+        Tradeoff of the plan out of fold.
     error : float or None
         Standard error of the score, if known.
     influence : float64 (n,) or None
@@ -71,7 +79,9 @@ class PlanPoint:
     score: float
     error: float | None
     n_rounds: int
+    cost_error: float = 0.0
     objective_cost: float = field(default=np.nan, repr=False)
+    asked: float = field(default=np.nan, repr=False)
     influence: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
     rows_lacked: float = field(default=0.0, repr=False)
 
@@ -91,26 +101,37 @@ class PlannedPath(MeasuredPath[PlanPoint]):
     Attributes
     ----------
     points : tuple of PlanPoint
-    trained : Trained
-    problem : Problem
-    data : TrainingData
+    kept : KeptPlan
+    scoring : name of a score, or None for the loss
     """
 
     points: tuple[PlanPoint, ...]
-    trained: Trained
-    problem: Problem
-    data: TrainingData
+    kept: KeptPlan
     scoring: Any
 
     def predictor(self, point: PlanPoint) -> PlannedPredictor:
         """Return the model of a point."""
-        if not -1 <= point.stop < len(self.trained.models):
+        models = self.kept.trained.models
+        if not -1 <= point.stop < len(models):
             raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
         if point.stop >= 0:
-            models = self.trained.models
-            return make_single(self.data, models[0], models[point.stop], self.problem.rows)
-        made = induce(self.problem, self.trained, point.tradeoff, whole=True) if point.induced else None
-        return make_planned(self.data, self.trained, point.tradeoff, made)
+            return make_single(self.kept.data, models[0], models[point.stop], self.kept.problem.rows)
+        return self._planned(point, point.tradeoff)
+
+    def predictor_at(self, tradeoff: float) -> PlannedPredictor:
+        """Return the model with the least out-of-fold loss + tradeoff * cost, which also plans at other terms."""
+        point = self.at(tradeoff)
+        return self._planned(point, tradeoff) if len(self.kept.trained.models) > 1 else self.predictor(point)
+
+    def _planned(self, point: PlanPoint, tradeoff: float) -> PlannedPredictor:
+        """Return a predictor that follows the plan of a point at a tradeoff, and the best price-free ones at others."""
+        kept, plan = self.kept, None
+        if point.stop >= 0:
+            plan = point.stop
+        elif point.induced:
+            plan = kept.trained.induced(kept.problem, point.tradeoff)
+        others = [each for each in self.points if each.stop < 0 and not each.induced]
+        return make_planned(kept.data, kept.trained, tradeoff, plan, ladder_around(point, tradeoff, others))
 
     def plain(self) -> PlanPoint:
         """Return the best single set, the cheapest of equal ones."""
@@ -121,87 +142,146 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         return tuple(self._add_error(point) for point in super().frontier())
 
     def at(self, tradeoff: float) -> PlanPoint:
-        """Return the point with the least out-of-fold loss + tradeoff * cost."""
+        """Return the point with the least out-of-fold loss + tradeoff * cost; a larger tradeoff never costs more."""
         check_number("tradeoff", tradeoff)
         return min(self.points, key=lambda point: (point.loss + tradeoff * point.objective_cost, point.objective_cost))
 
     def _add_error(self, point: PlanPoint) -> PlanPoint:
         """Return the point with the standard error of its score."""
-        rows = self.problem.rows
+        problem = self.kept.problem
+        rows = problem.rows
         if point.error is not None:
             return point
-        scores = _follow_point(self.problem, self.trained, point)[0]
+        scores = _Measure(self.kept, None).follow(point)[0]
         if self.scoring is None:
-            lost = self.problem.loss.each(rows.y, scores)
+            lost = problem.loss.each(rows.y, scores)
             moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
         else:
-            scoring, predictions = with_labels(self.scoring, rows.labels), _predictions(self.problem, scores)
+            scoring, predictions = with_labels(self.scoring, rows.labels), _predictions(problem, scores)
             moved = influence(scoring, rows.y, predictions, rows.uneven_weight, rows.qid)
         # A constant needs no training.
-        lacked = 1.0 / len(np.unique(self.problem.fold)) if point.n_rounds else 0.0
+        lacked = 1.0 / len(np.unique(problem.fold)) if point.n_rounds else 0.0
         return evolve(point, error=standard_error(moved), influence=moved, rows_lacked=lacked)
 
 
 def measure_path(
-    problem: Problem, trained: Trained, data: TrainingData, score: Score | None, scoring: Any,
-    limits: tuple[float, float] | None, progress: Callable[[float], None],
-) -> PlannedPath:  # fmt: skip
-    """Measure each single set, and the plan at falling tradeoffs, out of fold.
+    kept: KeptPlan,
+    score: Score | None = None,
+    scoring: Any = None,
+    limits: tuple[float, float] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> PlannedPath:
+    """Measure each single set, the plan at falling tradeoffs, and plans of backward induction at a few.
 
     `limits` are the first and the last tradeoff; the default is as for `fit_path`.
     """
-    models, full = trained.models, problem.prices.full
-    points = [_measure(problem, trained, _new_point(0.0, stop=k), score) for k in range(len(models))]
-    constant = problem.rows.mean(models[0].losses)
-    if full > 0 and constant > 0 and len(models) > 1:
-        least, most = (_LEAST * constant / full, _MOST * constant / full) if limits is None else limits[::-1]
+    models, full = kept.trained.models, kept.problem.prices.full
+    measure = _Measure(kept, score)
+    points = [measure.of(_new_point(0.0, stop=k)) for k in range(len(models))]
+    constant = kept.problem.rows.mean(models[0].losses)
+    least, most = (_LEAST * constant / full, _MOST * constant / full) if limits is None else limits[::-1]
+    if 0 < least < most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
-        points += [_measure(problem, trained, _new_point(tradeoff), score) for tradeoff in tradeoffs]
-        for done, tradeoff in enumerate(tradeoffs[_INDUCED]):
-            points.append(_measure(problem, trained, _new_point(tradeoff, induced=True), score))
-            progress(0.9 + 0.02 * done)
-    return PlannedPath(tuple(points), trained, problem, data, scoring)
-
-
-def better_plan(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFolds] | None:
-    """Return the plan of backward induction if its out-of-fold objective is below that of the price-free plan."""
-    if tradeoff == 0 or len(trained.models) < 2:
-        return None
-    to_go, induced = (_measure(problem, trained, _new_point(tradeoff, induced=way), None) for way in (False, True))
-    if induced.loss + tradeoff * induced.objective_cost >= to_go.loss + tradeoff * to_go.objective_cost:
-        return None
-    return induce(problem, trained, tradeoff, whole=True)
+        points += measure.along([_new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
+        progress(0.85)
+        points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in tradeoffs[_INDUCED]], *_INDUCTIONS)
+    return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scoring)
 
 
 def _new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PlanPoint:
     return PlanPoint(tradeoff, stop, induced, np.nan, np.nan, np.nan, None, 0)
 
 
-def _measure(problem: Problem, trained: Trained, point: PlanPoint, score: Score | None) -> PlanPoint:
-    rows = problem.rows
-    scores, visited = _follow_point(problem, trained, point)
-    loss = rows.mean(problem.loss.each(rows.y, scores))
-    value = -loss if score is None else score(_HeldOut(rows, _predictions(problem, scores)))
-    paid, objective_cost = (
-        rows.mean(evolve(trained.routes, prices=prices).cost(visited)) for prices in (problem.paid, problem.prices)
-    )
-    n_rounds = len(trained.models) if point.stop < 0 else point.stop
-    return evolve(point, loss=loss, cost=paid, objective_cost=objective_cost, score=value, n_rounds=n_rounds)
+@frozen(eq=False)
+class _Measure:
+    """Measures points: what the kept models pay, and how those without a fold score at the same cost."""
 
+    kept: KeptPlan
+    score: Score | None
 
-def _follow_point(
-    problem: Problem, trained: Trained, point: PlanPoint
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return out-of-fold scores (n, K) of all rows, and the stops that each visited, (n,), one bit each."""
-    models, n = trained.models, len(problem.rows)
-    if point.stop >= 0:
-        return models[point.stop].scores, np.full(n, 1 << point.stop, np.int64)
-    gains = induce(problem, trained, point.tradeoff) if point.induced else trained.gains
-    at, visited = follow(trained.routes, [each.predictions for each in gains], point.tradeoff)
-    scores = np.empty_like(models[0].scores)
-    for k in np.unique(at).tolist():
-        scores[at == k] = models[k].scores[at == k]
-    return scores, visited
+    def along(self, points: list[PlanPoint], further: int, widest: float) -> list[PlanPoint]:
+        """Measure plans at ascending tradeoffs, and between those whose costs differ by a share of the full one."""
+        points = [self.of(point) for point in points]
+        for _ in range(further):
+            gaps = [
+                (abs(a.cost - b.cost), -place)
+                for place, (a, b) in enumerate(pairwise(points))
+                if b.tradeoff > _NEAR * a.tradeoff
+            ]
+            gap, place = max(gaps, default=(0.0, 0))
+            if gap <= widest * self.kept.problem.paid.full:
+                break
+            middle = float(np.sqrt(points[-place].tradeoff * points[1 - place].tradeoff))
+            points.insert(1 - place, self.of(_new_point(middle, induced=points[0].induced)))
+        return points
+
+    def of(self, point: PlanPoint) -> PlanPoint:
+        """Measure a point."""
+        problem, models = self.kept.problem, self.kept.trained.models
+        if point.stop >= 0:
+            features = self.kept.trained.routes.sets[point.stop]
+            paid, error, objective_cost = problem.paid.of_set(features), 0.0, problem.prices.of_set(features)
+        else:
+            paid, error, objective_cost = self.kept.cost(self._kept_gains(point), point.tradeoff)
+        point = evolve(point, cost=paid, cost_error=error, objective_cost=objective_cost)
+        point = evolve(point, asked=self._asked(point))
+        if np.isnan(point.asked):
+            return point
+        rows, scores = problem.rows, self.follow(point)[0]
+        loss = rows.mean(problem.loss.each(rows.y, scores))
+        value = -loss if self.score is None else self.score(_HeldOut(rows, _predictions(problem, scores)))
+        return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.stop < 0 else point.stop)
+
+    def follow(self, point: PlanPoint) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return out-of-fold scores (n, K) of all rows, and the stops that each visited, (n,), one bit each."""
+        models = self.kept.trained.models
+        if point.stop >= 0:
+            return models[point.stop].scores, np.full(len(self.kept.problem.rows), 1 << point.stop, np.int64)
+        at, visited = follow(self.kept.trained.routes, self._gains(point), point.asked)
+        scores = np.empty_like(models[0].scores)
+        for k in np.unique(at).tolist():
+            scores[at == k] = models[k].scores[at == k]
+        return scores, visited
+
+    def _gains(self, point: PlanPoint) -> list[NDArray[np.float64]]:
+        trained = self.kept.trained
+        made = trained.induced(self.kept.problem, point.tradeoff) if point.induced else trained.gains
+        return [each.predictions for each in made]
+
+    def _kept_gains(self, point: PlanPoint) -> list[NDArray[np.float64]]:
+        kept = self.kept
+        return list(kept.induced(kept.trained.induced(kept.problem, point.tradeoff)) if point.induced else kept.gains)
+
+    def _asked(self, point: PlanPoint) -> float:
+        """Return the least tradeoff near the point's own at which models without a fold pay what the kept ones do, or less.
+
+        NaN if there is none.
+        """
+        if point.stop >= 0 or self.kept.problem.base is not None:
+            return point.tradeoff
+        routes, gains, rows = self.kept.trained.routes, self._gains(point), self.kept.problem.rows
+
+        def above(power: float) -> float:
+            """Return by how much the cost at the tradeoff times 2^power exceeds that of the kept plan, as a share."""
+            cost = rows.mean(routes.cost(follow(routes, gains, point.tradeoff * 2.0**power)[1]))
+            return (cost - point.objective_cost) / point.objective_cost if cost != point.objective_cost else 0.0
+
+        tried, found, bracket = 0.0, above(0.0), (0.0, 0.0)
+        for step in np.sign(found) * _POWERS:
+            if abs(found) <= _ALIKE:
+                return float(point.tradeoff * 2.0**tried)
+            bracket, before = (tried, float(step)), found
+            tried, found = bracket[1], above(bracket[1])
+            if found * before <= 0:
+                break
+        dear, cheap = sorted(bracket)
+        for _ in range(_HALVINGS):
+            if abs(found) <= _ALIKE:
+                return float(point.tradeoff * 2.0**tried)
+            tried = (dear + cheap) / 2
+            found = above(tried)
+            dear, cheap = (tried, cheap) if found > 0 else (dear, tried)
+        return float(point.tradeoff * 2.0**cheap) if above(cheap) <= _ALIKE else np.nan
 
 
 def _predictions(problem: Problem, scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from costframe.sets.choice import choose_alternatives, choose_spread
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.folds import regress_many
 from costframe.trees.settings import TreeSettings
-from costframe_planner.models import train_models
+from costframe_planner.models import CALM_ROWS, train_models
 from costframe_planner.plans import Routes
 from costframe_planner.problem import COARSE
 
@@ -76,8 +76,10 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     """
     archive = search_sets(problem, progress)
     others = choose_alternatives(archive, problem.settings.n_sets // 2)
-    chosen = list(dict.fromkeys([*choose_spread(archive, problem.settings.n_sets), *others]))
-    models = _keep_distinct(problem, train_models(problem, chosen))
+    chosen = [*choose_spread(archive, problem.settings.n_sets), *others, archive.free]
+    if problem.n_rows <= CALM_ROWS:
+        chosen += [each | archive.free for each in chosen if each]
+    models = _keep_distinct(problem, train_models(problem, list(dict.fromkeys(chosen))), archive.free)
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
     stops = range(len(models) - 1)
@@ -145,13 +147,11 @@ def _known_at(problem: Problem, model: SetModel) -> BinnedData:
     return features.append_columns(mapper.transform(model.scores))
 
 
-def regress(
-    problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, n_threads: int = 1
-) -> ManyFolds:
+def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, n_threads: int = 1) -> ManyFolds:
     """Regress targets, float64 (n, T), on the data known at a set, cross-fitted, and shrunk as far as it generalizes.
 
-    The predictions of each target are multiplied by the slope of the target on them, out of fold, from 0 to 1: rows that
-    follow an overconfident regression buy what is not worth its price.
+    The slope of each target on its predictions out of fold, from 0 to 1, multiplies these: rows that follow an
+    overconfident regression buy what is not worth its price.
     """
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
@@ -172,14 +172,14 @@ def _slope(rows: Rows, predicted: NDArray[np.float64], target: NDArray[np.float6
     return float(np.clip(rows.mean(moved * truth) / rows.mean(moved * moved), 0.0, 1.0))
 
 
-def _keep_distinct(problem: Problem, models: list[SetModel]) -> list[SetModel]:
-    """Sort models by the price of the features they read, with the best of equal ones last, and keep one for each set.
+def _keep_distinct(problem: Problem, models: list[SetModel], free: frozenset[int]) -> list[SetModel]:
+    """Sort models by the price of the features they read, and keep the best one for each set of priced features.
 
-    The first reads no features; of the other free models it keeps the one with the least loss.
+    The first reads no features.
     """
     price, loss = problem.prices.of_set, [problem.rows.mean(model.losses) for model in models]
     order = sorted(range(len(models)), key=lambda k: (price(models[k].features), -loss[k], models[k].features))
     nothing = next(k for k in order if not models[k].features)
-    free = [k for k in order if models[k].features and price(models[k].features) == 0]
-    priced = {models[k].features: k for k in order if price(models[k].features) > 0}
-    return [models[k] for k in (nothing, *free[-1:], *priced.values())]
+    by_loss = sorted((k for k in order if models[k].features), key=lambda k: -loss[k])
+    best = {frozenset(models[k].features) - free: k for k in by_loss}
+    return [models[nothing], *(models[k] for k in order if k in best.values())]

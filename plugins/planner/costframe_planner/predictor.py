@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.stages.stops import Rung
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.boosting.folds import ManyFolds
     from costframe_planner.models import SetModel
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["make_planned", "make_single"]
 
+_AT_ANY_PRICE = -1e300  # a gain
 NAME = "base"  # name of opaque learners in saved models, followed by a number
 
 
@@ -47,29 +49,33 @@ def make_single(data: TrainingData, nothing: SetModel, model: SetModel, rows: Ro
 
 
 def make_planned(
-    data: TrainingData, trained: Trained, tradeoff: float, induced: Sequence[ManyFolds] | None = None
+    data: TrainingData,
+    trained: Trained,
+    tradeoff: float,
+    plan: Sequence[ManyFolds] | int | None = None,
+    ladder: Sequence[Rung] = (),
 ) -> PlannedPredictor:
-    """Return a planned predictor; `induced` are the regressions of backward induction at its prices and tradeoff."""
-    models = trained.models
+    """Return a planned predictor; its planned rungs follow the regressions of an induction, or go to one stop."""
+    models, later = trained.models, len(trained.models) - 1
     bank, answers = _answers(data, models)
-    regressions = [*trained.gains, *(induced or [])]
-    tables = [
-        each.trees.remap_features(_columns(data, models[k % (len(models) - 1)])) for k, each in enumerate(regressions)
-    ]
+    induced = [] if plan is None or isinstance(plan, int) else [*plan]
+    regressions = [*trained.gains, *induced]
+    tables = [each.trees.remap_features(_columns(data, models[k % later])) for k, each in enumerate(regressions)]
     uses = [_sum(count, each.intercept) for count, each in zip(_spans(tables), regressions, strict=True)]
-    later = len(models) - 1
+    planned: list[Answer | None] = [*uses[later:]] if induced else [None] * later
+    if isinstance(plan, int):
+        nothing = np.empty(0, np.int64)
+        planned = [_sum(nothing, np.zeros(later - k)) for k in range(later)]
+        if plan:
+            planned[0] = _sum(nothing, np.where(np.arange(1, later + 1) == plan, _AT_ANY_PRICE, 0.0))
     stops = [
-        Stop(
-            model.features,
-            answer,
-            uses[k] if k < later else None,
-            uses[later + k] if induced is not None and k < later else None,
-        )
-        for k, (model, answer) in enumerate(zip(models, answers, strict=True))
+        Stop(model.features, answer, *each)
+        for model, answer, each in zip(models, answers, [*zip(uses, planned, strict=False), ()], strict=True)
     ]
     gains = _gains_bank(data, tables, len(models[0].answer.intercept))
     rows = trained.routes.prices.n_rows
-    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, rows if data.prices.once.any() else None)
+    batch = rows if data.prices.once.any() else None
+    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=tuple(ladder))
 
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:

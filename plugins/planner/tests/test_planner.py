@@ -111,6 +111,6 @@ def test_rankings_keep_their_queries_together():
     X, y, costs = cliff(600)
     qid = np.repeat(np.arange(60), 10)
     path = PlannerRanker(costs).fit_path(X, y, qid=qid, scoring="ndcg@5")
-    fold = path.problem.fold
+    fold = path.kept.problem.fold
     assert all(len(np.unique(fold[qid == query])) == 1 for query in np.unique(qid))
     assert path.within(np.inf).score > 0.9

@@ -13,7 +13,7 @@ from costframe_planner import PlannerClassifier, PlannerRegressor
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 TERMS = [
     {"costs": [500.0, 0.0, 0.0, 1.0]},
-    {"tradeoff": 0.2},
+    {"tradeoff": 2.0},
     {"costs": {"features": {"a": 0, "b": 9, "c": 0, "d": 0}}, "tradeoff": 1},
 ]
 
