@@ -33,7 +33,7 @@ _SMALL = 5_000, 500  # largest numbers of rows and features for short steps; ran
 _PATIENCE = 20
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
 _MANY = 150  # models of more features use fewer bins
-CALM_ROWS = 20_000  # up to here trees may begin at linear scores, and sets are tried with all free features too
+CALM_ROWS = 10_000  # up to here trees may begin at linear scores, and sets are tried with all free features too
 _FEWEST_ROWS = 100
 _CALM_ROUNDS, _CALM_LEAVES = 60, 3  # fewer rounds ask for smaller trees
 

@@ -253,9 +253,9 @@ class _Measure:
         return list(kept.induced(kept.trained.induced(kept.problem, point.tradeoff)) if point.induced else kept.gains)
 
     def _asked(self, point: PlanPoint) -> float:
-        """Return the least tradeoff near the point's own at which models without a fold pay what the kept ones do, or less.
+        """Return the least tradeoff near the point's own at which models without a fold pay what the kept ones do.
 
-        NaN if there is none.
+        Or else less; NaN if there is none.
         """
         if point.stop >= 0 or self.kept.problem.base is not None:
             return point.tradeoff
