@@ -153,7 +153,8 @@ class Results:
         times = "latency: mean wait of a row for its values, and the longest of 95 % of the rows"
         slower = f"; {len(frontier) - len(in_time)} slower models left out" if len(in_time) < len(frontier) else ""
         self.console.print(
-            f"\ncost: mean {printable(frontier.unit)} per row, exact; "
+            f"\ncost: mean {printable(frontier.unit)} per row, estimated for fresh rows, of the chosen one "
+            f"\u00b1{chosen.cost_error:.2g}; "
             + (f"{times}{slower}; " if frontier.has_times else "")
             + f"{printable(frontier.score_name)}: an estimate "
             f"from {self._rests_on(frontier)}; > chosen"

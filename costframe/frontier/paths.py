@@ -138,7 +138,7 @@ def _fit_path(
             # A path has no tradeoff at which it buys nothing.
             tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
-            cost = None if one is None else float(point.cost)
+            cost = None if one is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
             found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
     return found, [(point.cost, point.score) for point in front]
 

@@ -1,4 +1,4 @@
-"""Scores and exact costs of fitted models, the non-dominated ones, choices among them, and their CSV."""
+"""Scores and costs of fitted models, the non-dominated ones, choices among them, and their CSV."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Point:
     score_error : float
         Its standard error.
     cost : float
-        Exact mean cost per row of valid, in the cost model's unit, or the algorithm's own estimate, without
-        once-per-batch prices.
+        Estimate of the mean cost of fresh rows, in the cost model's unit, without once-per-batch prices: the mean of
+        valid, or the algorithm's own estimate.
     test_score, test_error, test_cost : float or None
         Score on test, its standard error, and the exact mean cost there; None without test rows.
     fixed : float
@@ -77,6 +77,8 @@ class Point:
     name : str
         The algorithm and a number, such as "planner-3"; distinct in a frontier that a sweep, fit or search made. The
         model of the point in a run is `models/NAME.model`.
+    cost_error : float
+        Standard error of `cost`; 0 if all rows cost the same.
     latency, latency_p95 : float or None
         Where prices have times: milliseconds that a row of valid waits for its sources in the mean, and that 95 % of
         them wait at most. Of more than 2,000 rows, those of evenly spaced ones.
@@ -96,6 +98,7 @@ class Point:
     rounds: float
     seconds: float
     rows_lacked: float = 0.0
+    cost_error: float = 0.0
     name: str = ""
     latency: float | None = None
     latency_p95: float | None = None

@@ -206,7 +206,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "best_point_")
         point, frontier = self.best_point_, self.frontier_
         margin = f"{point.name}: {frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f} at "
-        margin += f"{cost(point.cost)} {frontier.unit} per row"
+        margin += f"{cost(point.cost)} \u00b1 {point.cost_error:.2g} {frontier.unit} per row, both estimates"
         margin += "" if self.margin_ is None else f", {cost(self.margin_)} below the budget"
         if self.time_margin_ is not None:
             p95 = milliseconds(point.latency_p95)

@@ -134,13 +134,13 @@ class Trial:
         return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
 
     def measure(
-        self, model: Any, tradeoff: float, seconds: float, known: Estimate | None = None, cost: float | None = None
+        self, model: Any, tradeoff: float, seconds: float, known: Estimate | None = None, cost: tuple[float, float] | None = None
     ) -> Fitted:
-        """Measure score and exact cost of a fitted model, on valid unless they are known."""
+        """Measure score and cost of a fitted model, on valid unless they are known; `cost` has its standard error."""
         report = None
         if known is None or cost is None:
             on_valid, report = self._score_and_cost(model, self.valid)
-            known, cost = on_valid if known is None else known, report.mean if cost is None else cost
+            known, cost = on_valid if known is None else known, _mean_cost(report, self.valid) if cost is None else cost
         tested, last = None, self.valid
         if self.test is not None:
             last, (tested, report) = self.test, self._score_and_cost(model, self.test)
@@ -153,7 +153,8 @@ class Trial:
             tradeoff=float(tradeoff),
             score=known.score,
             score_error=known.error,
-            cost=cost,
+            cost=cost[0],
+            cost_error=cost[1],
             test_score=None if tested is None else tested.score,
             test_error=None if tested is None else tested.error,
             test_cost=None if tested is None else report.mean,
@@ -177,6 +178,13 @@ class Trial:
 def _cost(model: Any, rows: Rows) -> CostReport:
     predictor = model.predictor_.of_queries(rows.qid)
     return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
+
+
+def _mean_cost(report: CostReport, rows: Rows) -> tuple[float, float]:
+    """Return the mean cost of rows, and its standard error for fresh ones."""
+    weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
+    moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)
+    return report.mean, float(np.sqrt(moved @ moved))
 
 
 def measure_latency(predictor: Predictor, costs: CostModel, rows: Rows) -> tuple[float, float] | tuple[None, None]:

@@ -229,6 +229,21 @@ def what_gets_cheaper_is_bought_no_less(case: Case) -> None:
             expect(not len(lost), f"the price of {name!r} falls, and rows {lost[:5].tolist()} no longer buy it")
 
 
+@law
+def a_larger_tradeoff_buys_no_more(case: Case) -> None:
+    """On the rows that trained it, and at its own prices, a plan with a ladder costs no more at a larger tradeoff."""
+    predictor = case.fitted().predictor_
+    if not isinstance(predictor, PlannedPredictor) or not predictor.ladder:
+        return
+    scale = np.geomspace(1e-3, 1e3, 13) * (predictor.tradeoff or 1.0)
+    costs = [predictor.cost(case.table.X, tradeoff=tradeoff).mean for tradeoff in scale.tolist()]
+    for place, (one, other) in enumerate(pairwise(costs)):
+        expect(
+            other <= one * (1 + 1e-9),
+            f"at tradeoff {scale[place]:g} rows cost {one:g}, at {scale[place + 1]:g} {other:g}, which is more",
+        )
+
+
 def _buyers(predictor: Any, case: Case, columns: list[int], prices: CostModel) -> NDArray[np.bool_]:
     """Return the rows that buy any of the columns: bool (rows,)."""
     return np.asarray(predictor.cost(case.table.fresh, prices).acquired[:, columns].any(axis=1))
