@@ -9,6 +9,7 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stops import Rung
 from costframe.testing.data import COSTS
 
 
@@ -294,6 +295,14 @@ class MistrustsWhatIsCheap(PlannedPredictor):
         return super().cost(X, costs, **how, tradeoff=None if mean in {0.0, AVERAGE} else 1e9)
 
 
+@attrs.define(eq=False, frozen=True)
+class ClimbsDown(PlannedPredictor):
+    """Its ladder is upside down: larger tradeoffs decide at smaller ones."""
+
+    def __attrs_post_init__(self):
+        object.__setattr__(self, "ladder", (Rung(0.0, 1e9), Rung(1.0, 0.0)))
+
+
 AVERAGE = np.mean([each.cost for each in (*COSTS.features, *COSTS.resources)])
 
 
@@ -335,6 +344,7 @@ lying(MovesBeforeItFails, an_error_changes_nothing="the answer differs after err
 lying(IsFiniteForWholeRowsOnly, predictions_are_proper="not finite")
 lying(more_than_its_parts, saved_is_loaded="predictions differ after loading")
 lying_plan(PredictsAtItsOwnPrices, prices_may_change_after_training="the inquiry ends in")
+lying_plan(ClimbsDown, a_larger_tradeoff_buys_no_more="which is more")
 lying_plan(MistrustsWhatIsCheap, what_gets_cheaper_is_bought_no_less="no longer buy it")
 lying(ExceedsItsCap, no_row_exceeds_its_cap="more than its cap")
 lying(WidensItsCap, caps_are_kept_to_the_last_digit="than its cap")

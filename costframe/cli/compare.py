@@ -102,8 +102,8 @@ def compare(
     DATA is a table file, a folder of Parquet files or a pattern of such, or the name of a data set; the default is
     breast-cancer. The command fits models on train rows, chooses by estimates on held-out rows (valid, or folds of
     train and valid if valid is small), and scores the choice on test rows. The cost on test rows is exact, the mean of
-    their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its models,
-    which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
+    their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its
+    models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
     """
     from costframe.cli.results import Results
     from costframe.cli.screen import Screen

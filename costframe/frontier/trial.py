@@ -134,7 +134,12 @@ class Trial:
         return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
 
     def measure(
-        self, model: Any, tradeoff: float, seconds: float, known: Estimate | None = None, cost: tuple[float, float] | None = None
+        self,
+        model: Any,
+        tradeoff: float,
+        seconds: float,
+        known: Estimate | None = None,
+        cost: tuple[float, float] | None = None,
     ) -> Fitted:
         """Measure score and cost of a fitted model, on valid unless they are known; `cost` has its standard error."""
         report = None
