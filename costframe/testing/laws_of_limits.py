@@ -218,7 +218,7 @@ def what_gets_cheaper_is_bought_no_less(case: Case) -> None:
     if not isinstance(predictor, PlannedPredictor):
         return
     predictor = predictor.with_tradeoff(predictor.tradeoff + 1e-3)
-    predictor = predictor.with_costs(_scale_prices(0.5, COSTS.names[0]))  # removes what is for fixed prices
+    predictor = predictor.with_costs(_scale_prices(0.5, "scan"))  # removes what is for fixed prices
     needs = COSTS.select(predictor.feature_names).needs
     mine = {name: [f] for f, name in enumerate(predictor.feature_names)}
     mine |= {name: np.flatnonzero(needs[:, r]).tolist() for r, name in enumerate(COSTS.resource_names)}

@@ -27,7 +27,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import squeeze
-from costframe.core.stages.stops import Rung, Stop, as_stops, check_ladder, check_stops, read_by, stop_prices
+from costframe.core.stages.stops import Rung, Stop, as_ladder, as_stops, check_ladder, check_stops, read_by, stop_prices
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class PlannedPredictor(OverBank):
     tradeoff: float = 0.0
     costs: CostModel | None = None
     batch: float | None = None
-    ladder: tuple[Rung, ...] = field(default=(), kw_only=True, converter=tuple)
+    ladder: tuple[Rung, ...] = field(default=(), kw_only=True, converter=as_ladder)
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
 
     def __attrs_post_init__(self) -> None:

@@ -73,6 +73,11 @@ class Rung:
     planned: bool = False
 
 
+def as_ladder(rungs: Iterable[Rung]) -> tuple[Rung, ...]:
+    """Return rungs as a tuple."""
+    return tuple(rungs)
+
+
 def check_ladder(ladder: tuple[Rung, ...], *, has_plans: bool) -> None:
     """Refuse rungs out of order, and plans that no rung uses."""
     for number, rung in enumerate(ladder):

@@ -258,7 +258,7 @@ def _build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFu
     if len(rungs) % 3 or not np.isin(rungs[2::3], (0, 1)).all():
         raise StorageError("malformed ladder: expected three numbers a rung, the third of them 0 or 1")
     ladder = (Rung(least, tradeoff, bool(planned)) for least, tradeoff, planned in rungs.reshape(-1, 3).tolist())
-    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=tuple(ladder))
+    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=ladder)
 
 
 def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:

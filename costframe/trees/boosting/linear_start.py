@@ -7,7 +7,7 @@ level beyond its outer bins. So a value far from all training rows moves a score
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
-    _Solved = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+    _Solved = tuple[NDArray[np.float64], NDArray[np.floating[Any]], NDArray[np.float64]]
 
 __all__ = ["LinearStart"]
 
@@ -102,7 +102,7 @@ class LinearStart:
         return TreeTable.concatenate(trees)
 
 
-def _improves(weights: NDArray[np.float64], inverse: NDArray[np.float64], varied: NDArray[np.float64]) -> bool:
+def _improves(weights: NDArray[np.float64], inverse: NDArray[np.floating[Any]], varied: NDArray[np.float64]) -> bool:
     """Return whether weights, (m, K), are worth their number by Akaike's criterion, after Wald's statistic."""
     found = (weights * np.linalg.solve(inverse, weights)).sum(axis=0) @ varied
     return bool(found > _AKAIKE * weights.size)
@@ -134,11 +134,11 @@ class _Code:
         steps[: len(ends)] = np.arange(len(ends)) * n_steps // len(ends)
         steps[MISSING_BIN] = n_steps
         mass = np.bincount(steps[data.columns[column][inside]], weight, n_steps + 1)
-        lines = []
+        lines: list[NDArray[np.float64]] = []
         if n_steps > 1:
             middle = ends[np.searchsorted(steps[: len(ends)], np.arange(n_steps))]
             middle[-1] = middle[-1] if np.isfinite(middle[-1]) else ends[-2]
-            lines = [middle, np.arange(n_steps, dtype=np.float64)][: 1 + (ranked and n_steps > _FEW)]
+            lines = [middle, np.arange(n_steps, dtype=np.float64)] if ranked and n_steps > _FEW else [middle]
         made = [each for line in lines if (each := _standardized(line, mass[:-1])) is not None]
         if 0 < mass[-1] < mass.sum():
             made.append(np.append(np.zeros(n_steps), 1.0))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.planned import PlannedPredictor
     from costframe.training.data import Rows
+    from costframe.trees.boosting.folds import ManyFolds
     from costframe.trees.boosting.monitor import Predicted
     from costframe_planner.kept import KeptPlan
     from costframe_planner.problem import Problem
@@ -125,7 +126,8 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
     def _planned(self, point: PlanPoint, tradeoff: float) -> PlannedPredictor:
         """Return a predictor that follows the plan of a point at a tradeoff, and the best price-free ones at others."""
-        kept, plan = self.kept, None
+        kept = self.kept
+        plan: list[ManyFolds] | int | None = None
         if point.stop >= 0:
             plan = point.stop
         elif point.induced:
@@ -179,8 +181,9 @@ def measure_path(
     measure = _Measure(kept, score)
     points = [measure.of(_new_point(0.0, stop=k)) for k in range(len(models))]
     constant = kept.problem.rows.mean(models[0].losses)
-    least, most = (_LEAST * constant / full, _MOST * constant / full) if limits is None else limits[::-1]
-    if 0 < least < most < np.inf and len(models) > 1:
+    unit = constant / full if full > 0 else 0.0
+    least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
+    if 0 < unit and most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
         points += measure.along([_new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
         progress(0.85)
@@ -264,7 +267,9 @@ class _Measure:
         def above(power: float) -> float:
             """Return by how much the cost at the tradeoff times 2^power exceeds that of the kept plan, as a share."""
             cost = rows.mean(routes.cost(follow(routes, gains, point.tradeoff * 2.0**power)[1]))
-            return (cost - point.objective_cost) / point.objective_cost if cost != point.objective_cost else 0.0
+            if point.objective_cost > 0:
+                return cost / point.objective_cost - 1
+            return np.inf if cost > 0 else 0.0
 
         tried, found, bracket = 0.0, above(0.0), (0.0, 0.0)
         for step in np.sign(found) * _POWERS:

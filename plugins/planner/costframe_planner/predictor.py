@@ -75,7 +75,7 @@ def make_planned(
     gains = _gains_bank(data, tables, len(models[0].answer.intercept))
     rows = trained.routes.prices.n_rows
     batch = rows if data.prices.once.any() else None
-    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=tuple(ladder))
+    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=ladder)
 
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:
