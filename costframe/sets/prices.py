@@ -70,6 +70,12 @@ class SetPrices:
         """Price of all features for one row."""
         return self.of_set(range(len(self.cost)))
 
+    def tiers(self, most: int) -> list[frozenset[int]]:
+        """List the sets of all features up to a price, if there are at most `most` different prices above zero."""
+        alone = np.array([self.of_set([f]) for f in range(len(self.cost))])
+        levels = np.unique(alone[alone > 0]).tolist()
+        return [frozenset(np.flatnonzero(alone <= level).tolist()) for level in levels] if len(levels) <= most else []
+
     def bundles(self) -> list[frozenset[int]]:
         """List the distinct sets of features that need a common resource."""
         return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))

@@ -133,7 +133,7 @@ class _Code:
         steps, n_steps = np.zeros(256, np.int64), min(len(ends), _STEPS)
         steps[: len(ends)] = np.arange(len(ends)) * n_steps // len(ends)
         steps[MISSING_BIN] = n_steps
-        mass = np.bincount(steps[data.columns[column][inside]], weight, n_steps + 1)
+        mass = np.asarray(np.bincount(steps[data.columns[column][inside]], weight, n_steps + 1), np.float64)
         lines: list[NDArray[np.float64]] = []
         if n_steps > 1:
             middle = ends[np.searchsorted(steps[: len(ends)], np.arange(n_steps))]

@@ -183,7 +183,7 @@ def measure_path(
     constant = kept.problem.rows.mean(models[0].losses)
     unit = constant / full if full > 0 else 0.0
     least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
-    if 0 < unit and most < np.inf and len(models) > 1:
+    if unit > 0 and most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
         points += measure.along([_new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
         progress(0.85)

@@ -35,6 +35,7 @@ _FEW_ROWS = 2_000
 _FEW, _MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits, for few rows and for many
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
+_TIERS = 4  # prices of features, up to which each has a model of all that costs no more
 _PARTS = 3  # of the rows, to cross-fit regressions
 _SHARE, _FEWEST = 300, 20  # a leaf has at least n / _SHARE and at least _FEWEST rows
 _JUDGED = 3  # held-out folds of quick fits on few rows; one fold for many rows
@@ -76,7 +77,7 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     """
     archive = search_sets(problem, progress)
     others = choose_alternatives(archive, problem.settings.n_sets // 2)
-    chosen = [*choose_spread(archive, problem.settings.n_sets), *others, archive.free]
+    chosen = [*choose_spread(archive, problem.settings.n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
     if problem.n_rows <= CALM_ROWS:
         chosen += [each | archive.free for each in chosen if each]
     models = _keep_distinct(problem, train_models(problem, list(dict.fromkeys(chosen))), archive.free)
