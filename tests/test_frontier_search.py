@@ -313,6 +313,6 @@ def test_the_margin_and_what_a_larger_budget_buys():
         assert f"({buy.point.name})" in str(buy)
     first, *others = search.summary_.split("\n")
     assert first.startswith(f"{chosen.name}: roc_auc {chosen.score:.3f} \u00b1")
-    assert first.endswith(" CAD per row, " + f"{search.margin_:.2f} below the budget")
+    assert first.endswith(" CAD per row, both estimates, " + f"{search.margin_:.2f} below the budget")
     assert others == list(map(str, search.next_buys_))
     assert several(budget=99.0).fit(X, y).next_buys_ == ()
