@@ -54,7 +54,8 @@ def _has(method: str) -> Callable[[Any], bool]:
 class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A search over estimators and tradeoffs that keeps the best model within a budget on the mean cost, or on time.
 
-    Of models whose scores differ by less than the standard error, it keeps the cheapest.
+    Of models whose scores differ by less than the standard error, it keeps the cheapest. If no fit is near a budget on
+    the cost, it may keep a mixture of two; see `MixedPredictor`.
 
     Parameters
     ----------

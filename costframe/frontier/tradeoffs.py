@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.checks import check_number
+from costframe.frontier.mixing import mix_to_budget
 from costframe.frontier.paths import fit_along, has_path
 from costframe.frontier.promises import fit_promising, without_slow_features
 from costframe.frontier.trial import count_on, fit_at
@@ -47,6 +48,7 @@ def fit_all(
     if tradeoffs is None or budget:
         repeat = bool(front) or trial.fits_repeat
         found += fit_promising(trial, found, front, budget, count_on(progress, done), repeat=repeat)
+    found += mix_to_budget(trial, found, budget)
     return found if front or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
 

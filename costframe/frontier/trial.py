@@ -13,6 +13,7 @@ from attrs import field, frozen
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError
 from costframe.core.plugins.registry import estimator
+from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
@@ -262,6 +263,9 @@ def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: 
 
 def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
     """Return the numbers of features and learners of a predictor; for a stepped one, of features it acquired."""
+    if isinstance(predictor, MixedPredictor):
+        learners = sum(_size(each, report)[1] for each in (predictor.first, predictor.second))
+        return len(predictor.used_features), learners
     if isinstance(predictor, StageTree):
         return len(predictor.layout.used), len(np.unique(predictor.layout.learner))
     if isinstance(predictor, PlannedPredictor):

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from costframe.core.errors import format_count, printable, quote_names
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -77,6 +78,13 @@ def _parts(predictor: Predictor) -> list[str]:
     """Return the numbers of stages and learners of a predictor as texts."""
     if isinstance(predictor, PreparedPredictor):
         return [*_parts(predictor.inner), "over columns made from those of the table"]
+    if isinstance(predictor, MixedPredictor):
+        drawn_by = quote_names(predictor.by, MOST_NAMES)
+        return [
+            f"{predictor.share:.0%} of the rows, drawn by {drawn_by}, go to the second of two",
+            *_parts(predictor.first),
+            *_parts(predictor.second),
+        ]
     if isinstance(predictor, PlannedPredictor):
         return [f"a plan over {format_count(len(predictor.stops), 'stop')}", _learners(predictor.bank.kind)]
     if isinstance(predictor, StageTree):

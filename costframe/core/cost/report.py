@@ -57,6 +57,14 @@ class Charges:
     rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where a replay must count them
     per_row: NDArray[np.float64] | None = None  # (rows,): all of it, rounded up; None: the sum of the parts
 
+    @property
+    def row_costs(self) -> NDArray[np.float64]:
+        """Cost of each row, (rows,)."""
+        if self.per_row is not None:
+            return self.per_row
+        parts = (self.learners, self.comparisons, self.reuse)
+        return sum((part for part in parts if part is not None), self.acquisition)
+
 
 def sum_charges(parts: Sequence[Charges], acquired: NDArray[np.bool_] | NDArray[np.float64] | None = None) -> Charges:
     """Concatenate the charges of consecutive rows; `acquired` is that of all, if the parts have views of it."""
@@ -162,9 +170,7 @@ class CostReport:
         latency: NDArray[np.float64] | None = None,
     ) -> CostReport:
         """Take weighted means of charges."""
-        parts, per_row = (charges.learners, charges.comparisons, charges.reuse), charges.per_row
-        if per_row is None:
-            per_row = sum((part for part in parts if part is not None), charges.acquisition)
+        per_row = charges.row_costs
         return cls._of_totals(
             Totals.of(prices, charges, per_row, weight),
             per_row=per_row,

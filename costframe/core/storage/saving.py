@@ -13,6 +13,7 @@ from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
 from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -28,6 +29,7 @@ from costframe.core.storage.stored_parts import (
     build_answer,
     build_bank,
     build_classes,
+    check_functions,
     fields_of,
     store_answer,
     store_bank,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
     from costframe.core.storage.stored_parts import Arrays, OpaqueFunctions
 
-Savable = StageTree | PlannedPredictor | PreparedPredictor
+Savable = StageTree | PlannedPredictor | PreparedPredictor | MixedPredictor
 
 _FEW_USES, _MOST_USES = 2**21, 64  # of nodes by stages: any file may have so many; or for each number in the file
 _CUT = "<f8"  # threshold and steepness of a route
@@ -78,8 +80,7 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     """
     file, arrays = as_path(path), dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
-    core = _core(model)
-    if not isinstance(core, StageTree | PlannedPredictor):
+    if (core := _strange_part(model)) is not None:
         known = "StageTree or a PlannedPredictor"
         hint = "; adopt it first: cf.save(cf.adopt(model), path)" if hasattr(core, "predict") else ""
         hint = "; call fit first" if hasattr(core, "fit") and hasattr(core, "cost") else hint
@@ -99,14 +100,28 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
 
 def checksum(predictor: Predictor) -> bytes:
     """Return a hash of all that `save` writes of a predictor; empty for one that it cannot save."""
-    if not isinstance(_core(predictor), StageTree | PlannedPredictor):
+    mixes_functions = isinstance(predictor, MixedPredictor) and opaque_names(predictor)
+    if _strange_part(predictor) is not None or mixes_functions:
         return b""
     arrays, model = dict[str, Any](), cast("Savable", predictor)
     return sha256(pack(_store(model, arrays) | {"classes": store_classes(model.classes)}, arrays)).digest()
 
 
-def _core(model: Any) -> Any:
-    return model.inner if isinstance(model, PreparedPredictor) else model
+def opaque_names(model: Any) -> list[str]:
+    """Return the names of the functions that a file of the model does not hold."""
+    if isinstance(model, MixedPredictor):
+        return [*opaque_names(model.first), *opaque_names(model.second)]
+    if isinstance(model, PreparedPredictor):
+        return [*(each.name for each in model.preparation.opaques), *opaque_names(model.inner)]
+    return [each.name for each in model.bank.opaques] if hasattr(model, "bank") else []
+
+
+def _strange_part(model: Any) -> Any:
+    """Return the part of a model that cannot be saved, or None."""
+    if isinstance(model, MixedPredictor):
+        return next((part for each in (model.first, model.second) if (part := _strange_part(each)) is not None), None)
+    core = model.inner if isinstance(model, PreparedPredictor) else model
+    return None if isinstance(core, StageTree | PlannedPredictor | MixedPredictor) else core
 
 
 def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) -> Predictor | FittedEstimator:
@@ -175,7 +190,21 @@ def _store(model: Savable, arrays: Arrays) -> dict[str, Any]:
         _check_names(model)
         parts = {"preparation": store_preparation(model.preparation, arrays), "inner": _store(model.inner, arrays)}
         return {"kind": "prepared", **parts, "costs": _prices_of(model.costs)}
+    if isinstance(model, MixedPredictor):
+        return {"kind": "mixed", "share": float(model.share), "by": list(model.by)} | {
+            name: _store_part(getattr(model, name), arrays, f"{name}.") for name in ("first", "second")
+        }
     return _store_tree(model, arrays) if isinstance(model, StageTree) else _store_plan(model, arrays)
+
+
+def _store_part(model: Savable, arrays: Arrays, prefix: str) -> dict[str, Any]:
+    """Add the arrays of a part of a mixture to `arrays`, under names with a prefix; it has no opaque learners."""
+    if names := opaque_names(model):
+        raise StorageError(f"{prefix}opaque: expected no opaque learners in a mixture, got {names!r:.80}")
+    own = dict[str, Any]()
+    described = _store(model, own)
+    arrays |= {f"{prefix}{name}": array for name, array in own.items()}
+    return described
 
 
 def _store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
@@ -287,6 +316,19 @@ def _build_prepared(model: dict[str, Any], arrays: StoredArrays, functions: Opaq
     return PreparedPredictor(_build_kind(model["inner"], arrays, others), preparation, _build_prices(model["costs"]))
 
 
+def _build_mixed(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> MixedPredictor:
+    check_functions([], functions)
+    parts = dict[str, Any]()
+    for name in ("first", "second"):
+        own = arrays.part(f"{name}.")
+        parts[name] = _build_kind(model[name], own, {})
+        own.close()
+    by = as_list(model["by"])
+    if not all(isinstance(each, str) for each in by):
+        raise StorageError(f"malformed by: expected names of features, got {by!r:.80}")
+    return MixedPredictor(**parts, share=model["share"], by=by)
+
+
 def _prices_of(costs: CostModel | None) -> dict[str, Any] | None:
     return None if costs is None else costs.to_dict()
 
@@ -299,4 +341,5 @@ _BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Savable]]] = {
     "stages": (_TREE_FIELDS, _build_tree),
     "planned": (_PLAN_FIELDS, _build_plan),
     "prepared": (("preparation", "inner", "costs"), _build_prepared),
+    "mixed": (("first", "second", "share", "by"), _build_mixed),
 }

@@ -153,6 +153,11 @@ class StoredArrays:
         """Take all arrays whose names have a prefix; return them by name without it. Weights have two dimensions."""
         return {key: self.take(f"{prefix}.{key}", dtype, 2 if key == "weights" else 1) for key, dtype in dtypes.items()}
 
+    def part(self, prefix: str) -> StoredArrays:
+        """Remove the arrays whose names have a prefix; return them by names without it."""
+        names = [name for name in self._left if name.startswith(prefix)]
+        return StoredArrays({name.removeprefix(prefix): self._left.pop(name) for name in names})
+
     def close(self) -> None:
         """Refuse a file with further arrays."""
         if self._left:

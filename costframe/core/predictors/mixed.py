@@ -1,0 +1,357 @@
+"""Mixtures of two predictors: a hash of a row's free features draws the one that answers the row."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve, field
+
+from costframe.core.checks import check_number
+from costframe.core.cost.expected import until_terms
+from costframe.core.cost.report import Charges
+from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import ZERO, Limits, names_of
+from costframe.core.tables.row_hashes import draw, hash_table
+from costframe.core.tables.rows import as_names, as_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.cost.expected import ExpectedCost
+    from costframe.core.gains import Gains
+    from costframe.core.tables.categories import Categories
+
+__all__ = ["MixedPredictor"]
+
+_ALIKE = ("feature_names", "categories", "costs", "half")
+
+
+@define(eq=False, frozen=True, repr=False)
+class MixedPredictor(Predictor):
+    """Two predictors of the same features; the second one answers about a share of the rows, the first one the others.
+
+    A hash of a row's values of some free features draws its predictor: by chance, and yet the same one each time. Mean
+    costs on many rows lie between those of both, by the share. Each row acquires the features of the hash, and then
+    what its predictor asks for. Its exit is 0 if the first predictor answers, else 1.
+
+    Parameters
+    ----------
+    first, second : Predictor with a method `with_costs`
+        Of the same features, categories, prices and classes; neither is a mixture.
+    share : float
+        Share of the rows that the second one answers, from 0 to 1.
+    by : sequence of str
+        Features whose values are hashed. Zeros of both signs are equal, as are all missing values.
+
+    Raises
+    ------
+    ParameterError
+        If both do not fit each other, or `by` does not name their features.
+    CostModelError
+        If a feature of `by` costs a row something.
+    """
+
+    first: Any
+    second: Any
+    share: float
+    by: tuple[str, ...] = field(converter=as_names)
+
+    def __attrs_post_init__(self) -> None:
+        check_number("share", self.share, high=1.0)
+        for name in ("first", "second"):
+            _check_part(name, getattr(self, name))
+        for what in _ALIKE:
+            one, other = getattr(self.first, what), getattr(self.second, what)
+            if one != other:
+                raise ParameterError(f"second: expected the {what} of the first, {shown(one)}, got {shown(other)}")
+        one, other = self.first.classes, self.second.classes
+        if (one is None) != (other is None) or not np.array_equal(one, other):
+            raise ParameterError(f"second: expected the classes of the first, {shown(one)}, got {shown(other)}")
+        if not self.by or len(set(self.by)) < len(self.by) or not self.place.keys() >= set(self.by):
+            raise ParameterError(
+                f"by: expected distinct features of the predictors ({quote_names(self.feature_names, 6)}), "
+                f"got {quote_names(self.by)}"
+            )
+        self._check_free(CostModel.of(self.costs, self.feature_names))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The share and both predictors, for its `repr`."""
+        parts = (f"{type(each).__name__} of {', '.join(each.facts)}" for each in (self.first, self.second))
+        return (f"{self.share:.1%} of the rows by the second of: {'; '.join(parts)}",)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        names: tuple[str, ...] = self.first.feature_names
+        return names
+
+    @property
+    def costs(self) -> CostModel | None:
+        """Default prices of both."""
+        costs: CostModel | None = self.first.costs
+        return costs
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts, by name."""
+        found: Categories = self.first.categories
+        return found
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """Labels of the classes."""
+        found: NDArray[Any] | None = self.first.classes
+        return found
+
+    @property
+    def half(self) -> float:
+        """The prediction above which a row is of the second of two classes."""
+        found: float = self.first.half
+        return found
+
+    @cached_property
+    def used_features(self) -> tuple[str, ...]:
+        """Features that one of both may read, and those of `by`."""
+        used = {*self.first.used_features, *self.second.used_features, *self.by}
+        return tuple(name for name in self.feature_names if name in used)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether its methods take `until`: if those of both do."""
+        return bool(self.first.has_bounds and self.second.has_bounds)
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Column of each feature."""
+        return {name: f for f, name in enumerate(self.feature_names)}
+
+    def with_costs(self, costs: CostModel | None) -> MixedPredictor:
+        """Return the same model with other prices of its own."""
+        return evolve(self, first=self.first.with_costs(costs), second=self.second.with_costs(costs))
+
+    def with_classes(self, classes: ArrayLike | None) -> MixedPredictor:
+        """Return the same predictor with labels of its classes."""
+        return evolve(self, first=self.first.with_classes(classes), second=self.second.with_classes(classes))
+
+    def of_queries(self, qid: ArrayLike | None) -> Predictor:
+        """Return itself; it refuses predictors whose rows of a query depend on each other, as it parts them."""
+        if any(each.of_queries(qid) is not each for each in (self.first, self.second)):
+            raise ParameterError("qid: rows of a query depend on each other, and a mixture parts them")
+        return self
+
+    def predict(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+        """Predict rows; see `Predictor.predict`. Further terms are those of both predictors."""
+        return self._ask("predict", X, terms)
+
+    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
+        """Return the class of each row; see `Predictor.labels`."""
+        return self._ask("labels", X, terms)
+
+    def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+        """Score rows; see `Predictor.decision_function`."""
+        return self._ask("decision_function", X, terms)
+
+    def inquire(
+        self,
+        costs: object = None,
+        acquisition: str = "path",
+        known: Known = (),
+        *,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        **terms: Any,
+    ) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`. Further terms are those of both predictors."""
+        model = CostModel.of(self.costs if costs is None else costs, self.feature_names)
+        self._check_terms(terms)
+        self._check_free(model)
+        prices, ledger, values = open_ledger(self, model, known)
+        terms |= {"max_cost": max_cost, "unavailable": (names := names_of(unavailable))}
+        gone = _unavailable(Limits.of(max_cost, names, prices, values))
+        begun = tuple(each.inquire(model, acquisition, known, **terms) for each in (self.first, self.second))
+        return Inquiry(MixedWalker(self, begun, gone, values), self.feature_names, ledger, self.categories)
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        how: ExpectedCost,
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows; see `Predictor.charges`. The two stages are the predictors."""
+        self._check_free(costs)
+        prices = costs.select(self.feature_names)
+        gone = _unavailable(Limits.of(how.max_cost, how.unavailable, prices))
+        second = self.second_answers(X, gone)
+        one, other = (
+            model.charges(X[rows], costs, weight[rows], how, n_jobs)
+            for model, rows in ((self.first, ~second), (self.second, second))
+        )
+
+        def join(name: str) -> Any:
+            pair = getattr(one, name), getattr(other, name)
+            given = next((part for part in pair if part is not None), None)
+            if given is None:
+                return None
+            parts = (one, other)
+            filled = [
+                np.zeros(len(part.acquired), given.dtype) if values is None else values
+                for values, part in zip(pair, parts, strict=True)
+            ]
+            return _in_order(filled, second)
+
+        hashed, total = self.available_columns(gone), weight.sum()
+        acquired, by_feature = join("acquired"), one.feature_weight + other.feature_weight
+        by_resource = one.resource_weight + other.resource_weight
+        acquired[:, hashed], by_feature[hashed] = True, total
+        by_resource[list(prices.direct_needs.of_features(hashed))] = total
+        by_row = {name: join(name) for name in ("acquisition", "learners", "comparisons", "reuse")}
+        return Charges(
+            acquired,
+            **by_row,
+            feature_weight=by_feature,
+            resource_weight=by_resource,
+            stage_weight=np.array([weight[~second].sum(), weight[second].sum()]),
+            predictions=join("predictions"),
+            cut=join("cut"),
+            per_row=_in_order([one.row_costs, other.row_costs], second),
+        )
+
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns on the rows that each predictor answers; see `Predictor.gains`."""
+        second, found = self.second_answers(rows.X), dict[tuple[int, ...], float]()
+        for model, mine in ((self.first, ~second), (self.second, second)):
+            some = evolve(rows, X=rows.X[mine], weight=rows.weight[mine])
+            for columns, gain in model.gains(some, costs).items() if mine.any() else ():
+                found[columns] = found.get(columns, 0.0) + gain
+        return found
+
+    def second_answers(self, X: NDArray[np.float64], gone: frozenset[int] = frozenset()) -> NDArray[np.bool_]:
+        """Return which rows, float64 (n, d), the second predictor answers: bool (n,); columns in `gone` are missing."""
+        columns = [self.place[name] for name in self.by]
+        values = X[:, columns] + 0.0  # -0.0 becomes 0.0
+        values[:, [f in gone for f in columns]] = np.nan
+        values[np.isnan(values)] = np.nan  # of all NaN, the one with these bits
+        return draw(hash_table(values), self.share, 0)
+
+    def available_columns(self, gone: frozenset[int]) -> list[int]:
+        """Return the columns of `by` that are not in `gone`."""
+        return [f for f in (self.place[name] for name in self.by) if f not in gone]
+
+    def _check_free(self, costs: CostModel) -> None:
+        if paid := [name for name in self.by if costs.full_cost([name]) > 0]:
+            raise CostModelError(
+                f"{quote_names(paid)}: expected a price of 0, as a mixture hashes these features of each row, "
+                f"got {costs.full_cost(paid):g}"
+            )
+
+    def _check_terms(self, terms: Mapping[str, Any]) -> None:
+        """Refuse terms that would not have their meaning for both predictors."""
+        until_terms(self, terms.get("until"))
+        if terms.get("tradeoff") is not None:
+            raise ParameterError(
+                f"tradeoff: expected None, as each predictor of a mixture has its own, got {shown(terms['tradeoff'])}"
+            )
+
+    def _ask(self, method: str, X: Any, terms: dict[str, Any]) -> NDArray[Any]:
+        """Call a method of both predictors, each for the rows that it answers."""
+        self._check_terms(terms)
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        costs = CostModel.of(self.costs if terms.get("costs") is None else terms["costs"], self.feature_names)
+        self._check_free(costs)
+        if "unavailable" in terms:
+            terms["unavailable"] = names_of(terms["unavailable"])
+        limits = Limits.of(terms.get("max_cost"), terms.get("unavailable", ()), costs.select(self.feature_names))
+        second = self.second_answers(rows, _unavailable(limits))
+        return _in_order(
+            [getattr(self.first, method)(rows[~second], **terms), getattr(self.second, method)(rows[second], **terms)],
+            second,
+        )
+
+
+def _check_part(name: str, model: Any) -> None:
+    inner = model.inner if isinstance(model, PreparedPredictor) else model
+    if isinstance(inner, MixedPredictor):
+        raise ParameterError(f"{name}: expected a predictor that is no mixture itself, got a {type(inner).__name__}")
+    if not isinstance(model, Predictor) or not hasattr(model, "with_costs"):
+        raise ParameterError(f"{name}: expected a predictor with_costs, got {type(model).__name__}")
+
+
+def _unavailable(limits: Limits | None) -> frozenset[int]:
+    return frozenset() if limits is None else limits.unavailable
+
+
+def _in_order(parts: Sequence[NDArray[Any]], second: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the values of all rows in their order, given those of the rows of each predictor."""
+    kept = [part for part in parts if len(part)] or parts[:1]
+    if len({part.shape[1:] for part in kept}) > 1:
+        one, other = (part.shape[1:] for part in kept)
+        raise DataError(f"second: expected predictions of shape {one} a row, as the first predictor's, got {other}")
+    joined = np.concatenate(kept)
+    found = np.empty_like(joined)
+    found[np.argsort(second, kind="stable")] = joined
+    return found
+
+
+class MixedWalker:
+    """The model side of an inquiry: the features of the hash, then the inquiry of the predictor that it draws."""
+
+    def __init__(
+        self, model: MixedPredictor, begun: tuple[Inquiry, ...], gone: frozenset[int], values: Mapping[int, float]
+    ) -> None:
+        self._model, self._begun, self._gone = model, begun, gone
+        self._hashed = frozenset(model.available_columns(gone))
+        self._values: Mapping[int, float] = {}
+        self._drawn: tuple[int, Inquiry] | None = None
+        self.evaluated: Fraction = ZERO
+        self.needs: frozenset[int] = frozenset()
+        self.advance(values)
+
+    @property
+    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+        """Prediction, and 0 for the first predictor or 1 for the second."""
+        assert self._drawn is not None  # noqa: S101 - needs is empty
+        return self._drawn[1].answer.value, self._drawn[0]
+
+    @property
+    def reason(self) -> str:
+        """Why the walk ended; see `Prediction`."""
+        assert self._drawn is not None  # noqa: S101 - needs is empty
+        return self._drawn[1].answer.reason
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Add values; draw the predictor, and supply its inquiry, as soon as theirs are there."""
+        known = {**self._values, **values}
+        missing, drawn = self._hashed - known.keys(), self._drawn
+        if missing:  # both predictors certainly need what both ask for
+            both = frozenset.intersection(*(self._columns(each) for each in self._begun))
+            self._values, self.needs = known, frozenset(missing | both - known.keys())
+            return
+        number, inquiry = self._draw(known) if drawn is None else drawn
+        inquiry = copy(inquiry)
+        while inquiry.needs and not (wanting := self._columns(inquiry) - known.keys()):
+            inquiry.supply({name: known[self._model.place[name]] for name in inquiry.needs})
+        self._values, self._drawn, self.evaluated = known, (number, inquiry), inquiry.evaluated
+        self.needs = wanting if inquiry.needs else frozenset()
+
+    def _draw(self, known: Mapping[int, float]) -> tuple[int, Inquiry]:
+        row = np.full((1, len(self._model.place)), np.nan)
+        row[0, list(known)] = list(known.values())
+        number = int(self._model.second_answers(row, self._gone)[0])
+        return number, self._begun[number]
+
+    def _columns(self, inquiry: Inquiry) -> frozenset[int]:
+        return frozenset(self._model.place[name] for name in inquiry.needs)

@@ -1,0 +1,145 @@
+"""Mixtures: each row is predicted, charged and asked for as by the predictor that its hash draws."""
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from test_planned import FEWER, LABORATORY, chain, inquire, same_bits
+
+import costframe as cf
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.errors import CostModelError, ParameterError, StorageError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.predictors.mixed import MixedPredictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer
+from costframe.core.storage.saving import checksum, load, save
+from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
+
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+
+
+@st.composite
+def cases(draw):
+    names = draw(feature_names())
+    costs = draw(cost_models(names, computing=False))
+    by = draw(st.sets(st.sampled_from(names), min_size=1))
+    free = tuple(evolve(each, cost=0.0, needs=(), once=0.0) if each.name in by else each for each in costs.features)
+    costs = evolve(costs, features=free)
+    parts = [draw(planned_predictors(names, opaque=False)) for _ in range(2)]
+    width = {part.n_outputs for part in parts} | {part.stops[0].answer.link for part in parts}
+    if len(width) > 2:
+        parts[1] = evolve(parts[0], tradeoff=draw(st.sampled_from((0.0, 2.0))))
+    parts = [part.with_costs(costs) for part in parts]
+    return (
+        MixedPredictor(*parts, draw(st.sampled_from((0.0, 0.3, 0.5, 1.0))), sorted(by)),
+        costs,
+        draw(rows(len(names))),
+    )
+
+
+@FEWER
+@given(cases(), st.sampled_from((None, 0.0, 1.0, 3.5)))
+def test_rows_are_those_of_the_predictor_that_their_hash_draws(case, cap):
+    mixed, X = case
+    second = mixed.second_answers(X)
+    report = mixed.cost(X, max_cost=cap)
+    values = mixed.predict(X, max_cost=cap)
+    for i, row in enumerate(X):
+        model = (mixed.first, mixed.second)[int(second[i])]
+        alone = model.cost(X[i : i + 1], max_cost=cap)
+        assert report.per_row[i] == alone.per_row[0]
+        hashed = [f for f, name in enumerate(mixed.feature_names) if name in mixed.by]
+        assert set(np.flatnonzero(report.acquired[i])) == set(np.flatnonzero(alone.acquired[0])) | set(hashed)
+        assert same_bits(values[i], model.predict(X[i : i + 1], max_cost=cap)[0])
+        end, asked = inquire(mixed, row, max_cost=cap)
+        assert same_bits(end.value, values[i])
+        assert (end.cost, end.exit) == (report.per_row[i], int(second[i]))
+        assert {*asked} == {mixed.feature_names[f] for f in np.flatnonzero(report.acquired[i])}
+    assert same_bits(mixed.decision_function(X)[second], mixed.second.decision_function(X[second]))
+
+
+@FEWER
+@given(cases())
+def test_the_loaded_mixture_is_the_saved_one(tmp_path_factory, case):
+    mixed, X = case
+    path = tmp_path_factory.getbasetemp() / "mixture"
+    save(mixed, path)
+    content, again = path.read_bytes(), load(path)
+    assert same_bits(again.predict(X), mixed.predict(X))
+    assert np.array_equal(again.cost(X).per_row, mixed.cost(X).per_row)
+    save(again, path)
+    assert path.read_bytes() == content
+
+
+def numbers(n=20_000, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 2))
+
+
+FREE = {"a": 0.0, "b": 2.0}
+
+
+def mixture(share=0.25, costs=FREE):
+    costs = cf.CostModel.from_dict({"features": costs})
+    cheap, dear = (chain(costs, tradeoff) for tradeoff in (9.0, 0.01))
+    return MixedPredictor(cheap, dear, share, ["a"])
+
+
+def test_costs_lie_between_by_the_share():
+    mixed, X = mixture(), numbers()
+    assert mixed.first.cost(X).mean == 0
+    assert mixed.second.cost(X).mean == 2
+    assert mixed.cost(X).mean == pytest.approx(0.5, abs=0.03)
+    assert list(mixed.cost(X).by_stage) == pytest.approx([0.75, 0.25], abs=0.02)
+    assert np.array_equal(mixed.second_answers(X), mixed.second_answers(X[::-1])[::-1])
+
+
+def test_equal_numbers_have_one_hash():
+    X = np.array([[0.0, 1.0], [-0.0, 1.0], [np.nan, 1.0], [-np.nan, 1.0]])
+    for share in (0.2, 0.4, 0.6, 0.8):
+        second = mixture(share).second_answers(X)
+        assert second[0] == second[1]
+        assert second[2] == second[3]
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_one_row_and_none(share):
+    mixed = mixture(share)
+    assert mixed.predict(numbers(1)).shape == (1,)
+    assert mixed.predict(np.empty((0, 2))).shape == (0,)
+    assert mixed.cost(np.empty((0, 2))).per_row.shape == (0,)
+    assert ExpectedCost(mixed.costs).evaluate(mixed, numbers(1)).mean == 2 * share
+
+
+def test_wrong_mixtures_are_refused_by_name():
+    mixed = mixture()
+    with pytest.raises(CostModelError, match="'a'"):
+        mixture(costs={"a": 1.0, "b": 2.0})
+    with pytest.raises(CostModelError, match="'a'"):
+        mixed.predict(numbers(3), costs=[1.0, 1.0])
+    with pytest.raises(CostModelError, match="'a'"):
+        mixed.cost(numbers(3), [1.0, 1.0])
+    with pytest.raises(ParameterError, match="by: expected distinct features"):
+        evolve(mixed, by=["c"])
+    with pytest.raises(ParameterError, match="by: expected distinct features"):
+        evolve(mixed, by=[])
+    with pytest.raises(ParameterError, match="no mixture itself"):
+        evolve(mixed, first=mixed)
+    with pytest.raises(ParameterError, match="second: expected the costs of the first"):
+        evolve(mixed, second=mixed.second.with_costs(LABORATORY))
+    with pytest.raises(ParameterError, match="share"):
+        evolve(mixed, share=1.5)
+    with pytest.raises(ParameterError, match="tradeoff: expected None"):
+        mixed.predict(numbers(3), tradeoff=1.0)
+
+
+def test_functions_in_a_mixture_are_not_saved(tmp_path):
+    bank = WeakLearnerBank.opaque(("a",), [OpaqueLearner("f", lambda rows: rows[:, 0], (0,))])
+    tree = StageTree(bank, [Answer([0], [1.0], [0.0])], cf.CostModel.from_dict({"features": {"a": 0.0}}))
+    mixed = MixedPredictor(tree, tree, 0.5, ["a"])
+    with pytest.raises(StorageError, match="no opaque learners in a mixture"):
+        save(mixed, tmp_path / "mixture")
+    assert checksum(mixed) == b""
+    assert not (tmp_path / "mixture").exists()
