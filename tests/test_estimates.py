@@ -11,11 +11,11 @@ from frontier_cases import COSTS, some_rows
 import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier, Point
+from costframe.frontier import Frontier, Point, paths
 from costframe.frontier.budgets import Budget
 from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.paths import fit_along
-from costframe.frontier.rows import Rows, folds_of
+from costframe.frontier.rows import Rows, folds_of, halves_of
 from costframe.frontier.trial import Fitted, Trial, silent
 from costframe.training.scoring import influence, score_named
 
@@ -53,6 +53,34 @@ def test_queries_stay_whole_in_folds():
         seen = set(fold.train.qid) | set(fold.valid.qid)
         assert len(set(fold.out.qid)) == 4
         assert not set(fold.out.qid) & seen
+
+
+def test_halves_of_valid_stop_and_estimate_in_turn():
+    train, valid = rows(60), rows(41, 1)
+    one, other = halves_of(train, valid, classes=True)
+    np.testing.assert_array_equal(np.sort(np.concatenate([one.place, other.place])), np.arange(41))
+    for half, rest in ((one, other), (other, one)):
+        assert half.train is train
+        np.testing.assert_array_equal(half.out.X, valid.X[half.place])
+        np.testing.assert_array_equal(half.valid.X, valid.X[rest.place])
+        assert abs(half.out.y.sum() - valid.y.sum() / 2) <= 1
+
+
+def test_halves_have_whole_queries_and_groups_and_enough_of_each_class():
+    train, numbers = rows(80), np.repeat(np.arange(40), 2)
+    kinds = {"qid": False, "groups": True}
+    for name, classes in kinds.items():
+        valid = evolve(rows(80, 1), **{name: numbers})
+        one, other = halves_of(train, valid, classes=classes)
+        assert not set(numbers[one.place]) & set(numbers[other.place])
+        assert len(one.place) + len(other.place) == 80
+    rare = rows(60)
+    rare.y[:] = 0
+    rare.y[:10] = 1
+    assert len(halves_of(train, rare, classes=True)) == 2
+    rare.y[0] = 0
+    assert halves_of(train, rare, classes=True) == ()
+    assert halves_of(train, rows(9), classes=False) == ()
 
 
 def test_when_there_are_folds():
@@ -123,18 +151,80 @@ def test_the_same_rows_give_the_same_corrections():
     assert [f.point for f in correct_choice(found)] == [f.point for f in correct_choice(found)]
 
 
-def test_folds_estimate_what_single_small_parts_overrate():
-    """Labels that follow from nothing: on the rows that chose it a model seems to know something."""
+@pytest.mark.parametrize(("name", "folds"), [("adapt", 0), ("adapt", 3), ("cegb", 3)])
+def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch, name, folds):
+    train, valid = rows(120), rows(80, 1)
+    given, judged = [], []
+
+    def values(*parts):
+        return {tuple(row) for part in parts for row in part}
+
+    def make(tradeoff):
+        model = cf.estimator(name, costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=4, n_jobs=1)
+        fit_path = model.fit_path
+
+        def note_rows(X, y, **more):
+            given.append(values(X, more["X_val"]))
+            return fit_path(X, y, **more)
+
+        model.fit_path = note_rows
+        return model
+
+    def estimate(score, out, model, predictions):
+        judged.append((values(out.X), len(given)))
+        return estimate_on_rows(score, out, model, predictions)
+
+    monkeypatch.setattr(paths, "estimate_on_rows", estimate)
+    divided = folds_of(train, valid, folds, classes=True)
+    found, _ = fit_along(Trial(name, make, train, valid, None, "roc_auc", folds=divided), 4, Budget(), silent)
+    assert given[0] == values(train.X, valid.X)  # of the models themselves
+    assert {count for _, count in judged} == set(range(2, 2 + (folds or 2)))
+    assert not any(out & given[count - 1] for out, count in judged)
+    assert set.union(*(out for out, _ in judged)) == (given[0] if folds else values(valid.X))
+    assert {len(each.influence) for each in found} == {200 if folds else 80}
+
+
+def test_the_best_of_many_thresholds_is_not_estimated_by_its_luck():
+    """Labels that follow from nothing: on the rows that chose them, models seem to know something."""
+    rng = np.random.default_rng(1)
+    train, valid = (Rows(rng.normal(size=(n, 4)), rng.integers(0, 2, n)) for n in (150, 110))
+
+    def make(tradeoff):
+        return cf.estimator("adapt", costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=8, n_jobs=1)
+
+    trial = Trial("adapt", make, train, valid, None, "roc_auc")
+    found, front = fit_along(trial, 6, Budget(), silent)
+    assert max(score for _, score in front) > 0.6
+    honest = [each.point.score for each in found if each.point.n_features]
+    assert 0.4 < np.mean(honest) < 0.55
+
+
+def test_a_single_fit_with_thresholds_is_estimated_on_halves_too():
+    train, valid = rows(150), rows(110, 1)
+
+    def make(tradeoff):
+        return cf.estimator("adapt", costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=4, n_jobs=1)
+
+    trial = Trial("adapt", make, train, valid, None, "roc_auc")
+    found, halves = trial.fit(0.01), halves_of(train, valid, classes=True)
+    models = [make(0.01).fit(train.X, train.y, X_val=half.valid.X, y_val=half.valid.y) for half in halves]
+    each = [
+        score_named("roc_auc")(half.out.y, model.predictor_.predict(half.out.X), None, None)
+        for half, model in zip(halves, models, strict=True)
+    ]
+    assert found.point.score == pytest.approx(np.mean(each))
+    assert evolve(trial, stopping=valid).fit(0.01).point.score != found.point.score  # as no fit has seen valid
+
+
+def test_a_table_with_few_validation_rows_has_folds_and_noise_recommends_a_constant():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(260, 4)), rng.integers(0, 2, 260)
-    data = Dataset.from_arrays(X, y, COSTS, feature_names=list("abcd"), name="noise")
+    data = Dataset.from_arrays(
+        rng.normal(size=(260, 4)), rng.integers(0, 2, 260), COSTS, feature_names=list("abcd"), name="noise"
+    )
     few = {"n_estimators": 15}
-    seeming, honest = (Frontier.sweep(data, ["cegb"], folds=folds, parameters=few) for folds in (0, 5))
-    assert max(abs(p.score - 0.5) for p in honest.points) < 2.5 * max(p.score_error for p in honest.points)
-    assert max(p.score for p in honest.points) < max(p.score for p in seeming.points)
-    assert honest.recommended().n_features == 0
-    again = Frontier.sweep(data, ["cegb"], parameters=few)  # by default it has folds
-    assert [evolve(p, seconds=0) for p in again.points] == [evolve(p, seconds=0) for p in honest.points]
+    default, folded = (Frontier.sweep(data, ["cegb"], folds=folds, parameters=few) for folds in (None, 5))
+    assert folded.recommended().n_features == 0
+    assert [evolve(p, seconds=0) for p in default.points] == [evolve(p, seconds=0) for p in folded.points]
 
 
 def test_fits_at_given_tradeoffs_are_estimated_on_folds_too():

@@ -1,4 +1,4 @@
-"""Tables, split as they come or anew by seed; all but "breast-cancer" need ../shared."""
+"""Tables, split as they come or anew by seed; all but "breast-cancer" and "drawn" need ../shared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ SCORES = {
     "sat12": "accuracy",
     "synthetic": "ndcg@5",
     "breast-cancer": "roc_auc",
+    "drawn": "roc_auc",
 }
+FREE = ("breast-cancer", "drawn")
+DRAWN = {"train": 1500, "valid": 1000, "test": 20_000}  # rows; the last are enough to know a score
 STORED = tuple(SCORES)[:7]  # in ../shared/data
 QUERIES = {"train": 1500, "valid": 500, "test": 1500}  # of the synthetic ranking
 OUTPUT: dict[str, Any] = {"type": Path, "default": Path(__file__).parents[1] / "figures", "help": "folder for pictures"}
@@ -106,9 +109,35 @@ def as_dataset(table: Any) -> Dataset:
     )
 
 
+def draw_borrowers(seed: int) -> Dataset:
+    """Draw borrowers who may fail: five free columns, a bank's noisy answer at 0.8, a bureau's better one at 2.5."""
+    seen = sum(DRAWN.values()) - DRAWN["test"]
+    parts = [_borrowers(seed, seen), _borrowers(1000 + seed, DRAWN["test"])]
+    prices = {f"free{i}": 0.0 for i in range(5)} | {"bank": 0.8, "bureau": 2.5}
+    return cf.datasets.Dataset.from_arrays(
+        *(np.concatenate(each) for each in zip(*parts, strict=True)),
+        CostModel.from_dict({"features": prices}),
+        feature_names=tuple(prices),
+        split=np.repeat(tuple(DRAWN), tuple(DRAWN.values())),
+        task="classification",
+        name="drawn",
+    )
+
+
+def _borrowers(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    latent, free = random.normal(size=n), random.normal(size=(n, 5))
+    bank = -0.5 * latent + random.normal(size=n)
+    bureau = latent + 0.3 * random.normal(size=n)
+    odds = -2.6 - 1.1 * latent + free @ [0.35, 0.25, 0.2, 0.15, 0.1]
+    return np.column_stack([free, bank, bureau]), (random.random(n) < 1 / (1 + np.exp(-odds))).astype(int)
+
+
 @functools.lru_cache(maxsize=2)
 def load(name: str, split: int) -> Dataset:
     """Return a table as a data set, with its own split (0), or one that the number draws."""
+    if name == "drawn":
+        return draw_borrowers(split)
     if name != "breast-cancer":
         return as_dataset(load_table(name, split))
     return cf.datasets.load(name, split)
@@ -140,7 +169,7 @@ def options(
     tables: Sequence[str] = (),
     *,
     known: Collection[str] = SCORES,
-    free: Collection[str] = ("breast-cancer",),
+    free: Collection[str] = FREE,
     **flags: dict[str, Any],
 ) -> argparse.Namespace:
     """Parse the names of tables, all of `tables` by default, and flags by name; make the folder for output.

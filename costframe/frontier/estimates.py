@@ -14,6 +14,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError
+from costframe.frontier.rows import LEAST
 from costframe.training.scoring import influence, score_named, standard_error, with_labels
 
 if TYPE_CHECKING:
@@ -72,7 +73,12 @@ def mix_estimates(one: Estimate, other: Estimate, share: float) -> Estimate:
 
 
 def model_variance(folds: Sequence[Estimate]) -> float:
-    """Return the variance of the scores of folds beyond that of their rows; it may be negative."""
+    """Return the variance of the scores of folds beyond that of their rows; it may be negative.
+
+    It is 0 for halves of valid: their models share the training rows, and two scores do not tell a variance.
+    """
+    if len(folds) < LEAST:
+        return 0.0
     return float(np.var([fold.score for fold in folds], ddof=1) - np.mean([fold.error**2 for fold in folds]))
 
 

@@ -71,7 +71,7 @@ def has_path(trial: Trial) -> bool:
 def fit_along(
     trial: Trial, points: int, budget: Budget, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
-    """Fit a path once, and once more for each fold, and measure the points of `choose_points`.
+    """Fit a path once, and once more for each of `Trial.folds_for`, and measure the points of `choose_points`.
 
     Progress counts it as `points` fits. It also returns cost and score of all non-dominated points.
     """
@@ -84,8 +84,9 @@ def fit_along(
 def _fit_path(
     trial: Trial, points: int, budget: Budget, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
-    began, name = time.perf_counter(), f"{trial.algorithm} along its path"
-    paths, model = 1 + len(trial.folds), trial.make(0.0)
+    began, name, model = time.perf_counter(), f"{trial.algorithm} along its path", trial.make(0.0)
+    folds = trial.folds_for(model, repeat=True)
+    paths = 1 + len(folds)
 
     def fit_path(model: Any, train: Rows, valid: Rows, done: int) -> ModelPath:
         def report(share: float) -> None:
@@ -124,14 +125,14 @@ def _fit_path(
                 )
             own = [None] * len(chosen)
         known: Sequence[Estimate | None] = own
-        if trial.folds and None in known:
-            folds = []
-            for done, fold in enumerate(trial.folds, 1):
+        if folds and None in known:
+            each = []
+            for done, fold in enumerate(folds, 1):
                 other = trial.make(0.0)
-                folds.append(
+                each.append(
                     _estimate_on_fold(trial, fold, other, fit_path(other, fold.train, fold.valid, done), chosen, plain)
                 )
-            known = _join(trial, chosen, folds)
+            known = _join(chosen, folds, each)
         largest = max(point.tradeoff for point in [*front, plain])
         found = []
         for point, estimate, one in zip(chosen, known, own, strict=True):
@@ -181,16 +182,16 @@ def _estimate_on_fold(
     return found
 
 
-def _join(trial: Trial, chosen: Sequence[Any], folds: Sequence[Sequence[Estimate]]) -> list[Estimate]:
+def _join(chosen: Sequence[Any], folds: Sequence[Fold], found: Sequence[Sequence[Estimate]]) -> list[Estimate]:
     """Join the estimates of each point over folds, with one variance of trained models for all points.
 
     It is the mean variance of models that cost something: the F1 of a constant jumps between folds.
     """
-    points = list(zip(*folds, strict=True))
+    points = list(zip(*found, strict=True))
     paid = [each for point, each in zip(chosen, points, strict=True) if point.cost > 0] or points
     varied = [model_variance(each) for each in paid if len({one.score for one in each}) > 1]
     variance = float(np.mean(varied)) if varied else 0.0
-    places = [fold.place for fold in trial.folds]
+    places = [fold.place for fold in folds]
     return [join_folds(each, places, variance if len({one.score for one in each}) > 1 else 0.0) for each in points]
 
 

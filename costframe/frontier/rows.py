@@ -19,11 +19,12 @@ from costframe.core.tables.rows import check_queries, check_target, check_weight
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fold", "Rows", "check_groups", "folds_by", "folds_of"]
+__all__ = ["LEAST", "Fold", "Rows", "check_groups", "folds_by", "folds_of", "halves_of"]
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
+_FEWEST_HALVED = 10  # rows, queries or groups of each class in valid; scores of fewer are often undefined
 
 
 @frozen(eq=False)
@@ -196,7 +197,7 @@ class Fold:
     train: Rows
     valid: Rows
     out: Rows
-    place: NDArray[np.int64]  # (rows of out,): positions among the rows of train followed by those of valid
+    place: NDArray[np.int64]  # (rows of out,): positions among all rows that folds hold out, of train before valid
 
 
 def check_groups(train: Rows, valid: Rows | None) -> None:
@@ -225,22 +226,45 @@ def folds_of(
     if count == 0 or (count is None and not (_is_small(valid) and _fit_together(train, valid))):
         return ()
     rows, number = train.append(valid), FOLDS if count is None else count
-    units = np.arange(len(rows.y)) if rows.units is None else rows.units
-    kinds = np.unique(np.asarray(rows.y), return_inverse=True)[1] if classes else np.zeros(len(rows.y), np.int64)
-    room = int(units.max()) + 1
-    fewest = int(np.bincount(np.unique(kinds * room + units) // room).min())
-    if fewest < number:
+    if (fewest := _fewest(rows, classes=classes)) < number:
         if count is None:
             return ()
         what = "rows" if rows.units is None else "queries" if rows.groups is None else "groups"
         what += " of each class" if classes else ""
         raise ParameterError(f"{name}: {count} need as many {what}, the smallest number in train and valid is {fewest}")
-    if classes and rows.groups is not None:
-        fold = rows.fold_groups(number, seed)
-    else:
-        first = np.unique(units, return_index=True)[1]
-        fold = _deal(kinds[first], number, np.random.default_rng(seed))[units]
+    fold = _number_folds(rows, number, seed, classes=classes)
     return tuple(_make_fold(rows, fold, k, number) for k in range(number))
+
+
+def halves_of(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
+    """Divide valid into two halves that stop the training and estimate in turn; () if valid has too few of a class."""
+    if len(valid.y) < _FEWEST_HALVED or _fewest(valid, classes=classes) < _FEWEST_HALVED:
+        return ()
+    half = _number_folds(valid, 2, 0, classes=classes)
+    places = [np.flatnonzero(half == k) for k in range(2)]
+    return tuple(Fold(train, valid.take(other), valid.take(out), out) for out, other in (places, places[::-1]))
+
+
+def _kinds_and_units(rows: Rows, *, classes: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the class of each row, or 0, and the number of its group or query, or its own: int64 (n,) each."""
+    kinds = np.unique(np.asarray(rows.y), return_inverse=True)[1] if classes else np.zeros(len(rows.y), np.int64)
+    return kinds, np.arange(len(rows.y)) if rows.units is None else rows.units
+
+
+def _fewest(rows: Rows, *, classes: bool) -> int:
+    """Return the number of rows, queries or groups of the class with the fewest."""
+    kinds, units = _kinds_and_units(rows, classes=classes)
+    room = int(units.max()) + 1
+    return int(np.bincount(np.unique(kinds * room + units) // room).min())
+
+
+def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> NDArray[np.int64]:
+    """Return a fold for each row, with whole queries and groups, and even shares of classes: int64 (n,)."""
+    if classes and rows.groups is not None:
+        return rows.fold_groups(number, seed)
+    kinds, units = _kinds_and_units(rows, classes=classes)
+    first = np.unique(units, return_index=True)[1]
+    return _deal(kinds[first], number, np.random.default_rng(seed))[units]
 
 
 def folds_by(train: Rows, valid: Rows, splitter: Any, order: NDArray[np.int64]) -> tuple[Fold, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import field, frozen
+from sklearn.base import is_classifier
 
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError
@@ -23,7 +24,7 @@ from costframe.frontier.estimates import estimate_on_rows, join_folds, model_var
 from costframe.frontier.finished import FinishedFits, Fitted, MeasuredFits
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
-from costframe.frontier.rows import Rows, folds_of
+from costframe.frontier.rows import Rows, folds_of, halves_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -124,15 +125,27 @@ class Trial:
         return model
 
     def _over_folds(self, tradeoff: float) -> Estimate | None:
-        """Estimate the score of fits at a tradeoff by fits that leave each fold out."""
-        if not (self.folds and self.fits_repeat):
+        """Estimate the score of fits at a tradeoff by fits that leave each of `folds_for` out."""
+        folds = self.folds_for(self.make(tradeoff), repeat=self.fits_repeat)
+        if not folds:
             return None
         each = []
-        for fold in self.folds:
+        for fold in folds:
             model = self._train(tradeoff, fold.train, fold.valid)
             predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
             each.append(estimate_on_rows(self.score, fold.out, model, predictions))
-        return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
+        return join_folds(each, [fold.place for fold in folds], model_variance(each))
+
+    def folds_for(self, model: Any, *, repeat: bool) -> tuple[Fold, ...]:
+        """Return the folds that estimate an estimator's scores, or () if valid does; `repeat` tells whether folds may.
+
+        If they may not, or there are none, an estimator that searches thresholds on valid has halves of valid.
+        """
+        if repeat and self.folds:
+            return self.folds
+        if self.stopping is not None or not getattr(model, "searches_thresholds", False):
+            return ()
+        return halves_of(self.train, self.valid, classes=is_classifier(model))
 
     def measure(
         self,

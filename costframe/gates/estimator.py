@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, field
@@ -63,6 +63,8 @@ class GatedClassifier(CostAwareClassifier):
     verbose : int
         1 shows progress bars.
     """
+
+    searches_thresholds: ClassVar = True
 
     costs: Any = None
     tradeoff: float = 1e-3

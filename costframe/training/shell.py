@@ -74,11 +74,13 @@ class CostAwareEstimator(Predicting):
     `tradeoff` (loss accepted per unit of cost per row, >= 0). A subclass that splits by categories sets
     `_takes_categories`, has a parameter `categorical_features` for `find_categorical`, and uses
     `TrainingData.categorical`. A subclass that searches sets of features during training sets `searches_sets`; for all
-    others, sweeps and searches do it. One with predictors that `cf.save` refuses sets `most_classes_saved`, the most
-    classes for which it does not; 0 if it refuses all. A subclass with a `fit` or `fit_path` of its own decorates it
-    with `restore_on_error`. One whose `_train` combines what it takes from rows over `Rows.workers`, so that any number
-    of workers train the model of one, sets `trains_together`. One whose `_train` reads features in bins alone, and so
-    takes a table of blocks as `Rows.X`, sets `trains_on_blocks`.
+    others, sweeps and searches do it. One that tries all thresholds of many models on validation rows sets
+    `searches_thresholds`; sweeps and searches then estimate its scores on rows that chose none. One with predictors
+    that `cf.save` refuses sets `most_classes_saved`, the most classes for which it does not; 0 if it refuses all. A
+    subclass with a `fit` or `fit_path` of its own decorates it with `restore_on_error`. One whose `_train` combines
+    what it takes from rows over `Rows.workers`, so that any number of workers train the model of one, sets
+    `trains_together`. One whose `_train` reads features in bins alone, and so takes a table of blocks as `Rows.X`, sets
+    `trains_on_blocks`.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class CostAwareEstimator(Predicting):
     tradeoff: float
     kind: ClassVar[str]  # of a `FittedEstimator`
     searches_sets: ClassVar[bool] = False
+    searches_thresholds: ClassVar[bool] = False
     most_classes_saved: ClassVar[int | None] = None
     trains_together: ClassVar[bool] = False
     trains_on_blocks: ClassVar[bool] = False
