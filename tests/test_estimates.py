@@ -151,8 +151,8 @@ def test_the_same_rows_give_the_same_corrections():
     assert [f.point for f in correct_choice(found)] == [f.point for f in correct_choice(found)]
 
 
-@pytest.mark.parametrize(("name", "folds"), [("adapt", 0), ("adapt", 3), ("cegb", 3)])
-def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch, name, folds):
+@pytest.mark.parametrize("folds", [0, 3])
+def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch, folds):
     train, valid = rows(120), rows(80, 1)
     given, judged = [], []
 
@@ -160,7 +160,8 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
         return {tuple(row) for part in parts for row in part}
 
     def make(tradeoff):
-        model = cf.estimator(name, costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=4, n_jobs=1)
+        model = cf.estimator("cegb", costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=4, n_jobs=1)
+        model.searches_thresholds = True
         fit_path = model.fit_path
 
         def note_rows(X, y, **more):
@@ -176,7 +177,7 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
 
     monkeypatch.setattr(paths, "estimate_on_rows", estimate)
     divided = folds_of(train, valid, folds, classes=True)
-    found, _ = fit_along(Trial(name, make, train, valid, None, "roc_auc", folds=divided), 4, Budget(), silent)
+    found, _ = fit_along(Trial("cegb", make, train, valid, None, "roc_auc", folds=divided), 4, Budget(), silent)
     assert given[0] == values(train.X, valid.X)  # of the models themselves
     assert {count for _, count in judged} == set(range(2, 2 + (folds or 2)))
     assert not any(out & given[count - 1] for out, count in judged)
@@ -197,23 +198,6 @@ def test_the_best_of_many_thresholds_is_not_estimated_by_its_luck():
     assert max(score for _, score in front) > 0.6
     honest = [each.point.score for each in found if each.point.n_features]
     assert 0.4 < np.mean(honest) < 0.55
-
-
-def test_a_single_fit_with_thresholds_is_estimated_on_halves_too():
-    train, valid = rows(150), rows(110, 1)
-
-    def make(tradeoff):
-        return cf.estimator("adapt", costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=4, n_jobs=1)
-
-    trial = Trial("adapt", make, train, valid, None, "roc_auc")
-    found, halves = trial.fit(0.01), halves_of(train, valid, classes=True)
-    models = [make(0.01).fit(train.X, train.y, X_val=half.valid.X, y_val=half.valid.y) for half in halves]
-    each = [
-        score_named("roc_auc")(half.out.y, model.predictor_.predict(half.out.X), None, None)
-        for half, model in zip(halves, models, strict=True)
-    ]
-    assert found.point.score == pytest.approx(np.mean(each))
-    assert evolve(trial, stopping=valid).fit(0.01).point.score != found.point.score  # as no fit has seen valid
 
 
 def test_a_table_with_few_validation_rows_has_folds_and_noise_recommends_a_constant():

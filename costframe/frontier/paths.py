@@ -85,7 +85,7 @@ def _fit_path(
     trial: Trial, points: int, budget: Budget, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
     began, name, model = time.perf_counter(), f"{trial.algorithm} along its path", trial.make(0.0)
-    folds = trial.folds_for(model, repeat=True)
+    folds = trial.folds_for(model)
     paths = 1 + len(folds)
 
     def fit_path(model: Any, train: Rows, valid: Rows, done: int) -> ModelPath:

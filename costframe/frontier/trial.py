@@ -125,26 +125,23 @@ class Trial:
         return model
 
     def _over_folds(self, tradeoff: float) -> Estimate | None:
-        """Estimate the score of fits at a tradeoff by fits that leave each of `folds_for` out."""
-        folds = self.folds_for(self.make(tradeoff), repeat=self.fits_repeat)
-        if not folds:
+        """Estimate the score of fits at a tradeoff by fits that leave each fold out."""
+        if not (self.folds and self.fits_repeat):
             return None
         each = []
-        for fold in folds:
+        for fold in self.folds:
             model = self._train(tradeoff, fold.train, fold.valid)
             predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
             each.append(estimate_on_rows(self.score, fold.out, model, predictions))
-        return join_folds(each, [fold.place for fold in folds], model_variance(each))
+        return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
 
-    def folds_for(self, model: Any, *, repeat: bool) -> tuple[Fold, ...]:
-        """Return the folds that estimate an estimator's scores, or () if valid does; `repeat` tells whether folds may.
+    def folds_for(self, model: Any) -> tuple[Fold, ...]:
+        """Return the folds that estimate the scores of an estimator's path, or () if valid does.
 
-        If they may not, or there are none, an estimator that searches thresholds on valid has halves of valid.
+        Without folds, an estimator that searches thresholds on valid has halves of valid.
         """
-        if repeat and self.folds:
+        if self.folds or self.stopping is not None or not getattr(model, "searches_thresholds", False):
             return self.folds
-        if self.stopping is not None or not getattr(model, "searches_thresholds", False):
-            return ()
         return halves_of(self.train, self.valid, classes=is_classifier(model))
 
     def measure(

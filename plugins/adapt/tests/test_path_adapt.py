@@ -215,7 +215,7 @@ def test_frontiers_sweep_a_grid():
         model = frontier.model(point)
         assert model.cost(valid.X).mean == pytest.approx(point.cost, rel=1e-9)
     best = frontier.best()
-    assert best.score > 0.97
+    assert best.score > 0.96
     assert min(point.cost for point in frontier.points) < 0.3 * frontier.points[0].cost
 
 
