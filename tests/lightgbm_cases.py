@@ -45,8 +45,8 @@ def assert_equal(predictor, booster, rows):
     np.testing.assert_allclose(predictor.predict(rows, n_jobs=1), booster.predict(rows), rtol=1e-13, atol=1e-15)
 
 
-def read(data, where="model.txt", names=None):
-    return adopt_lightgbm_file(data, where, names)
+def read(data, where="model.txt"):
+    return adopt_lightgbm_file(data, where)
 
 
 TEXT = b"""tree

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lightgbm_cases import ROWS, SCORES, TEXT, assert_equal, hard_rows, import_lightgbm, read
 
+import costframe as cf
 from costframe.adoption.lightgbm.adopt import looks_like_lightgbm
 from costframe.core.errors import AdoptionError
 
@@ -80,25 +81,6 @@ def test_public_files_give_their_expected_outputs():
     rows = sparse("treelite/toy_categorical__toy_categorical.test", 2)
     expected = table("treelite/toy_categorical__toy_categorical.test.pred")
     np.testing.assert_allclose(toy.predict(rows), expected, rtol=1e-13)
-
-
-@shared
-def test_public_dumps_are_read_as_their_text_files_and_raw_where_they_tell_no_objective():
-    rows = table("leaves/breast_cancer_test.tsv")
-    dump, text = adopt("leaves/lg_dart_breast_cancer.json"), adopt("leaves/lg_dart_breast_cancer.model")
-    np.testing.assert_array_equal(dump.decision_function(rows), text.decision_function(rows))
-    np.testing.assert_array_equal(dump.predict(rows), dump.decision_function(rows))
-    expected = [0.4703, 0.4703, 0.4242, 1.1111, 0.4242]
-    rows = np.array([[0.14, 100.0], [0.0, 10.9], [np.nan, 2.0], [0.15, 1.0], [-np.inf, np.nan]])
-    np.testing.assert_array_equal(adopt("leaves/lg_1tree.json").predict(rows), expected)
-
-
-@shared
-def test_a_public_dump_with_fewer_names_than_features_needs_names():
-    data = (FOREIGN / "leaves/lg_1tree_1leaf.json").read_bytes()
-    with pytest.raises(AdoptionError, match="it has 41 features"):
-        read(data)
-    assert read(data, names=[f"x{f}" for f in range(41)]).predict(np.zeros((1, 41))).tolist() == [0.42]
 
 
 @shared
@@ -220,9 +202,16 @@ def test_categories_of_pandas_replace_codes_of_a_file():
 def test_content_is_recognised_whatever_the_suffix():
     assert looks_like_lightgbm(TEXT)
     assert looks_like_lightgbm(TEXT.replace(b"\n", b" \r\n"))
-    assert looks_like_lightgbm(b' {"tree_info": [], "max_feature_idx": 3}')
     for other in (b"", b"tree", b"{}", b'{"learner": {"tree_info": []}}', b"\x00" * 99, b"trees\nversion=v4\n"):
         assert not looks_like_lightgbm(other)
+
+
+def test_dumps_are_refused_with_the_way_out(tmp_path):
+    dump = {"name": "tree", "max_feature_idx": 0, "tree_info": []}
+    (tmp_path / "dump.json").write_text(json.dumps(dump))
+    for given in (dump, tmp_path / "dump.json"):
+        with pytest.raises(AdoptionError, match=r"is a dump_model\(\) of LightGBM, .* by save_model$"):
+            cf.adopt(given)
 
 
 SPLIT = b"""tree

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt"]
 
+_DUMP = "a dump_model() of LightGBM, which is not read; save the model by save_model"
 _OTHERS = (
     (b"\x1f\x8b", "compressed by gzip; give the file that gunzip makes of it"),
     (b"\x89costframe", "a costframe model; open it with `cf.load`"),
@@ -79,6 +80,8 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
 
     if isinstance(model, str | os.PathLike):
         return _adopt_file(model, feature_names)
+    if isinstance(model, dict) and "tree_info" in model:
+        raise AdoptionError(f"dict: is {_DUMP}")
     ways: tuple[tuple[Callable[[object], bool], Callable[..., Predictor]], ...] = (
         (is_lightgbm, adopt_lightgbm),
         (is_xgboost, adopt_xgboost),
@@ -119,7 +122,9 @@ def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | Non
     for magic, what in _OTHERS:
         if data.startswith(magic):
             raise AdoptionError(f"{file}: is {what}")
+    if b'"tree_info"' in data and b'"max_feature_idx"' in data:
+        raise AdoptionError(f"{file}: is {_DUMP}")
     raise AdoptionError(
-        f"{file}: is not a costframe model, nor one of LightGBM (text or JSON), XGBoost (JSON or UBJSON) or CatBoost "
+        f"{file}: is not a costframe model, nor one of LightGBM (text), XGBoost (JSON or UBJSON) or CatBoost "
         "(.cbm or JSON)"
     )

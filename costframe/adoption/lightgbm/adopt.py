@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.adoption.adopted import choose_names, one_answer
-from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.documents import Part
 from costframe.adoption.lightgbm.categories import find_meanings
-from costframe.adoption.lightgbm.dump import read_dump
 from costframe.adoption.lightgbm.text import read_text
 from costframe.adoption.lightgbm.trees import make_table
 from costframe.core.errors import AdoptionError, StageError, shown
@@ -54,14 +53,8 @@ def is_lightgbm(model: object) -> bool:
 
 
 def looks_like_lightgbm(data: bytes) -> bool:
-    """Return whether the content of a file is a model of LightGBM: its text, or JSON from `dump_model`."""
-    if _is_json(data):
-        return b'"tree_info"' in data and b'"max_feature_idx"' in data
+    """Return whether the content of a file is a model of LightGBM, its text."""
     return re.match(rb"tree[ \t\r]*\n\s*version=", data) is not None
-
-
-def _is_json(data: bytes) -> bool:
-    return data[:64].lstrip().startswith(b"{")
 
 
 def adopt_lightgbm(model: Any, feature_names: Sequence[str] | None = None) -> StageTree:
@@ -99,7 +92,7 @@ def adopt_lightgbm(model: Any, feature_names: Sequence[str] | None = None) -> St
 
 
 def adopt_lightgbm_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
-    """Adopt the content of a model file, LightGBM's text or JSON of its `dump_model`; `where` names it in errors.
+    """Adopt the content of a model file, LightGBM's text; `where` names it in errors.
 
     The file predicts as it would in today's LightGBM, but for one kind: random forests by LightGBM before 2.2.3. Their
     leaves hold predictions, not scores; the mean of these is the prediction, as it was when they were written.
@@ -110,7 +103,7 @@ def adopt_lightgbm_file(data: bytes, where: str, feature_names: Sequence[str] | 
         If the file is malformed, truncated or of an unknown version, or cannot be adopted exactly; see
         `adopt_lightgbm`.
     """
-    model = read_dump(parse_json(data, where)) if _is_json(data) else read_text(data, where)
+    model = read_text(data, where)
     weights = len(model.trees) * model.n_scores
     if weights > max(_FREE_WEIGHTS, 4 * len(data)):
         raise AdoptionError(f"{where}: has {model.n_scores:,} classes, too many for a file of {len(data):,} bytes")

@@ -16,9 +16,6 @@ from costframe.adoption.lightgbm.saved import (
     Range,
     SavedModel,
     SavedTree,
-    read_head,
-    read_labels,
-    refuse_linear,
 )
 from costframe.core.errors import AdoptionError, shown
 
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["read_text"]
 
 _ENDS = ("end of trees", "feature importances:", "feature_importances:")  # early v2 writes only the second
+_OLDEST, _NEWEST = 2, 4
 _BITS = 32  # of each word in a set of categories
 _HEAD = re.compile(
     "version|num_class|num_tree_per_iteration|label_index|max_feature_idx|objective|average_output|feature_names|"
@@ -59,7 +57,7 @@ def read_text(data: bytes, where: str) -> SavedModel:
         raise AdoptionError(f"{where}: lacks the line {_ENDS[0]!r}; the file is truncated")
     starts = [number for number, line in enumerate(lines[:end]) if line.startswith("Tree=")]
     head = _entries(lines[1 : starts[0] if starts else end], _HEAD, where)
-    model = read_head(head, tuple(filter(None, head.get("feature_names").text().split(" "))))
+    model = _read_head(head)
     if head.has("tree_sizes") and (told := len(head.get("tree_sizes").text().split())) != len(starts):
         raise AdoptionError(f"{where}: tells of {told:,} trees and holds {len(starts):,}; the file was cut")
     trees = [
@@ -82,6 +80,31 @@ def _entries(lines: Sequence[str], known: re.Pattern[str], where: str) -> Part:
     return Part(entries, where)
 
 
+def _read_head(head: Part) -> SavedModel:
+    """Return a model still without trees; refuse unknown versions."""
+    version = head.get("version").text()
+    if not re.fullmatch(r"v[0-9]{1,4}", version):
+        raise head.refuse(f"expected a version such as 'v{_NEWEST}', got {shown(version)}")
+    if not _OLDEST <= int(version[1:]) <= _NEWEST:
+        side = "older" if int(version[1:]) < _OLDEST else "newer"
+        raise head.refuse(f"was written in LightGBM's format {version}, {side} than known (v{_OLDEST} to v{_NEWEST})")
+    n_scores = head.get("num_tree_per_iteration").whole(1)
+    if head.get("num_class").whole(1) != n_scores:
+        raise head.refuse(f"has {n_scores:,} trees in a round, expected one for each of 'num_class' classes")
+    averages = head.value.get("average_output", False)
+    if not isinstance(averages, bool):
+        raise head.refuse(f"expected 'average_output' to be true or false, got {shown(averages)}")
+    return SavedModel(
+        where=head.where,
+        version=int(version[1:]),
+        n_scores=n_scores,
+        n_features=head.get("max_feature_idx").whole() + 1,
+        names=tuple(filter(None, head.get("feature_names").text().split(" "))),
+        objective=head.get("objective").text() if head.has("objective") else "",
+        averages=averages,
+    )
+
+
 def _read_tree(block: Part, number: int, model: SavedModel) -> SavedTree:
     block.get("Tree").whole(number, number)
     leaves = block.get("num_leaves").whole(1)
@@ -89,7 +112,11 @@ def _read_tree(block: Part, number: int, model: SavedModel) -> SavedTree:
     if block.has("is_linear") and block.get("is_linear").whole(0, 1):
         read = _wholes(block.get("leaf_features"), None, 0, model.n_features - 1)
         if len(read):
-            raise refuse_linear(block.where, int(read[0]), model)
+            name = repr(model.names[read[0]]) if read[0] < len(model.names) else f"number {read[0]}"
+            raise block.refuse(
+                f"has linear leaves, one of which reads feature {name}; adopted trees have constant leaves: train with "
+                "linear_tree=False"
+            )
         outputs = _reals(block.get("leaf_const"), leaves)
     if leaves == 1:
         return SavedTree(outputs)
@@ -147,7 +174,7 @@ def _numbers(line: Part, kind: type[int | float], letters: str) -> list[Any]:
 def _with_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedModel:
     """Add what the lines after the trees and the head tell of categories, if they tell of pandas' own."""
     given = [line.partition(":")[2] for line in after if line.startswith("pandas_categorical:")]
-    labels = read_labels(parse_json(given[-1].encode(), f"{model.where}: pandas_categorical"), model) if given else []
+    labels = _read_labels(parse_json(given[-1].encode(), f"{model.where}: pandas_categorical"), model) if given else []
     if not labels:
         return model
     ranges = [_read_range(word) for word in head.get("feature_infos").text().split()]
@@ -155,6 +182,16 @@ def _with_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedMo
     own = {int(column) for column in re.findall("[0-9]{1,9}", told)}
     own |= {f for f, each in enumerate(ranges) if isinstance(each, list)}
     return evolve(model, labels=labels, ranges=ranges, categorical=frozenset(own))
+
+
+def _read_labels(part: Part, model: SavedModel) -> list[list[Any]]:
+    """Return lists of categories of pandas, not more than features."""
+    if part.value is None:
+        return []
+    if len(part) > model.n_features:
+        raise part.refuse(f"expected lists for at most {model.n_features:,} features, got {len(part):,}")
+    lists = list(part.items())
+    return [each.value for each in lists if len(each) >= 0]  # what is no list is refused by its length
 
 
 def _read_range(word: str) -> Range:
