@@ -33,11 +33,7 @@ def cases(draw):
     if len(width) > 2:
         parts[1] = evolve(parts[0], tradeoff=draw(st.sampled_from((0.0, 2.0))))
     parts = [part.with_costs(costs) for part in parts]
-    return (
-        MixedPredictor(*parts, draw(st.sampled_from((0.0, 0.3, 0.5, 1.0))), sorted(by)),
-        costs,
-        draw(rows(len(names))),
-    )
+    return MixedPredictor(*parts, draw(st.sampled_from((0.0, 0.3, 0.5, 1.0))), sorted(by)), draw(rows(len(names)))
 
 
 @FEWER
