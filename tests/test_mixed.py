@@ -16,7 +16,9 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.storage.saving import checksum, load, save
-from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
+from costframe.testing.counting import expect_as_reported
+from costframe.testing.counting import inquire as step_through
+from costframe.testing.strategies import banks, cost_models, feature_names, planned_predictors, rows, stage_trees
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 
@@ -55,6 +57,46 @@ def test_rows_are_those_of_the_predictor_that_their_hash_draws(case, cap):
         assert (end.cost, end.exit) == (report.per_row[i], int(second[i]))
         assert {*asked} == {mixed.feature_names[f] for f in np.flatnonzero(report.acquired[i])}
     assert same_bits(mixed.decision_function(X)[second], mixed.second.decision_function(X[second]))
+
+
+@st.composite
+def trees(draw):
+    names = draw(feature_names(4))
+    costs, by = draw(cost_models(names)), draw(st.sets(st.sampled_from(names), min_size=1))
+    features = (evolve(each, cost=0.0, needs=()) if each.name in by else each for each in costs.features)
+    n_outputs = draw(st.integers(1, 2))
+    parts = [draw(stage_trees(draw(banks(names)), n_outputs=n_outputs)) for _ in range(2)]
+    if len({part.n_predictions for part in parts}) > 1:
+        parts[1] = parts[0]
+    costs = evolve(costs, features=tuple(features))
+    parts = [part.with_costs(costs) for part in parts]
+    return MixedPredictor(*parts, draw(st.sampled_from((0.0, 0.5, 1.0))), sorted(by)), draw(rows(len(names)))
+
+
+@FEWER
+@given(trees(), st.data(), st.sampled_from(("path", "learner")), st.sampled_from((None, 0.0, 3.5)))
+def test_a_report_is_what_inquiries_pay_with_limits_and_prices_of_every_kind(case, data, acquisition, cap):
+    mixed, X = case
+    names = [*mixed.feature_names, *mixed.costs.resource_names]
+    limits = {"max_cost": cap, "unavailable": sorted(data.draw(st.sets(st.sampled_from(names), max_size=2)))}
+    report = mixed.cost(X, acquisition=acquisition, rounds=True, **limits)
+    for i, row in enumerate(X):
+        end, source = step_through(mixed, row, mixed.costs, acquisition, **limits)
+        expect_as_reported(report, i, end, source, f"row {i}", by_the_book=False)
+        given = dict(zip(mixed.feature_names[:2], row.tolist(), strict=False))
+        end, source = step_through(mixed, row, mixed.costs, acquisition, known=given)
+        assert not set(source.fetched) & set(given)
+        assert same_bits(end.value, mixed.predict(X[i : i + 1])[0])
+    assert same_bits(mixed.predict(X, **limits), report.predictions) or acquisition == "learner"
+    parts = sum(report.by_feature.values()) + sum(report.by_resource.values()) + report.evaluation.total
+    assert report.mean == pytest.approx(parts, rel=1e-9, abs=1e-9)
+
+
+@given(rows(2))
+def test_zeros_of_both_signs_and_all_missing_values_draw_alike(X):
+    mixed, other = mixture(0.5), np.where(X == 0, -X, X)
+    other[np.isnan(X)] = -np.nan
+    assert np.array_equal(mixed.second_answers(X), mixed.second_answers(other))
 
 
 @FEWER
@@ -107,6 +149,16 @@ def test_one_row_and_none(share):
     assert mixed.predict(np.empty((0, 2))).shape == (0,)
     assert mixed.cost(np.empty((0, 2))).per_row.shape == (0,)
     assert ExpectedCost(mixed.costs).evaluate(mixed, numbers(1)).mean == 2 * share
+
+
+def test_without_a_feature_of_the_hash_tables_and_inquiries_draw_alike():
+    mixed, X = evolve(mixture(0.5, {"a": 0.0, "b": 0.0}), by=["a", "b"]), numbers(50)
+    report = mixed.cost(X, unavailable=["b"])
+    ends = [step_through(mixed, row, mixed.costs, unavailable=["b"])[0] for row in X]
+    assert [end.exit for end in ends] == mixed.second_answers(X, frozenset({1})).astype(int).tolist()
+    assert [end.cost for end in ends] == report.per_row.tolist()
+    assert not report.acquired[:, 1].any()
+    assert not np.array_equal(mixed.second_answers(X), mixed.second_answers(X, frozenset({1})))
 
 
 def test_wrong_mixtures_are_refused_by_name():

@@ -242,9 +242,8 @@ class MixedPredictor(Predictor):
     def second_answers(self, X: NDArray[np.float64], gone: frozenset[int] = frozenset()) -> NDArray[np.bool_]:
         """Return which rows, float64 (n, d), the second predictor answers: bool (n,); columns in `gone` are missing."""
         columns = [self.place[name] for name in self.by]
-        values = X[:, columns] + 0.0  # -0.0 becomes 0.0
+        values = X[:, columns]  # a copy; `hash_table` takes zeros of both signs, and all NaN, as equal
         values[:, [f in gone for f in columns]] = np.nan
-        values[np.isnan(values)] = np.nan  # of all NaN, the one with these bits
         return draw(hash_table(values), self.share, 0)
 
     def available_columns(self, gone: frozenset[int]) -> list[int]:
