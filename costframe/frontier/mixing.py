@@ -46,8 +46,13 @@ def mix_to_budget(trial: Trial, found: Sequence[Fitted], budget: Budget) -> list
     best = max(pairs, key=lambda pair: _mean(pair, "score"), default=None)
     if best is None or _mean(best, "score") <= max(each.point.score for each in within):
         return []
+    models = [each.estimator for each in best[:2]]
+    if not all(isinstance(each, CostAwareEstimator) and not opaque_names(each.predictor_) for each in models):
+        return []
+    if not (by := _free_features(models[0], trial)):
+        return []
     recalled = {"mixed": budget.cost, "tradeoffs": [each.point.tradeoff for each in best[:2]]}
-    return trial.recall(recalled, lambda: (_mix(trial, *best), []))[0] if _can_mix(trial, *best[:2]) else []
+    return trial.recall(recalled, lambda: ([_mix(trial, best, models, by)], []))[0]
 
 
 def _mean(pair: tuple[Fitted, Fitted, float], name: str) -> float:
@@ -55,24 +60,18 @@ def _mean(pair: tuple[Fitted, Fitted, float], name: str) -> float:
     return float((1 - share) * getattr(one.point, name) + share * getattr(other.point, name))
 
 
-def _mix(trial: Trial, one: Fitted, other: Fitted, share: float) -> list[Fitted]:
-    model = one.estimator
-    mixed = MixedPredictor(model.predictor_, other.estimator.predictor_, share, _free_features(model, trial))
-    copy = model.with_predictor(mixed, tradeoff=one.point.tradeoff)
+def _mix(trial: Trial, pair: tuple[Fitted, Fitted, float], models: Sequence[Any], by: tuple[str, ...]) -> Fitted:
+    one, other, share = pair
+    mixed = MixedPredictor(models[0].predictor_, models[1].predictor_, share, by)
+    copy = models[0].with_predictor(mixed, tradeoff=one.point.tradeoff)
     errors = ((1 - share) * one.point.cost_error, share * other.point.cost_error)
-    cost = _mean((one, other, share), "cost"), float(np.hypot(*errors))
-    return [trial.measure(copy, one.point.tradeoff, 0.0, mix_estimates(_estimate(one), _estimate(other), share), cost)]
+    cost = _mean(pair, "cost"), float(np.hypot(*errors))
+    return trial.measure(copy, one.point.tradeoff, 0.0, mix_estimates(_estimate(one), _estimate(other), share), cost)
 
 
 def _estimate(fitted: Fitted) -> Estimate:
     point = fitted.point
     return Estimate(point.score, point.score_error, fitted.influence, point.rows_lacked)
-
-
-def _can_mix(trial: Trial, one: Fitted, other: Fitted) -> bool:
-    models = one.estimator, other.estimator
-    plain = all(isinstance(each, CostAwareEstimator) and not opaque_names(each.predictor_) for each in models)
-    return plain and bool(_free_features(one.estimator, trial))
 
 
 def _free_features(model: Any, trial: Trial) -> tuple[str, ...]:
