@@ -154,7 +154,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         rows = problem.rows
         if point.error is not None:
             return point
-        scores = _Measure(self.kept, None).follow(point)[0]
+        scores = _Measure(self.kept, None).scores(point)
         if self.scoring is None:
             lost = problem.loss.each(rows.y, scores)
             moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
@@ -230,21 +230,21 @@ class _Measure:
         point = evolve(point, asked=self._asked(point))
         if np.isnan(point.asked):
             return point
-        rows, scores = problem.rows, self.follow(point)[0]
+        rows, scores = problem.rows, self.scores(point)
         loss = rows.mean(problem.loss.each(rows.y, scores))
         value = -loss if self.score is None else self.score(_HeldOut(rows, _predictions(problem, scores)))
         return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.stop < 0 else point.stop)
 
-    def follow(self, point: PlanPoint) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return out-of-fold scores (n, K) of all rows, and the stops that each visited, (n,), one bit each."""
+    def scores(self, point: PlanPoint) -> NDArray[np.float64]:
+        """Return out-of-fold scores (n, K) of all rows."""
         models = self.kept.trained.models
         if point.stop >= 0:
-            return models[point.stop].scores, np.full(len(self.kept.problem.rows), 1 << point.stop, np.int64)
-        at, visited = follow(self.kept.trained.routes, self._gains(point), point.asked)
+            return models[point.stop].scores
+        at, _ = follow(self.kept.trained.routes, self._gains(point), point.asked)
         scores = np.empty_like(models[0].scores)
         for k in np.unique(at).tolist():
             scores[at == k] = models[k].scores[at == k]
-        return scores, visited
+        return scores
 
     def _gains(self, point: PlanPoint) -> list[NDArray[np.float64]]:
         trained = self.kept.trained
