@@ -64,7 +64,10 @@ def test_prices_of_its_own_can_be_given(saved):
 
 
 FORGED = {
-    "no kind": (set_model(None, "kind"), "expected one of the kinds ['stages', 'planned', 'prepared', 'mixed'], got None"),
+    "no kind": (
+        set_model(None, "kind"),
+        "expected one of the kinds ['stages', 'planned', 'prepared', 'mixed'], got None",
+    ),
     "another kind": (set_model("pickle", "kind"), "expected one of the kinds"),
     "a kind of no text": (set_model(["planned"], "kind"), "expected one of the kinds"),
     "the other kind": (set_model("stages", "kind"), "malformed model: expected exactly"),
