@@ -227,7 +227,8 @@ def null_texts(column: Any, texts: Sequence[str]) -> Any:
     """Return a column of texts with nothing in the place of these; others are unchanged."""
     if not is_text(column.type):
         return column
-    return pc.if_else(pc.is_in(column, pa.array(texts, column.type)), pa.scalar(None, column.type), column)
+    nothing = pa.nulls(len(column), column.type)  # with a scalar, pyarrow 16 reads a slice from its wrong end
+    return pc.if_else(pc.is_in(column, pa.array(texts, column.type)), nothing, column)
 
 
 def refuse_missing(count: int, where: str, more: str = "") -> None:
