@@ -200,13 +200,13 @@ def split_names(text: str | None) -> list[str] | None:
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
     """Refuse unknown algorithms and scores, and algorithms without the task, before reading a table."""
     from costframe.core.plugins.registry import registry
-    from costframe.frontier.checks import check_algorithms
+    from costframe.frontier.checks import EVERY, choose_algorithms
     from costframe.training.scoring import score_named
 
-    for name in algorithms or ():
+    for name in algorithms if algorithms is not None and list(algorithms) != [EVERY] else ():
         registry().algorithm(name)
     if task is not None:
-        check_algorithms(task, algorithms)
+        choose_algorithms(task, algorithms)
     if score is not None:
         score_named(score)
 

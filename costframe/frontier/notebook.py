@@ -33,7 +33,7 @@ def describe_frontier(frontier: Frontier) -> str:
 
 
 def frontier_html(frontier: Frontier) -> str:
-    """Return a table of at most ten non-dominated points with the recommendation, without colors of its own."""
+    """Return a table of at most six non-dominated points with the recommendation, without colors of its own."""
     chosen, unit = frontier.recommended(), escape(printable(frontier.unit))
     score = escape(frontier.score_name)
     times = ["latency", "95 % within"] if frontier.has_times else []

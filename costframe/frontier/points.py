@@ -196,15 +196,19 @@ def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:
 
 
 def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
-    """Return words that say why `cheapest_near_best` chose a point of all."""
+    """Return words that say which one of all points `cheapest_near_best` chose, perhaps within a budget."""
     if not chosen.n_features:
-        return "as nothing clearly beats it"
+        return "a constant, which nothing clearly beats"
+    within = [point for point in frontier.points if point.n_features and point.cost <= chosen.cost]
     best = max((point for point in frontier.points if point.n_features), key=frontier.rank)
     if chosen == best:
-        return "the best by the lower end of its interval"
+        return "the best of all models"
     if _within_error(frontier, chosen, best):
         return "the cheapest within one standard error of the best"
-    return f"the cheapest surely within {NEGLIGIBLE:.1%} of the best"
+    if frontier.difference(chosen, best).low >= -NEGLIGIBLE * abs(best.score):
+        return f"the cheapest surely within {NEGLIGIBLE:.1%} of the best"
+    best_within = max(within, key=frontier.rank)
+    return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
 
 
 def distinct(frontier: Frontier) -> tuple[Point, ...]:
