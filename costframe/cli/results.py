@@ -146,9 +146,8 @@ class Results:
                 notes = [f"{format_count(more, 'more point')}: --all prints them"]
         self.console.print(table)
         notes.append(f"scores are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows")
-        notes += [
-            "latency: mean wait of a row for its values, and the longest of 95 % of the rows"
-        ] * frontier.has_times
+        if frontier.has_times:
+            notes.append("latency: mean wait of a row for its values, and the longest of 95 % of the rows")
         if len(in_time) < len(frontier):
             notes.append(f"{len(frontier) - len(in_time)} slower models left out")
         self.console.print(f"{'; '.join(notes)}\n", style="dim", markup=False)

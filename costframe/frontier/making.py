@@ -142,8 +142,9 @@ class FrontierFits(ABC):
         check_time_limit(time_limit, directory)
         chosen = check_score(data, score)
         names, left_out = choose_algorithms(data.task, algorithms, len(data.classes))
-        for name, unfit in left_out.items() if failed is not None else ():
-            failed(name, unfit)
+        if failed is not None:
+            for name, unfit in left_out.items():
+                failed(name, unfit)
         folder = None if directory is None else as_path(directory, "directory")
         sweep = Sweep(data, chosen, tradeoffs, points, bounds, folds, parameters or {}, folder, time_limit)
         open_run(sweep, resume=resume)
