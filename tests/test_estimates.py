@@ -15,7 +15,7 @@ from costframe.frontier import Frontier, Point, paths
 from costframe.frontier.budgets import Budget
 from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.paths import fit_along
-from costframe.frontier.rows import Rows, folds_of, halves_of
+from costframe.frontier.rows import Rows, folds_alike, folds_of, halves_of
 from costframe.frontier.trial import Fitted, Trial, silent
 from costframe.training.scoring import influence, score_named
 
@@ -81,6 +81,20 @@ def test_halves_have_whole_queries_and_groups_and_enough_of_each_class():
     rare.y[0] = 0
     assert halves_of(train, rare, classes=True) == ()
     assert halves_of(train, rows(9), classes=False) == ()
+
+
+def test_folds_for_what_valid_chooses_keep_its_share():
+    train, valid = evolve(rows(60), qid=np.repeat(np.arange(30), 2)), evolve(rows(40, 1), qid=50 + np.arange(40) // 2)
+    for each in (replaced := (rows(60), rows(40, 1))), (train, valid):
+        folds = folds_alike(*each, classes=each is replaced)
+        np.testing.assert_array_equal(np.sort(np.concatenate([fold.place for fold in folds])), np.arange(100))
+        for fold in folds:
+            assert (len(fold.train.y), len(fold.valid.y), len(fold.out.y)) == (48, 32, 20)
+            units = [set(part.X[:, 0] if part.qid is None else part.qid) for part in (fold.train, fold.valid, fold.out)]
+            assert not units[0] & units[1]
+            assert not units[2] & (units[0] | units[1])
+    assert folds_alike(train, rows(10_001), classes=False) == ()
+    assert folds_alike(rows(9), rows(0), classes=True) == ()
 
 
 def test_when_there_are_folds():

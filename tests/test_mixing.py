@@ -10,6 +10,7 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import load, save
 from costframe.frontier.budgets import Budget
 from costframe.frontier.mixing import mix_to_budget
+from costframe.frontier.points import at_tradeoff
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import Fitted, Trial
 
@@ -36,6 +37,8 @@ def test_a_mixture_fills_a_budget_and_costs_what_is_stated(tmp_path):
     assert abs(found.cost(X).mean - point.cost) < 3 * np.hypot(point.cost_error, 1.25 / np.sqrt(len(X)))
     assert point.score == max(each.score for each in found.frontier_.points if each.cost <= 1.0)
     assert (point.n_features, point.algorithm) == (2, "cegb")
+    assert point.mixed_with is not None
+    assert f"a mixture of tradeoffs {point.tradeoff:.3g} and {point.mixed_with:.3g}" in at_tradeoff(point)
     save(found.best_estimator_, tmp_path / "model")
     assert np.array_equal(load(tmp_path / "model").predict_proba(X), found.predict_proba(X))
 

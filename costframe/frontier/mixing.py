@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import opaque_names
@@ -66,7 +67,9 @@ def _mix(trial: Trial, pair: tuple[Fitted, Fitted, float], models: Sequence[Any]
     copy = models[0].with_predictor(mixed, tradeoff=one.point.tradeoff)
     errors = ((1 - share) * one.point.cost_error, share * other.point.cost_error)
     cost = _mean(pair, "cost"), float(np.hypot(*errors))
-    return trial.measure(copy, one.point.tradeoff, 0.0, mix_estimates(_estimate(one), _estimate(other), share), cost)
+    known = mix_estimates(_estimate(one), _estimate(other), share)
+    measured = trial.measure(copy, one.point.tradeoff, 0.0, known, cost)
+    return evolve(measured, point=evolve(measured.point, mixed_with=other.point.tradeoff))
 
 
 def _estimate(fitted: Fitted) -> Estimate:

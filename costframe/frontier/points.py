@@ -82,6 +82,8 @@ class Point:
     latency, latency_p95 : float or None
         Where prices have times: milliseconds that a row of valid waits for its sources in the mean, and that 95 % of
         them wait at most. Of more than 2,000 rows, those of evenly spaced ones.
+    mixed_with : float or None
+        Of a mixture (`MixedPredictor`): the tradeoff of the second model, which answers a part of the rows.
     """
 
     algorithm: str
@@ -102,6 +104,7 @@ class Point:
     name: str = ""
     latency: float | None = None
     latency_p95: float | None = None
+    mixed_with: float | None = None
 
     def __repr__(self) -> str:
         tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
@@ -112,6 +115,8 @@ class Point:
 
 def at_tradeoff(point: Point) -> str:
     """Return a point's algorithm, with its tradeoff if that is above 0; models without a tradeoff have 0 too."""
+    if point.mixed_with is not None:
+        return f"{point.algorithm}, a mixture of tradeoffs {point.tradeoff:.3g} and {point.mixed_with:.3g}"
     return f"{point.algorithm} at tradeoff {point.tradeoff:.3g}" if point.tradeoff else point.algorithm
 
 

@@ -19,11 +19,12 @@ from costframe.core.tables.rows import check_queries, check_target, check_weight
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LEAST", "Fold", "Rows", "check_groups", "folds_by", "folds_of", "halves_of"]
+__all__ = ["LEAST", "Fold", "Rows", "check_groups", "folds_alike", "folds_by", "folds_of", "halves_of"]
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
+_CHOOSE_WELL = 10_000  # rows of valid
 _FEWEST_HALVED = 10  # rows, queries or groups of each class in valid; scores of fewer are often undefined
 
 
@@ -243,6 +244,25 @@ def halves_of(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
     half = _number_folds(valid, 2, 0, classes=classes)
     places = [np.flatnonzero(half == k) for k in range(2)]
     return tuple(Fold(train, valid.take(other), valid.take(out), out) for out, other in (places, places[::-1]))
+
+
+def folds_alike(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
+    """Divide train and valid into folds whose other rows train and stop in the shares of train and valid.
+
+    They are for models that valid chooses in detail: with fewer rows to choose by, these would be much worse. There are
+    none if valid has so many rows that it estimates its own choices well, or if a class has too few.
+    """
+    if len(valid.y) > _CHOOSE_WELL or not _fit_together(train, valid):
+        return ()
+    rows, made = train.append(valid), []
+    if _fewest(rows, classes=classes) < _FEWEST_HALVED:
+        return ()
+    fold = _number_folds(rows, FOLDS, 0, classes=classes)
+    for k in range(FOLDS):
+        out, rest = np.flatnonzero(fold == k), rows.take(np.flatnonzero(fold != k))
+        kept = rest.hold_out(len(valid.y) / len(rows.y), 0, classes=classes)
+        made.append(Fold(rest.take(kept[0]), rest.take(kept[1]), rows.take(out), out))
+    return tuple(made)
 
 
 def _kinds_and_units(rows: Rows, *, classes: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -24,7 +24,7 @@ from costframe.frontier.estimates import estimate_on_rows, join_folds, model_var
 from costframe.frontier.finished import FinishedFits, Fitted, MeasuredFits
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
-from costframe.frontier.rows import Rows, folds_of, halves_of
+from costframe.frontier.rows import Rows, folds_alike, folds_of, halves_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -126,14 +126,23 @@ class Trial:
 
     def _over_folds(self, tradeoff: float) -> Estimate | None:
         """Estimate the score of fits at a tradeoff by fits that leave each fold out."""
-        if not (self.folds and self.fits_repeat):
+        folds, each = self._folds_of_fits(tradeoff), []
+        if not folds:
             return None
-        each = []
-        for fold in self.folds:
+        for fold in folds:
             model = self._train(tradeoff, fold.train, fold.valid)
             predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
             each.append(estimate_on_rows(self.score, fold.out, model, predictions))
-        return join_folds(each, [fold.place for fold in self.folds], model_variance(each))
+        return join_folds(each, [fold.place for fold in folds], model_variance(each))
+
+    def _folds_of_fits(self, tradeoff: float) -> tuple[Fold, ...]:
+        """Return the folds that estimate single fits: none, unless folds repeat them or they search on valid."""
+        if self.fits_repeat and self.folds:
+            return self.folds
+        model = self.make(tradeoff)
+        if self.stopping is not None or not getattr(model, "searches_thresholds", False):
+            return ()
+        return self.folds or folds_alike(self.train, self.valid, classes=is_classifier(model))
 
     def folds_for(self, model: Any) -> tuple[Fold, ...]:
         """Return the folds that estimate the scores of an estimator's path, or () if valid does.

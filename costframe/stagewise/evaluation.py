@@ -190,8 +190,12 @@ class Evaluation:
 
     def row_totals(self, tree: SoftTree) -> NDArray[np.float64]:
         """Return each row's part in mean loss + lambda * mean cost: float64 (n,)."""
+        return np.asarray(sum(self.row_parts(tree)))
+
+    def row_parts(self, tree: SoftTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return each row's part in the mean loss, and in lambda * mean cost: float64 (n,) each."""
         flow = self.flow(tree)
-        return np.asarray((flow.exits * self.losses(tree) + flow.passes * self.arrival(tree)).sum(axis=1))
+        return (flow.exits * self.losses(tree)).sum(axis=1), (flow.passes * self.arrival(tree)).sum(axis=1)
 
     def measured_loss(self, tree: SoftTree) -> float:
         """Return the mean loss."""
@@ -209,9 +213,10 @@ class Evaluation:
 
     def error(self, difference: NDArray[np.float64]) -> float:
         """Return the standard error of a sum over rows of their parts in a mean, float64 (n,)."""
-        counts = self.counts
-        squares, total = float((np.square(difference) / counts).sum()), float(difference.sum())
-        return float(np.sqrt(max(squares - total**2 / float(counts.sum()), 0.0)))
+        counts, size = self.counts, int(np.frexp(np.abs(difference).max(initial=0.0))[1])
+        each = np.ldexp(difference, -size)  # squares of huge costs overflow
+        squares, total = float((np.square(each) / counts).sum()), float(each.sum())
+        return float(np.ldexp(np.sqrt(max(squares - total**2 / float(counts.sum()), 0.0)), size))
 
     @cached_property
     def _halves(self) -> tuple[Evaluation, Evaluation]:
@@ -223,14 +228,17 @@ class Evaluation:
 
         A tree with many fitted numbers looks too good on the few rows of its fit.
         """
+        return float(self.cross_fit_rows(fit).sum())
+
+    def cross_fit_rows(self, fit: Callable[[Evaluation], SoftTree]) -> NDArray[np.float64]:
+        """Return each row's part in the total of `cross_fit`: float64 (n,)."""
         if self.half is None:
-            return self.total(fit(self))
-        total = 0.0
+            return self.row_totals(fit(self))
+        parts = np.empty(len(self.rows.target))
         for fitted, asked, rows in zip(self._halves, self._halves[::-1], (~self.half, self.half), strict=True):
-            measured = asked.measure(fit(fitted))
-            total += float(self.rows.loss_weight[rows].sum()) * measured.loss
-            total += self.tradeoff * float(self.rows.share[rows].sum()) * measured.cost
-        return total
+            loss, cost = asked.row_parts(fit(fitted))  # whose weights add up to one
+            parts[rows] = self.rows.loss_weight[rows].sum() * loss + self.rows.share[rows].sum() * cost
+        return parts
 
     def place_thresholds(self, tree: SoftTree) -> SoftTree:
         """Place thresholds at the least loss + lambda * cost on these rows, and remove idle routes."""

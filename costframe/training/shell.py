@@ -74,8 +74,8 @@ class CostAwareEstimator(Predicting):
     `tradeoff` (loss accepted per unit of cost per row, >= 0). A subclass that splits by categories sets
     `_takes_categories`, has a parameter `categorical_features` for `find_categorical`, and uses
     `TrainingData.categorical`. A subclass that searches sets of features during training sets `searches_sets`; for all
-    others, sweeps and searches do it. One that tries all thresholds of many models on validation rows sets
-    `searches_thresholds`; sweeps and searches then estimate its path on rows that chose none. One with predictors
+    others, sweeps and searches do it. One that validation rows choose in detail, as thresholds of many models, sets
+    `searches_thresholds`; sweeps and searches then estimate it on rows that chose nothing. One with predictors
     that `cf.save` refuses sets `most_classes_saved`, the most classes for which it does not; 0 if it refuses all. A
     subclass with a `fit` or `fit_path` of its own decorates it with `restore_on_error`. One whose `_train` combines
     what it takes from rows over `Rows.workers`, so that any number of workers train the model of one, sets

@@ -38,13 +38,14 @@ CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 _STEEPNESS = 50.0
 _VARIES = 1e-12  # of a sum's mean: a smaller deviation is rounding
 _NOBODY = 1e-9  # of the mean: a stage ignores rows of less weight, to save time
+_CAUTION = 0.5  # standard errors of a difference that simpler cascades are allowed
 _ROUNDS = 40  # few, so that rounding has no effect
 
 
 def train_by_exact_cost(
     train: Evaluation, held_out: Evaluation, own: NDArray[np.float64] | None, settings: CascadeSettings, verbose: int
 ) -> SoftTree:
-    """Choose a cascade by the halves of the held-out rows; on all of them it is no worse than the start.
+    """Choose the cascade of fewest stages within half a standard error of the best, by halves of held-out rows.
 
     Parameters
     ----------
@@ -61,15 +62,14 @@ def train_by_exact_cost(
         return calibrate_at_exits(rows, placed, settings.steepness)
 
     start = initialize(train.rows, train.pricing.at, settings, verbose)
-    limit = held_out.total(answering(held_out, start, place=False))
-    best, least = start, held_out.cross_fit(lambda rows: answering(rows, start, place=False))
-    for tree, place in _candidates(start, own, train, held_out, settings):
-        total = held_out.cross_fit(lambda rows: answering(rows, tree, place=place))  # noqa: B023
-        if total < least:
-            found = place_thresholds(held_out, tree, settings.steepness) if place else tree
-            if held_out.total(answering(held_out, found, place=False)) <= limit:
-                best, least = found, total
-    return best
+    found = []
+    for tree, place in [(start, False), *_candidates(start, own, train, held_out, settings)]:
+        parts = held_out.cross_fit_rows(lambda rows: answering(rows, tree, place=place))  # noqa: B023
+        placed = place_thresholds(held_out, tree, settings.steepness) if place else tree
+        found.append((len(placed), float(parts.sum()), parts, placed))
+    least = min(found, key=lambda one: one[1])
+    near = [one for one in found if one[1] - least[1] <= _CAUTION * held_out.error(one[2] - least[2])]
+    return min(near, key=lambda one: one[:2])[3]
 
 
 def initialize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
@@ -123,6 +123,7 @@ class ReweightedRanker(CostAwareRanker, _Reweighted):
 class _Cascade(WithRecipe):
     """Trains a cascade."""
 
+    searches_thresholds: ClassVar[bool] = True
     n_stages: int | None = field(default=None, kw_only=True)
     rejected: float | None = field(default=None, kw_only=True)
     inflation: float | None = field(default=None, kw_only=True)
@@ -188,7 +189,7 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
         Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
     optimize : bool, optional
         False keeps the start of the cascade: the end of Algorithm 2. By default thresholds and weights then move, and
-        the model is no worse than the start on the held-out rows.
+        held-out rows choose the cascade of fewest stages within half a standard error of the best.
     costs, tradeoff, bank, acquisition, class_weight, random_state, n_jobs, verbose, and settings of the bank
         As for `ReweightedClassifier`.
 

@@ -133,13 +133,14 @@ def test_of_targets_the_loss_is_that_of_the_scores_at_the_exits(bank):
 
 @pytest.mark.parametrize("tradeoff", [0.0, 3e-4, 3e-3, 3e-2])
 @pytest.mark.parametrize(("seed", "classes"), [(1, True), (2, True), (1, False)])
-def test_optimizing_is_never_worse_than_its_start_on_the_rows_it_chooses_by(bank, tradeoff, seed, classes):
+def test_optimizing_is_never_surely_worse_than_its_start_on_the_rows_it_chooses_by(bank, tradeoff, seed, classes):
     totals = []
     for optimize, own in (("start", None), ("default", None), ("default", np.ones(40))):
         _, chain, (_, rows) = train(bank, optimize, seed=seed, own=own, tradeoff=tradeoff, classes=classes)
-        totals.append(judged(bank, rows, classes=classes, tradeoff=tradeoff).total(chain))
-    assert totals[1] <= totals[0]
-    assert totals[2] <= totals[0]
+        judge = judged(bank, rows, classes=classes, tradeoff=tradeoff)
+        totals.append(judge.row_totals(chain))
+    for total in totals[1:]:
+        assert (total - totals[0]).sum() <= 2 * judge.error(total - totals[0])
 
 
 def test_optimizing_helps(bank):
