@@ -85,7 +85,8 @@ class FittedEstimator:
 
     def __repr__(self) -> str:
         """Name the kind and the predictor."""
-        return brief(self, self.kind, repr(self.predictor_))
+        first, *more = repr(self.predictor_).split("\n  ")
+        return brief(self, self.kind, first, more=more)
 
     def _repr_html_(self) -> str:
         return self.predictor_._repr_html_()

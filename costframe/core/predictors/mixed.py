@@ -88,8 +88,13 @@ class MixedPredictor(Predictor):
     @property
     def facts(self) -> tuple[str, ...]:
         """The share and both predictors, for its `repr`."""
-        parts = (f"{type(each).__name__} of {', '.join(each.facts)}" for each in (self.first, self.second))
-        return (f"{self.share:.1%} of the rows by the second of: {'; '.join(parts)}",)
+        parts = (" of ".join([type(each).__name__, *each.facts[:1]]) for each in (self.first, self.second))
+        return (f"{self.share:.1%} of the rows by the second of {' and '.join(parts)}",)
+
+    @property
+    def sure_features(self) -> tuple[str, ...]:
+        """Names of features that both predictors read in every row."""
+        return tuple(name for name in self.first.sure_features if name in self.second.sure_features)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
