@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import evolve
 from sklearn.base import _clone_parametrized
+from sklearn.utils._metadata_requests import RequestMethod
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.caps.fallbacks import FallbackRows
@@ -99,6 +100,15 @@ class CostAwareEstimator(Predicting):
     trains_together: ClassVar[bool] = False
     trains_on_blocks: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Inherit scikit-learn's methods `set_*_request`, which it repeats in every class, where they are the same."""
+        super().__init_subclass__(**options)
+        for name, own in list(vars(cls).items()):
+            if isinstance(own, RequestMethod):
+                above = next((vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)), None)
+                if isinstance(above, RequestMethod) and above.keys == own.keys:
+                    delattr(cls, name)
 
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:
