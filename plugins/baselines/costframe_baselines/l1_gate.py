@@ -150,6 +150,7 @@ class L1GateClassifier(GatedClassifier):
 
     Logistic regression with an l1 penalty chooses columns, a cheap model is fitted to all rows on these, and a gate to
     the cheap model's errors sends rows on to the expensive model.
+
     Parameters
     ----------
     costs, tradeoff, expensive, class_weight, random_state, n_jobs, verbose
