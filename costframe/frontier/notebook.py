@@ -1,4 +1,4 @@
-"""A frontier at a prompt and in a notebook: five lines of text, a table in HTML, and a data frame."""
+"""A frontier at a prompt and in a notebook: four lines of text, a table in HTML, and a data frame."""
 
 from __future__ import annotations
 
@@ -21,24 +21,27 @@ __all__ = ["describe_frontier", "frontier_html", "points_frame"]
 
 
 def describe_frontier(frontier: Frontier) -> str:
-    """Return five lines: the range of scores and costs, and the points that matter most."""
-    low, *_, high = (frontier.non_dominated() or frontier.points) * 2
-    scores = f"{frontier.score_name} {low.score:.3g} to {high.score:.3g}"
-    span = f"{scores} at {low.cost:.4g} to {high.cost:.4g} {frontier.unit}"
+    """Return four lines: the range of scores and costs, and the points that matter most."""
+    front = frontier.non_dominated() or frontier.points
+    scores = f"{frontier.score_name} {front[0].score:.3g} to {front[-1].score:.3g}"
+    span = f"{scores} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
     chosen = {"recommended": frontier.recommended(), "best": frontier.best(), "cheapest useful": frontier.useful()}
-    lines = [f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in chosen.items()]
+    lines = [
+        f"{label}: {f'{_name(point)}, {_in_words(frontier, point)}' if point else 'none'}"
+        for label, point in chosen.items()
+    ]
     return brief(frontier, _count(frontier), span, more=lines)
 
 
 def frontier_html(frontier: Frontier) -> str:
     """Return a table of at most ten non-dominated points with the recommendation, without colors of its own."""
-    chosen, rows = frontier.recommended(), rows_of_frontier(frontier, frontier.recommended())
-    times = ["latency", "95 % within"] if frontier.has_times else []
-    header = ["point", f"{frontier.score_name} \u00b1 error", f"cost ({frontier.unit} per row)", "saves", *times]
-    cells = [_cells(frontier, point) for point in rows]
-    table = html_table(f"{_count(frontier)}; the best at each cost:", header, cells, rows.index(chosen))
-    name, reason = escape(printable(_name(chosen))), describe_recommendation(frontier, chosen)
-    words = escape(printable(_in_words(frontier, chosen).removeprefix(f"{_name(chosen)}, ")))
+    chosen = frontier.recommended()
+    points, times = rows_of_frontier(frontier, chosen), ("latency", "95 % within") if frontier.has_times else ()
+    header = "point", f"{frontier.score_name} \u00b1 error", f"cost ({frontier.unit} per row)", "saves", *times
+    rows = [_cells(frontier, point) for point in points]
+    table = html_table(f"{_count(frontier)}; the best at each cost:", header, rows, points.index(chosen))
+    name, words = (escape(printable(text)) for text in (_name(chosen), _in_words(frontier, chosen)))
+    reason = describe_recommendation(frontier, chosen)
     return f"<div>{table}<p>Recommended: <b>{name}</b>, {reason}: {words}.</p></div>"
 
 
@@ -63,10 +66,10 @@ def _name(point: Point) -> str:
 
 
 def _in_words(frontier: Frontier, point: Point) -> str:
-    """Return a point's name, score and cost, and the share of the price of all features that it saves."""
+    """Return a point's score and cost, and the share of the price of all features that it saves."""
     score = f"{frontier.score_name} {plus_minus(point.score, point.score_error)}"
     saved = f", saves {_saved(frontier, point)}" if frontier.full_cost > 0 else ""
-    return f"{_name(point)}, {score} at {plus_minus(point.cost, point.cost_error)} {frontier.unit}{saved}"
+    return f"{score} at {plus_minus(point.cost, point.cost_error)} {frontier.unit}{saved}"
 
 
 def _saved(frontier: Frontier, point: Point) -> str:
