@@ -102,19 +102,14 @@ def format_count(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def brief(value: object, *facts: str, more: Iterable[str] = ()) -> str:
-    """Return the `repr` of an object: its class with some facts, and `more` lines below, without empty ones.
+    """Return the `repr` of an object: its class and some facts, and `more` below.
 
-    Each line is printable and has at most 120 letters.
+    Each line is printable and has at most 120 letters. Objects that are shown within others have one line.
     """
     text = f"{type(value).__name__}({printable(', '.join(fact for fact in facts if fact))})"
     first = text if len(text) <= _LINE else f"{text[: _LINE - 4]}...)"
-    below = [f"  {printable(line)}" for line in more if line]
+    below = [f"  {printable(line)}" for line in more]
     return "\n".join([first, *(line if len(line) <= _LINE else f"{line[: _LINE - 3]}..." for line in below)])
-
-
-def first_line(value: object) -> str:
-    """Return the first line of the `repr` of an object, for one within another."""
-    return repr(value).partition("\n")[0]
 
 
 def quote_names(names: Iterable[str], most: int = 4) -> str:

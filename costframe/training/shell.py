@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import evolve
 from sklearn.base import _clone_parametrized
-from sklearn.utils._metadata_requests import RequestMethod
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.caps.fallbacks import FallbackRows
@@ -104,11 +103,10 @@ class CostAwareEstimator(Predicting):
     def __init_subclass__(cls, **options: Any) -> None:
         """Inherit scikit-learn's methods `set_*_request`, which it repeats in every class, where they are the same."""
         super().__init_subclass__(**options)
-        for name, own in list(vars(cls).items()):
-            if isinstance(own, RequestMethod):
-                above = next((vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)), None)
-                if isinstance(above, RequestMethod) and above.keys == own.keys:
-                    delattr(cls, name)
+        for name in [name for name in vars(cls) if name.startswith("set_") and name.endswith("_request")]:
+            above = [vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)]
+            if above and getattr(above[0], "keys", ()) == getattr(vars(cls)[name], "keys", None):
+                delattr(cls, name)
 
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:

@@ -10,7 +10,7 @@ from attrs import field, fields, frozen
 from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges, CostReport
-from costframe.core.errors import DataError, ParameterError, brief, first_line, shown
+from costframe.core.errors import DataError, ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
@@ -80,7 +80,6 @@ class ExpectedCost:
     def __repr__(self) -> str:
         """Name the settings that are not the usual ones."""
         given = {each.name: shown(getattr(self, each.name)) for each in fields(type(self))}
-        given |= {"costs": first_line(self.costs)} if isinstance(self.costs, CostModel) else {}
         usual = {each.name: shown(each.default) for each in fields(type(self))}
         return brief(self, *(f"{name}={value}" for name, value in given.items() if value != usual[name]))
 

@@ -85,8 +85,7 @@ class FittedEstimator:
 
     def __repr__(self) -> str:
         """Name the kind and the predictor."""
-        first, *more = repr(self.predictor_).split("\n  ")
-        return brief(self, self.kind, first, more=more)
+        return brief(self, self.kind, repr(self.predictor_))
 
     def _repr_html_(self) -> str:
         return self.predictor_._repr_html_()

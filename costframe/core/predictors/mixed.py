@@ -88,8 +88,8 @@ class MixedPredictor(Predictor):
     @property
     def facts(self) -> tuple[str, ...]:
         """The share and both predictors, for its `repr`."""
-        parts = (" of ".join([type(each).__name__, *each.facts[:1]]) for each in (self.first, self.second))
-        return (f"{self.share:.1%} of the rows by the second of {' and '.join(parts)}",)
+        names = (type(each).__name__ for each in (self.first, self.second))
+        return (f"{self.share:.1%} by the second of {' and '.join(names)}",)
 
     @property
     def sure_features(self) -> tuple[str, ...]:

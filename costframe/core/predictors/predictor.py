@@ -15,7 +15,6 @@ from costframe.core.errors import (
     InquiryError,
     ParameterError,
     brief,
-    first_line,
     format_count,
     quote_names,
     shown,
@@ -24,7 +23,7 @@ from costframe.core.html import html_table
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_table import dearest, needed_resources, price_table, total_price
+from costframe.core.prices.price_table import price_table, total_price
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -47,23 +46,22 @@ class Predictor(ABC):
     def __repr__(self) -> str:
         """Name its size, its features, its classes, and what rows pay; the arrays would fill pages."""
         features = f"reads {len(self.used_features):,} of {format_count(len(self.feature_names), 'feature')}"
+        features += f" for {self._price_range()} a row"
         labels = () if self.classes is None else (f"classes {quote_names(self.classes.tolist())}",)
-        return brief(self, *self.facts, features, *labels, more=self._price_lines())
+        return brief(self, *self.facts, features, *labels)
 
     def _repr_html_(self) -> str:
         costs = CostModel.of(self.costs, self.feature_names)
-        return html_table(first_line(self), *price_table(costs, self.used_features))
+        return html_table(repr(self), *price_table(costs, self.used_features))
 
-    def _price_lines(self) -> tuple[str, ...]:
-        """Return the least and the most that a row pays for features, and the dearest of these."""
-        least, most, unit, prices = float(len(self.sure_features)), float(len(self.used_features)), "unit", "each 1"
+    def _price_range(self) -> str:
+        """Return the least and the most that a row pays for features without limits."""
+        least, most, unit = float(len(self.sure_features)), float(len(self.used_features)), "unit"
         if self.costs is not None:
             sets = map(frozenset, (self.sure_features, self.used_features))
             sure, used = ([each for each in self.costs.features if each.name in some] for some in sets)
-            least, most = total_price(self.costs, sure), total_price(self.costs, used)
-            unit, prices = self.costs.unit, dearest([*used, *needed_resources(self.costs, used)])
-        span = f"{most:g}" if least == most else f"{least:g} to {most:g}"
-        return f"a row pays {span} {unit} for features", f"prices: {prices}" if self.used_features else ""
+            least, most, unit = total_price(self.costs, sure), total_price(self.costs, used), self.costs.unit
+        return f"{most:g} {unit}" if least == most else f"{least:g} to {most:g} {unit}"
 
     @property
     def facts(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostModelError, brief, first_line, format_count, shown
+from costframe.core.errors import CostModelError, brief, format_count, shown
 from costframe.core.html import html_table
 from costframe.core.prices import costs_io, entry_checks
 from costframe.core.prices.needs import Needs
@@ -137,14 +137,13 @@ class CostModel:
         """Name its size, the cost of all features and the highest prices; all of them would fill pages."""
         counts = format_count(len(self.features), "feature"), format_count(len(self.resources), "resource")
         together = f"all together {self.full_cost():g} {self.unit}"
-        resources = f"resources: {dearest(self.resources)}" if self.resources else ""
         others = {name: getattr(self, name) for name in ("split", "learner", "reuse", "trip_time")}
-        further = ", ".join(f"{name} {price:g}" for name, price in others.items() if price)
-        more = f"features: {dearest(self.features)}", resources, further
-        return brief(self, *counts[: 1 + bool(self.resources)], together, more=more)
+        further = [f"{name} {price:g}" for name, price in others.items() if price]
+        highest = dearest([*self.features, *self.resources])
+        return brief(self, *counts[: 1 + bool(self.resources)], together, *further, highest)
 
     def _repr_html_(self) -> str:
-        return html_table(first_line(self), *price_table(self, self.names))
+        return html_table(repr(self), *price_table(self, self.names))
 
     @property
     def names(self) -> tuple[str, ...]:

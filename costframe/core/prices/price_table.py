@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 
-_MOST_ROWS, _MOST_NAMES = 20, 5  # of a table, and in a line
+_MOST_ROWS, _MOST_NAMES = 20, 3  # of a table, and in a line
 
 
 def needed_resources(costs: CostModel, features: Iterable[FeaturePrice]) -> list[ResourcePrice]:
@@ -31,12 +31,10 @@ def total_price(costs: CostModel, features: Sequence[FeaturePrice]) -> float:
 
 
 def dearest(prices: Sequence[FeaturePrice | ResourcePrice]) -> str:
-    """Return the names and prices of the dearest of some features or resources, and the number of the others."""
-    if len(prices) > 1 and all(each.cost == prices[0].cost for each in prices):
-        return f"each {prices[0].cost:g}"
-    named = [f"{each.name} {each.cost:g}" for each in _by_price(prices, _MOST_NAMES)]
-    left = len(prices) - len(named)
-    return ", ".join(named) + (f" and {left:,} more" if left else "")
+    """Return the names and prices of the dearest of some features and resources, or the price that all of them have."""
+    if all(each.cost == prices[0].cost for each in prices):
+        return f"each at {prices[0].cost:g}"
+    return f"dearest {', '.join(f'{each.name} {each.cost:g}' for each in _by_price(prices, _MOST_NAMES))}"
 
 
 def price_table(costs: CostModel, names: Iterable[str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
