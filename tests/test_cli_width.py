@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 
 import pytest
 from cli_cases import shell
 from rich.console import Console
 
+from costframe.cli.commands import costframe
 from costframe.core.plugins.registry import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.frontier.frontier import Frontier
@@ -29,6 +31,25 @@ def test_help_fits_in_80_columns(run, command):
     assert result.exit_code == 0
     assert "Usage:" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 82
+
+
+def test_help_shows_first_what_people_use_first(run):
+    first, _, others = run("--help").stdout.partition("Other commands:")
+    named = [line.split()[0] for line in first.partition("use first:\n")[2].splitlines() if line]
+    assert named == ["compare", "costs", "predict", "cost", "inspect"]
+    assert others.split("\n")[1].startswith("  fit, audit, algorithms, datasets")
+    options = re.findall(r"^  --([a-z-]+)", run("compare", "--help").stdout, re.MULTILINE)
+    assert options[:3] == ["costs", "target", "budget"]
+    assert options.index("output") < options.index("score") < options.index("folds")
+
+
+def test_every_example_of_a_command_can_be_read():
+    epilogs = [costframe.epilog, *(command.epilog for command in costframe.commands.values())]
+    examples = re.findall(r"^  costframe (.*)$", "\n".join(filter(None, epilogs)).replace("\\\n", " "), re.MULTILINE)
+    assert len(examples) > 25
+    for example in examples:
+        name, *arguments = shlex.split(re.split(r" [>|] ", example)[0])
+        assert costframe.commands[name].make_context(name, arguments).params
 
 
 def lines(table, width):

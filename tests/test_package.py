@@ -1,6 +1,8 @@
 """The package as a whole: its surface, its version, what importing it loads, and the README."""
 
 import ast
+import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -8,10 +10,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import sklearn
 
 import costframe as cf
 
 ROOT = Path(__file__).resolve().parents[1]
+ESTIMATORS = [cls for one in cf.algorithms().values() for cls in (one.classifier, one.regressor, one.ranker) if cls]
 
 
 def test_the_public_surface_is_what_it_says():
@@ -25,14 +29,43 @@ def test_the_public_surface_is_what_it_says():
 
 
 def test_estimators_of_every_algorithm_are_attributes():
-    brought = [cls for one in cf.algorithms().values() for cls in (one.classifier, one.regressor, one.ranker) if cls]
-    for cls in brought:
+    for cls in ESTIMATORS:
         assert getattr(cf, cls.__name__) is cls
     from costframe import CEGBClassifier, PlannerRegressor
 
-    assert {CEGBClassifier, PlannerRegressor} <= set(brought)
+    assert {CEGBClassifier, PlannerRegressor} <= set(ESTIMATORS)
     with pytest.raises(AttributeError, match="no attribute 'MiserlyClassifier', and no algorithm has such a class"):
         _ = cf.MiserlyClassifier
+
+
+def documented(cls):
+    """The names in the section of parameters of a docstring."""
+    section = inspect.getdoc(cls).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    heads = [line for line in section.split("\n") if not line.startswith(" ")]
+    return [name for head in heads for name in head.partition(" :")[0].split(", ") if name.isidentifier()]
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=[cls.__name__ for cls in ESTIMATORS])
+def test_the_help_of_an_estimator_fits_on_two_screens(cls):
+    lines = pydoc.plain(pydoc.render_doc(cls)).split("\n")
+    own = next(number for number, line in enumerate(lines) if "inherited from" in line)
+    asked = sum(name.endswith("_request") for name in vars(cls))  # scikit-learn's, where a method takes other metadata
+    assert own - 30 * asked <= 100
+    names, taken = documented(cls), list(inspect.signature(cls).parameters)
+    assert set(names) <= set(taken)
+    assert names[:2] in ([], taken[:2]) or not {"costs", "tradeoff"} & set(names)
+    if names and not re.search("[Aa]s (for|in) `|those of `", cls.__doc__):
+        assert set(names) == set(taken)
+
+
+def test_classes_inherit_equal_requests_of_metadata():
+    assert not [name for name in vars(cf.PlannerClassifier) if name.endswith("_request")]
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = cf.PlannerClassifier().set_fit_request(sample_weight=True).set_predict_request(max_cost="cap")
+        routes = asked.get_metadata_routing()
+        assert routes.fit.requests["sample_weight"] is True
+        assert routes.predict.requests["max_cost"] == "cap"
+        assert cf.EarlyExitRanker().set_predict_request(qid=True).get_metadata_routing().predict.requests["qid"] is True
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from costframe.cli.arguments import (
     check_directory,
     check_fit,
     cluster_option,
+    first_options,
     folds_option,
     reading_options,
     score_option,
@@ -62,32 +63,33 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Compare algorithms by score and cost: the main command.")
 @click.argument("data", required=False, type=text)
-@reading_options
+@first_options
+@click.option("--budget", type=cap, metavar="B", help="Choose the best model whose mean cost is at most B.")
+@time_budget_option
+@click.option(
+    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
+    help="Directory for all results: points.csv, pictures, report.html, and the models.",
+)  # fmt: skip
 @click.option(
     "--algorithms", metavar="A,B", type=text,
     help="Algorithms to compare, or all. [default: those that usually win]",
-)  # fmt: skip
-@click.option("--budget", type=cap, metavar="B", help="Choose the best model whose mean cost is at most B.")
-@time_budget_option
-@folds_option
-@score_option
-@click.option(
-    "--points", type=click.IntRange(1), metavar="N",
-    help="Number of models of each algorithm, beside at most 3 within sets of features. "
-    "[default: at most 24 if one fit gives a path of models, else 12 fits]",
 )  # fmt: skip
 @click.option(
     "--time-limit", type=seconds, metavar="T",
     help="End after this time, such as 90, 90s, 10m or 2h. [default: 2m on a terminal, else none]",
 )  # fmt: skip
-@cluster_option
-@click.option("--all", "every", is_flag=True, help="Print all points, not the frontier alone.")
-@click.option(
-    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
-    help="Directory for all results: points.csv, pictures, report.html, and the models.",
-)  # fmt: skip
+@score_option
+@reading_options
 @click.option("--resume", is_flag=True, help="Go on from the fits in DIR, after an interruption or a time limit.")
 @force_option
+@click.option("--all", "every", is_flag=True, help="Print all points, not the frontier alone.")
+@click.option(
+    "--points", type=click.IntRange(1), metavar="N",
+    help="Number of models of each algorithm, beside at most 3 within sets of features. "
+    "[default: at most 24 if one fit gives a path of models, else 12 fits]",
+)  # fmt: skip
+@folds_option
+@cluster_option
 def compare(
     data: str | None,
     algorithms: str | None,

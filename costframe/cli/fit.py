@@ -13,6 +13,7 @@ from costframe.cli.arguments import (
     check_file,
     check_fit,
     cluster_option,
+    first_options,
     folds_option,
     reading_options,
     score_option,
@@ -47,16 +48,17 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Fit one algorithm, and save the model.")
 @click.argument("data", type=text)
-@reading_options
+@first_options
 @click.option("--algorithm", required=True, metavar="NAME", type=text, help="A name from `costframe algorithms`.")
-@click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
 @click.option("--budget", type=cap, metavar="B", help="Search for the best model whose mean cost is at most B.")
+@click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
 @time_budget_option
-@folds_option
-@score_option
-@cluster_option
 @click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
 @force_option
+@score_option
+@reading_options
+@folds_option
+@cluster_option
 def fit(
     data: str,
     algorithm: str,
