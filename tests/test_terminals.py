@@ -61,7 +61,7 @@ def test_costs_of_any_size_are_short():
 def test_a_model_in_a_sentence():
     text = describe_model(frontier(), frontier().points[0])
     assert plain(text)
-    assert text.count(SHOWN) == 2
+    assert text.count(SHOWN) == 3  # name, unit and resource
     assert "costs 3.00 " in text
     assert "40% less than all features together; its roc_auc is 0.9800 there (estimated 0.9700 \u00b1.005)" in text
     assert text.endswith(" It is the best of all models.")

@@ -136,20 +136,21 @@ class Results:
 
     def _show_table(self, frontier: Frontier, chosen: Point, *, every: bool) -> None:
         in_time = frontier.within_time(self.budget.time)
-        if every:
-            table, omitted = points_table(frontier, chosen, width=self.console.width)
-            notes = [f"in points.csv, too wide for here: {', '.join(omitted)}"] if omitted else []
-        else:
-            purchases = name_purchases(in_time, chosen, self.dataset)
-            table, notes = frontier_table(in_time, chosen, purchases, width=self.console.width), []
-            if (more := len(frontier.points) - table.row_count) > 0:
-                notes = [f"{format_count(more, 'more point')}: --all prints them"]
-        self.console.print(table)
-        notes.append(f"scores are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows")
+        purchases = name_purchases(in_time, chosen, self.dataset)
+        table = frontier_table(in_time, chosen, purchases, width=self.console.width)
+        notes = [f"scores are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows"]
         if frontier.has_times:
             notes.append("latency: mean wait of a row for its values, and the longest of 95 % of the rows")
         if len(in_time) < len(frontier):
             notes.append(f"{len(frontier) - len(in_time)} slower models left out")
+        self.console.print(table)
+        if every:
+            full, omitted = points_table(frontier, chosen, width=self.console.width)
+            notes += [f"in points.csv, too wide for here: {', '.join(omitted)}"] if omitted else []
+            self.console.print()
+            self.console.print(full)
+        elif (more := len(frontier.points) - table.row_count) > 0:
+            notes.append(f"--all prints {format_count(more, 'more point')}")
         self.console.print(f"{'; '.join(notes)}\n", style="dim", markup=False)
 
     def _rests_on(self, frontier: Frontier) -> str:

@@ -30,7 +30,7 @@ WIDE = 0.25  # largest half-width of the best score's interval, as a share of it
 def describe_model(frontier: Frontier, point: Point, *, chosen: bool = True) -> str:
     """Return one sentence about a point: its cost against that of all features, its score, and why it was `chosen`."""
     tested = point.test_score is not None and point.test_cost is not None
-    paid, name, unit = point.test_cost if tested else point.cost, frontier.score_name, printable(frontier.unit)
+    paid, (name, unit) = point.test_cost if tested else point.cost, map(printable, (frontier.score_name, frontier.unit))
     text = f"{_name(frontier, point)} costs {cost(paid)} {unit} per row" + (" on the test rows" if tested else "")
     if frontier.full_cost > 0 and paid is not None:
         text += f", {compare_cost(paid, frontier.full_cost)} all features together"

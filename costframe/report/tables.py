@@ -145,7 +145,7 @@ def _paid_table(found: dict[str, dict[_Key, Payment]], means: dict[str, float], 
     hidden = _hidden(keys, known)
     shown = [key for key in keys if key not in hidden]
     costly = any(payment.mean for key in hidden for payment in known[key])
-    rest = [("feature", f"{len(hidden)} {'more' if costly else 'at no further cost'}")] if hidden else []
+    rest = [("feature", f"{len(hidden)} {'more' if costly else 'free'}")] if hidden else []
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, show_footer=True)
     columns: list[list[str | Text]] = []
 
