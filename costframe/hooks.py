@@ -49,8 +49,9 @@ def plugins() -> Registry:
 class Algorithm:
     """An algorithm: its name, summary, reference, and estimator classes.
 
-    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`. Sweeps fit a
-    `baseline`, which is there to be compared with, only if it is named.
+    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`. Sweeps fit `usual`
+    algorithms by default, with "all" the others too, and a `baseline`, which is there to be compared with, only if it
+    is named.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Algorithm:
     regressor: type | None = None
     ranker: type | None = None
     baseline: bool = False
+    usual: bool = True
 
 
 @hookspec

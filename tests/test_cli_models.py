@@ -154,5 +154,5 @@ def test_fit_counts_in_words(run, patients, tmp_path):
     table, _ = patients
     pd.read_csv(table)[["age", "ill"]].to_csv(table, index=False)
     result = run("fit", table, "--target", "ill", "--algorithm", "miser", "--tradeoff", 1e9, "--output", "m")
-    assert "  it reads 0 of 1 feature, with 0 learners\n" in result.stdout
+    assert "It reads 0 of 1 feature, with 0 learners.\n" in result.stdout
     assert np.ptp(cf.load(tmp_path / "m").predict(pd.read_csv(table)[["age"]])) == 0

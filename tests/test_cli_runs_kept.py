@@ -47,7 +47,7 @@ def test_an_interrupt_before_the_first_fit_keeps_the_constant(command, tmp_path,
     assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
         130, "interrupted before the first fit ended; the constant is in frontier, --resume goes on"
     )  # fmt: skip
-    assert "recommended: constant-1" in ended.stdout
+    assert "Recommended: constant-1 costs 0.00 " in ended.stdout
     assert load(tmp_path / "frontier" / "recommended.model").classes_.tolist() == ["no", "yes"]
     assert "constant-1" not in command("--resume").stdout
     assert fits(tmp_path)
@@ -105,9 +105,9 @@ def test_force_clears_a_run_only_once_there_is_a_table(command, run, tmp_path):
 
 
 def test_a_run_without_a_fit_goes_on_when_asked(command):
-    assert "recommended: constant-1" in command("--time-limit", "0.001").stdout
+    assert "Recommended: constant-1 costs 0.00 " in command("--time-limit", "0.001").stdout
     assert "--resume goes on with its run" in refused(command())
-    assert "recommended: miser-" in command("--resume").stdout
+    assert "Recommended: miser-" in command("--resume").stdout
 
 
 def test_files_of_others_are_not_overwritten_unasked(command, tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 
 import pytest
 from cli_cases import shell
 from rich.console import Console
 
+from costframe.cli.commands import costframe
 from costframe.core.plugins.registry import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.frontier.frontier import Frontier
@@ -29,6 +31,25 @@ def test_help_fits_in_80_columns(run, command):
     assert result.exit_code == 0
     assert "Usage:" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 82
+
+
+def test_help_shows_first_what_people_use_first(run):
+    first, _, others = run("--help").stdout.partition("Other commands:")
+    named = [line.split()[0] for line in first.partition("use first:\n")[2].splitlines() if line]
+    assert named == ["compare", "costs", "predict", "cost", "inspect"]
+    assert others.split("\n")[1].startswith("  fit, audit, algorithms, datasets")
+    options = re.findall(r"^  --([a-z-]+)", run("compare", "--help").stdout, re.MULTILINE)
+    assert options[:3] == ["costs", "target", "budget"]
+    assert options.index("output") < options.index("score") < options.index("folds")
+
+
+def test_every_example_of_a_command_can_be_read():
+    epilogs = [costframe.epilog, *(command.epilog for command in costframe.commands.values())]
+    examples = re.findall(r"^  costframe (.*)$", "\n".join(filter(None, epilogs)).replace("\\\n", " "), re.MULTILINE)
+    assert len(examples) > 25
+    for example in examples:
+        name, *arguments = shlex.split(re.split(r" [>|] ", example)[0])
+        assert costframe.commands[name].make_context(name, arguments).params
 
 
 def lines(table, width):
@@ -114,9 +135,10 @@ def test_what_is_paid_fits(reports, width):
     assert max(map(len, shown)) <= width
     text = "\n".join(shown)
     assert "…" not in text
-    rows = {name: line for name in ("free", "batched") for line in shown if re.search(rf"\b{name}\b", line)}
-    assert all("100.0%" in row and "0.00" in row for row in rows.values())
-    assert len(rows) == 2
+    (batched,) = (line for line in shown if "batched" in line)
+    assert "100.0%" in batched
+    assert "0.00" in batched
+    assert [line for line in shown if re.search(r"\bfree\b", line)] == [line for line in shown if "1 free" in line]
     assert ("tradeoff 0" in text) == ("1,234.50" in text)
     assert ("tradeoff 0" in text) == (width >= 60)
     assert ("price" in text) == ("once" in text) == (width not in {60, 70})
@@ -151,8 +173,8 @@ def test_no_column_of_once_prices_where_there_are_none():
     two = {"all": tree.cost(np.zeros((3, 26))), "none": tree.cost(np.zeros((0, 26)))}
     shown = lines(paid_table(two, prices, width=100), 100)
     assert not any("once" in line for line in shown)
-    rest = next(line for line in shown if "... 6 more" in line)
-    assert rest.split() == ["feature", "...", "6", "more", "6.00"]  # no share, no price; and nothing where none paid
+    rest = next(line for line in shown if " 6 more" in line)
+    assert rest.split() == ["feature", "6", "more", "6.00"]  # no share, no price; and nothing where none paid
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -10,7 +10,7 @@ import costframe as cf
 from costframe.core.errors import CostframeError, ParameterError, PluginError
 from costframe.core.plugins.registry import registry, two_classes_only
 from costframe.datasets import Dataset
-from costframe.frontier.checks import check_algorithms, skipped_algorithms
+from costframe.frontier.checks import choose_algorithms
 from costframe_cronus import CronusClassifier
 from costframe_miser import MiserClassifier, MiserRegressor
 
@@ -27,32 +27,37 @@ def test_who_says_that_it_is_for_two_classes():
     assert not any(map(two_classes_only, (MiserClassifier, MiserRegressor, Untagged, Raises, None)))
 
 
+def test_by_default_the_usual_ones_are_fitted_and_all_are_those_but_baselines():
+    for task in ("classification", "regression", "ranking"):
+        usual, every = choose_algorithms(task, None)[0], choose_algorithms(task, "all")[0]
+        assert {"planner", "cegb"} <= set(usual) < set(every)
+        assert not any(cf.algorithms()[name].baseline for name in every)
+        assert choose_algorithms(task, ["all"]) == (every, {})
+    assert choose_algorithms("ranking", ["boosting", "cegb"]) == (["boosting", "cegb"], {})
+    with pytest.raises(ParameterError, match="at least one name, got none"):
+        choose_algorithms("ranking", [])
+
+
 def test_three_classes_leave_it_out_unless_it_is_named():
-    assert "cronus" in check_algorithms("classification", None, 2)
-    assert "cronus" in check_algorithms("classification", None)
-    assert "cronus" in check_algorithms("ranking", None)
-    three = check_algorithms("classification", None, 3)
+    assert "cronus" in choose_algorithms("classification", "all", 2)[0]
+    assert "cronus" in choose_algorithms("classification", "all")[0]
+    assert "cronus" in choose_algorithms("ranking", "all")[0]
+    three, left_out = choose_algorithms("classification", "all", 3)
     assert {"miser", "reweighted"} <= set(three)
     assert "cronus" not in three
-    assert list(skipped_algorithms("classification", 3)) == ["cronus"]
+    assert list(left_out) == ["cronus"]
     for name in ("cronus", "soft-cascade"):
         with pytest.raises(ParameterError, match=f"algorithm '{name}': is for two classes, got 3"):
-            check_algorithms("classification", ["miser", name], 3)
-
-
-def test_baselines_are_left_out_unless_they_are_named():
-    for task in ("classification", "regression", "ranking"):
-        assert not any(cf.algorithms()[name].baseline for name in check_algorithms(task, None))
-    assert check_algorithms("ranking", ["boosting", "cegb"]) == ["boosting", "cegb"]
+            choose_algorithms("classification", ["miser", name], 3)
 
 
 def test_where_nothing_is_left_the_text_says_so(monkeypatch):
     only = {"cronus": registry().algorithm("cronus")}
     monkeypatch.setattr("costframe.frontier.checks.usable_algorithms", lambda: only)
     with pytest.raises(PluginError, match="no installed algorithm takes 3 classes"):
-        check_algorithms("classification", None, 3)
+        choose_algorithms("classification", None, 3)
     with pytest.raises(PluginError, match="no installed algorithm has the task 'regression'"):
-        check_algorithms("regression", None)
+        choose_algorithms("regression", None)
 
 
 def rows():

@@ -1,6 +1,8 @@
 """The package as a whole: its surface, its version, what importing it loads, and the README."""
 
 import ast
+import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -8,10 +10,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import sklearn
 
 import costframe as cf
 
 ROOT = Path(__file__).resolve().parents[1]
+ESTIMATORS = [cls for one in cf.algorithms().values() for cls in (one.classifier, one.regressor, one.ranker) if cls]
 
 
 def test_the_public_surface_is_what_it_says():
@@ -25,14 +29,43 @@ def test_the_public_surface_is_what_it_says():
 
 
 def test_estimators_of_every_algorithm_are_attributes():
-    brought = [cls for one in cf.algorithms().values() for cls in (one.classifier, one.regressor, one.ranker) if cls]
-    for cls in brought:
+    for cls in ESTIMATORS:
         assert getattr(cf, cls.__name__) is cls
     from costframe import CEGBClassifier, PlannerRegressor
 
-    assert {CEGBClassifier, PlannerRegressor} <= set(brought)
+    assert {CEGBClassifier, PlannerRegressor} <= set(ESTIMATORS)
     with pytest.raises(AttributeError, match="no attribute 'MiserlyClassifier', and no algorithm has such a class"):
         _ = cf.MiserlyClassifier
+
+
+def documented(cls):
+    """The names in the section of parameters of a docstring."""
+    section = inspect.getdoc(cls).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    heads = [line for line in section.split("\n") if not line.startswith(" ")]
+    return [name for head in heads for name in head.partition(" :")[0].split(", ") if name.isidentifier()]
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=[cls.__name__ for cls in ESTIMATORS])
+def test_the_help_of_an_estimator_fits_on_two_screens(cls):
+    lines = pydoc.plain(pydoc.render_doc(cls)).split("\n")
+    own = next(number for number, line in enumerate(lines) if "inherited from" in line)
+    asked = sum(name.endswith("_request") for name in vars(cls))  # scikit-learn's, where a method takes other metadata
+    assert own - 30 * asked <= 100
+    names, taken = documented(cls), list(inspect.signature(cls).parameters)
+    assert set(names) <= set(taken)
+    assert names[:2] in ([], taken[:2]) or not {"costs", "tradeoff"} & set(names)
+    if names and not re.search("[Aa]s (for|in) `|those of `", cls.__doc__):
+        assert set(names) == set(taken)
+
+
+def test_classes_inherit_equal_requests_of_metadata():
+    assert not [name for name in vars(cf.PlannerClassifier) if name.endswith("_request")]
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = cf.PlannerClassifier().set_fit_request(sample_weight=True).set_predict_request(max_cost="cap")
+        routes = asked.get_metadata_routing()
+        assert routes.fit.requests["sample_weight"] is True
+        assert routes.predict.requests["max_cost"] == "cap"
+        assert cf.EarlyExitRanker().set_predict_request(qid=True).get_metadata_routing().predict.requests["qid"] is True
 
 
 @pytest.mark.parametrize(
@@ -90,25 +123,28 @@ def test_importing_stays_light(statement):
 
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 2
     names = {}
-    for block in blocks:  # later ones go on from the first
-        exec(block, names)  # noqa: S102 - our own text
-    assert names["inquiry"].answer.cost == pytest.approx(names["report"].per_row[0])
-    assert (names["again"].predict(names["test"].X) == names["model"].predict(names["test"].X)).all()
-    assert names["planner"].cost(names["test"].X, max_cost=5.0).per_row.max() <= 5.0
+    exec(blocks[0], names)  # noqa: S102 - our own text
+    X, y = names["X"], names["y"]
+    assert names["answer"].cost == pytest.approx(names["report"].per_row[0])
+    assert names["model"].cost(X, max_cost=10.0).per_row.max() <= 10.0
+    names["booster"] = HistGradientBoostingClassifier(max_iter=5).fit(X[:400], y[:400])
+    exec(blocks[1], names)  # noqa: S102
 
 
-def test_the_prices_of_the_readme_are_a_cost_model(tmp_path):
-    block = re.search(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+def test_the_prices_of_the_page_of_words_are_a_cost_model(tmp_path):
+    block = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "concepts.md").read_text(), re.DOTALL)[1]
     (tmp_path / "costs.toml").write_text(block)
     costs = cf.CostModel.load(tmp_path / "costs.toml")
     assert costs.full_cost(["chol", "fbs"]) == pytest.approx(5.17 + 3.10 + 2.10)
 
 
-def test_the_tree_of_files_is_the_one_of_the_readme():
-    block = re.search(r"## Where things are\n\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+def test_the_tree_of_files_is_the_one_that_contributors_read():
+    block = re.search(r"## Where things are\n\n```\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1]
     for folder in re.findall(r"(\S+)/(?=\s)", block):
         assert (ROOT / folder).is_dir(), folder

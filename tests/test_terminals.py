@@ -13,7 +13,8 @@ import costframe as cf
 from costframe.core.cost.expected import ExpectedCost
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
-from costframe.report.console import Output, compare_cost, cost, saving, summary
+from costframe.frontier.words import describe_model
+from costframe.report.console import Output, compare_cost, cost, saving
 from costframe.report.tables import paid_table
 
 EVIL = "\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"
@@ -57,10 +58,13 @@ def test_costs_of_any_size_are_short():
     ]  # fmt: skip
 
 
-def test_a_summary():
-    text = summary("best", frontier().points[0], frontier()).plain
+def test_a_model_in_a_sentence():
+    text = describe_model(frontier(), frontier().points[0])
     assert plain(text)
-    assert text.count(SHOWN) == 2
+    assert text.count(SHOWN) == 3  # name, unit and resource
+    assert "costs 3.00 " in text
+    assert "40% less than all features together; its roc_auc is 0.9800 there (estimated 0.9700 \u00b1.005)" in text
+    assert text.endswith(" It is the best of all models.")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ def test_a_summary():
 def test_a_saving_is_all_or_nothing_only_if_it_is(paid, text):
     found = evolve(frontier().points[0], cost=paid, test_cost=None, test_score=None)
     assert saving(paid, 5.0) == text
-    assert f"(saves {text})" in summary("best", found, frontier()).plain
+    assert "; its roc_auc is estimated as 0.9700 \u00b1.005." in describe_model(frontier(), found)
     assert saving(paid, 0.0) == "0%"
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "check_fit",
     "cluster_option",
     "costs_option",
+    "first_options",
     "folds_option",
     "ignore_option",
     "missing_option",
@@ -159,11 +160,15 @@ cluster_option = click.option(
 )
 
 
+def first_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for reading DATA that people use first: prices and target."""
+    command = click.option("--target", metavar="COL", type=text, help="Column to predict, if DATA is a file.")(command)
+    return _costs_option(" [default: price 1 for every feature]")(command)
+
+
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for reading DATA."""
+    """Add the further options for reading DATA."""
     for option in reversed([
-        _costs_option(" [default: price 1 for every feature]"),
-        click.option("--target", metavar="COL", type=text, help="Column to predict, if DATA is a file."),
         click.option(
             "--task",
             type=click.Choice(["classification", "regression", "ranking"]),
@@ -200,13 +205,13 @@ def split_names(text: str | None) -> list[str] | None:
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
     """Refuse unknown algorithms and scores, and algorithms without the task, before reading a table."""
     from costframe.core.plugins.registry import registry
-    from costframe.frontier.checks import check_algorithms
+    from costframe.frontier.checks import EVERY, choose_algorithms
     from costframe.training.scoring import score_named
 
-    for name in algorithms or ():
+    for name in algorithms if algorithms is not None and list(algorithms) != [EVERY] else ():
         registry().algorithm(name)
     if task is not None:
-        check_algorithms(task, algorithms)
+        choose_algorithms(task, algorithms)
     if score is not None:
         score_named(score)
 

@@ -21,11 +21,11 @@ __all__ = ["algorithms", "costframe", "datasets"]
 EXAMPLES = """\b
 Examples:
   costframe compare
+  costframe costs patients.csv --target ill > prices.toml
   costframe compare patients.csv --costs prices.toml --target ill
-  costframe fit breast-cancer --algorithm miser --budget 10 --output my.model
-  costframe predict my.model patients.csv --output predictions.csv
-  costframe cost my.model breast-cancer
-  costframe inspect my.model
+  costframe predict frontier/recommended.model new.csv --output answers.csv
+  costframe cost frontier/recommended.model new.csv --target ill
+  costframe inspect frontier/recommended.model
 """
 
 
@@ -58,5 +58,5 @@ def datasets() -> None:
     print_broken_plugins()
 
 
-for command in (compare, fit, predict, audit, cost, costs, inspect, algorithms, datasets):
+for command in (compare, costs, predict, cost, inspect, fit, audit, algorithms, datasets):  # the most used first
     costframe.add_command(command)

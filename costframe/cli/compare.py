@@ -14,6 +14,7 @@ from costframe.cli.arguments import (
     check_directory,
     check_fit,
     cluster_option,
+    first_options,
     folds_option,
     reading_options,
     score_option,
@@ -32,7 +33,7 @@ from costframe.cli.group import (
     print_failures,
     show_traceback,
 )
-from costframe.cli.overwriting import check_overwrite, force_option
+from costframe.cli.overwriting import check_overwrite, force_option, on_terminal
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")
+PATIENCE = 120.0  # seconds on a terminal
 TO_END = 0.05, 6.0  # share of a time limit, and seconds, for the last tables and pictures
 EXAMPLES = """\b
 Examples:
@@ -53,7 +55,7 @@ Examples:
   costframe compare --budget 10
   costframe compare patients.csv --costs prices.toml --target ill
   costframe compare patients.csv --costs prices.toml --target ill \\
-    --time-limit 10m --output out
+    --algorithms all --time-limit 10m --output out
   costframe compare patients.csv --costs prices.toml --target ill \\
     --output out --resume
 """
@@ -61,26 +63,33 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Compare algorithms by score and cost: the main command.")
 @click.argument("data", required=False, type=text)
-@reading_options
-@click.option("--algorithms", metavar="A,B", type=text, help="Algorithms to compare. [default: all but baselines]")
+@first_options
 @click.option("--budget", type=cap, metavar="B", help="Choose the best model whose mean cost is at most B.")
 @time_budget_option
-@folds_option
+@click.option(
+    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
+    help="Directory for all results: points.csv, pictures, report.html, and the models.",
+)  # fmt: skip
+@click.option(
+    "--algorithms", metavar="A,B", type=text,
+    help="Algorithms to compare, or all. [default: those that usually win]",
+)  # fmt: skip
+@click.option(
+    "--time-limit", type=seconds, metavar="T",
+    help="End after this time, such as 90, 90s, 10m or 2h. [default: 2m on a terminal, else none]",
+)  # fmt: skip
 @score_option
+@reading_options
+@click.option("--resume", is_flag=True, help="Go on from the fits in DIR, after an interruption or a time limit.")
+@force_option
+@click.option("--all", "every", is_flag=True, help="Print all points, not the frontier alone.")
 @click.option(
     "--points", type=click.IntRange(1), metavar="N",
     help="Number of models of each algorithm, beside at most 3 within sets of features. "
     "[default: at most 24 if one fit gives a path of models, else 12 fits]",
 )  # fmt: skip
-@click.option("--time-limit", type=seconds, metavar="T", help="End after this time, such as 90, 90s, 10m or 2h.")
+@folds_option
 @cluster_option
-@click.option("--all", "every", is_flag=True, help="Print all points, not the frontier alone.")
-@click.option(
-    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
-    help="Directory for all results: points.csv, pictures, report.html, and the models.",
-)  # fmt: skip
-@click.option("--resume", is_flag=True, help="Go on from the fits in DIR, after an interruption or a time limit.")
-@force_option
 def compare(
     data: str | None,
     algorithms: str | None,
@@ -108,7 +117,7 @@ def compare(
     from costframe.cli.results import Results
     from costframe.cli.screen import Screen
     from costframe.frontier.budgets import Budget
-    from costframe.frontier.checks import check_algorithms, check_score
+    from costframe.frontier.checks import check_score, choose_algorithms
     from costframe.frontier.trial import trial_maker
     from costframe.report.console import output as make_console
 
@@ -119,7 +128,7 @@ def compare(
     click.get_current_context().with_resource(_hold(output))
     _check_room(output, resume=resume, force=force)
     dataset = open_data(data, **reading)
-    check_algorithms(dataset.task, wanted, len(dataset.classes))
+    choose_algorithms(dataset.task, wanted, len(dataset.classes))
     named = check_score(dataset, score)
     if folds:
         trial_maker(dataset, named, folds, {})  # it refuses a wrong number before an old run is cleared
@@ -128,6 +137,8 @@ def compare(
     bounds.check_prices(dataset.costs)
     results = Results(dataset, bounds, output, make_console())
     results.introduce()
+    if time_limit is None and on_terminal():
+        time_limit = PATIENCE
     to_fit = None if time_limit is None else _time_to_fit(time_limit, began)
     screen = Screen(results.write, results.table, math.inf if to_fit is None else time.monotonic() + to_fit)
     with _keeping_fits(output, resume=resume):

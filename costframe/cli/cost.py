@@ -49,14 +49,14 @@ Examples:
 @click.argument("data", type=text)
 @costs_option
 @click.option("--target", metavar="COL", type=text, help="Column of true values, if DATA is a file, to score with.")
-@score_option
 @part_option
+@score_option
+@until_option
 @missing_option
 @click.option(
     "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
     help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
 )  # fmt: skip
-@until_option
 def cost(
     model: str,
     data: str,

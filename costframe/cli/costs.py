@@ -36,13 +36,13 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Write a file of prices to fill in.")
 @click.argument("data", type=text)
-@costs_option
 @click.option("--target", metavar="COL", type=text, help="Column to predict, which has no price.")
+@click.option("--output", metavar="FILE", type=target_path, help="File to write, TOML. [default: standard output]")
+@click.option("--ask", is_flag=True, help="Ask for each missing price on the terminal.")
+@click.option("--unit", metavar="TEXT", type=text, help="Unit of the prices, such as CAD. [default: that of --costs]")
+@costs_option
 @ignore_option
 @missing_option
-@click.option("--unit", metavar="TEXT", type=text, help="Unit of the prices, such as CAD. [default: that of --costs]")
-@click.option("--ask", is_flag=True, help="Ask for each missing price on the terminal.")
-@click.option("--output", metavar="FILE", type=target_path, help="File to write, TOML. [default: standard output]")
 @force_option
 def costs(
     data: str,

@@ -13,6 +13,7 @@ from costframe.cli.arguments import (
     check_file,
     check_fit,
     cluster_option,
+    first_options,
     folds_option,
     reading_options,
     score_option,
@@ -47,16 +48,17 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Fit one algorithm, and save the model.")
 @click.argument("data", type=text)
-@reading_options
+@first_options
 @click.option("--algorithm", required=True, metavar="NAME", type=text, help="A name from `costframe algorithms`.")
-@click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
 @click.option("--budget", type=cap, metavar="B", help="Search for the best model whose mean cost is at most B.")
+@click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
 @time_budget_option
-@folds_option
-@score_option
-@cluster_option
 @click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
 @force_option
+@score_option
+@reading_options
+@folds_option
+@cluster_option
 def fit(
     data: str,
     algorithm: str,
@@ -82,7 +84,7 @@ def fit(
     """
     from costframe.core.storage.saving import save
     from costframe.frontier.budgets import Budget
-    from costframe.frontier.checks import check_algorithms, check_saved
+    from costframe.frontier.checks import check_saved, choose_algorithms
     from costframe.report.console import output as make_console
 
     bounds = Budget(budget, time_budget)
@@ -101,7 +103,7 @@ def fit(
         fit_in_blocks(data, algorithm, tradeoff, score, output, cluster, reading)
         return
     dataset = open_data(data, **reading)
-    check_algorithms(dataset.task, [algorithm], len(dataset.classes))
+    choose_algorithms(dataset.task, [algorithm], len(dataset.classes))
     check_saved(algorithm, dataset.task, len(dataset.classes))
     bounds.check_prices(dataset.costs)
     console = make_console()
@@ -148,15 +150,15 @@ def _name_budget(*, interrupted: bool) -> Iterator[None]:
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: Budget, output: Path) -> None:
     from costframe.frontier.points import describe_useless_budget
-    from costframe.report.console import summary
+    from costframe.frontier.words import describe_model
 
     with name_written_files(str(output)):
-        console.print(summary("fitted", point, frontier))
+        console.print(describe_model(frontier, point, chosen=False), markup=False)
         features, learners = (
             format_count(len(dataset.feature_names), "feature"),
             format_count(point.n_learners, "learner"),
         )
-        console.print(f"  it reads {point.n_features} of {features}, with {learners}", markup=False)
+        console.print(f"It reads {point.n_features} of {features}, with {learners}.", markup=False)
         if budget and (text := describe_useless_budget(frontier, point, budget)):
             console.print(text, style="bold", markup=False)
         console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)

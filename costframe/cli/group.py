@@ -28,6 +28,7 @@ __all__ = [
 
 TRACEBACK = "COSTFRAME_TRACEBACK"
 REFUSED, READER_GONE = 2, 141
+USED_FIRST = 5  # commands
 
 
 def print_error(text: str) -> None:
@@ -75,7 +76,21 @@ def _abandon(stream: IO[Any]) -> None:
 
 
 class CostframeGroup(click.Group):
-    """A group of commands that reports each error of a user in one line."""
+    """A group of commands that reports each error of a user in one line; its help shows the first commands first."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order in which they were added."""
+        del ctx
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands that people use first, a line each, and the names of all others."""
+        names = self.list_commands(ctx)
+        with formatter.section("Commands that people use first"):
+            formatter.write_dl([(name, self.commands[name].get_short_help_str()) for name in names[:USED_FIRST]])
+        if others := names[USED_FIRST:]:
+            with formatter.section("Other commands"):
+                formatter.write_text(f"{', '.join(others)} (costframe COMMAND --help says more)")
 
     def main(
         self,

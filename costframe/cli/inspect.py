@@ -35,10 +35,10 @@ Examples:
 @click.command(epilog=EXAMPLES, short_help="Describe a model, on the terminal and as a page.")
 @click.argument("model", type=text)
 @click.argument("data", required=False, type=text)
+@click.option("--output", metavar="FILE.html", type=target_path, help="Page to write, to be opened in a browser.")
 @costs_option
 @part_option
 @missing_option
-@click.option("--output", metavar="FILE.html", type=target_path, help="Page to write, to be opened in a browser.")
 @force_option
 def inspect(
     model: str,

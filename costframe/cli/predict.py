@@ -55,30 +55,30 @@ Examples:
 @click.command(epilog=EXAMPLES, short_help="Predict rows, each with its exact cost.")
 @click.argument("model", type=text)
 @click.argument("data", type=text, required=False)
-@costs_option
-@part_option
-@missing_option
-@click.option("--keep", metavar="COL", type=text, multiple=True, help="Column to copy, an id say; may be repeated.")
-@click.option("--max-cost", metavar="C", type=cap, help="Hard cap on the cost of each row.")
-@until_option
-@click.option(
-    "--unavailable", metavar="NAME", type=text, multiple=True,
-    help="Feature or resource that cannot be had; may be repeated.",
-)  # fmt: skip
 @click.option(
     "--output", metavar="FILE", required=True, type=target_path,
     help="File to write: .csv, .tsv or .parquet; - for CSV on standard output.",
 )  # fmt: skip
+@click.option("--keep", metavar="COL", type=text, multiple=True, help="Column to copy, an id say; may be repeated.")
+@click.option("--max-cost", metavar="C", type=cap, help="Hard cap on the cost of each row.")
+@click.option(
+    "--unavailable", metavar="NAME", type=text, multiple=True,
+    help="Feature or resource that cannot be had; may be repeated.",
+)  # fmt: skip
+@until_option
+@costs_option
+@part_option
+@missing_option
 @force_option
 @click.option("--source", metavar="FILE", type=target_path, help="Live sources, TOML, in place of DATA.")
 @click.option("--keys", metavar="FILE", type=target_path, help="Keys of the rows to predict from sources, a table.")
 @click.option("--deadline", metavar="TIME", type=seconds, help="With --source: time of each row, such as 200ms or 2s.")
+@click.option("--log", metavar="FILE", type=target_path, help="With --source: log of inquiries, for `costframe audit`.")
+@click.option("--resume", is_flag=True, help="With --source: go on with an interrupted run.")
 @click.option(
     "--in-flight", type=click.IntRange(1), default=1000, show_default=True, metavar="N",
     help="With --source: rows that advance together.",
 )  # fmt: skip
-@click.option("--log", metavar="FILE", type=target_path, help="With --source: log of inquiries, for `costframe audit`.")
-@click.option("--resume", is_flag=True, help="With --source: go on with an interrupted run.")
 @click.option("--cluster", metavar="ADDRESS", type=text, help="With --source: ask from the workers of a dask cluster.")
 def predict(
     model: str,

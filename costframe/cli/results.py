@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
+from rich.markup import escape
 
 from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
@@ -15,10 +16,10 @@ from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS
 from costframe.frontier.frontier_display import FrontierDisplay
 from costframe.frontier.page import render_report
-from costframe.frontier.points import CONSTANT
+from costframe.frontier.points import CONSTANT, describe_useless_budget
 from costframe.frontier.runs import RECOMMENDED
 from costframe.frontier.table import frontier_table, name_purchases, points_table
-from costframe.frontier.words import describe_choice, describe_few_rows
+from costframe.frontier.words import describe_choice, describe_few_rows, describe_model
 from costframe.report.tables import paid_table
 
 if TYPE_CHECKING:
@@ -109,23 +110,18 @@ class Results:
         )  # fmt: skip
 
     def show(self, frontier: Frontier, *, every: bool) -> None:
-        """Print the frontier, the choice, what it pays for, and what a bit more would buy."""
-        from costframe.frontier.points import describe_useless_budget
-        from costframe.report.console import summary
-
+        """Print the choice, the frontier, how sure the choice is, what a bit more would buy, and what it pays for."""
         chosen = self.choose(frontier)
-        self._show_table(frontier, chosen, every=every)
-        self.console.print()
-        label = f"chosen within {self.budget.describe(frontier.unit)}" if self.budget else "recommended"
-        self.console.print(summary(label, chosen, frontier))
+        label = f"Chosen within {self.budget.describe(frontier.unit)}" if self.budget else "Recommended"
         useless = describe_useless_budget(frontier, chosen, self.budget)
-        words = [] if useless else [describe_choice(frontier, chosen)]
+        self.console.print(f"\n[bold]{label}:[/] {escape(describe_model(frontier, chosen, chosen=not useless))}\n")
+        self._show_table(frontier, chosen, every=every)
+        words = [] if useless else [text] if (text := describe_choice(frontier, chosen)) else []
         words += [str(buy) for buy in next_buys(frontier.within_time(self.budget.time), chosen)]
-        for text in words:
-            self.console.print(f"  {text}", markup=False)
         for warning in (useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))):
-            if warning:
-                self.console.print(f"\n{warning}", style="bold", markup=False)
+            words += [warning] if warning else []
+        for text in words:
+            self.console.print(text, markup=False)
         self._show_paid(frontier, chosen)
 
     def end(self, written: str) -> None:
@@ -139,28 +135,23 @@ class Results:
         self.console.finish()
 
     def _show_table(self, frontier: Frontier, chosen: Point, *, every: bool) -> None:
-        self.console.print()
-        if every:
-            table, omitted = points_table(frontier, chosen, width=self.console.width)
-            self.console.print(table)
-            self.console.print()
-            if omitted:
-                omitted_text = f"in points.csv, too wide for here: {', '.join(omitted)}\n"
-                self.console.print(omitted_text, style="dim", markup=False)
         in_time = frontier.within_time(self.budget.time)
         purchases = name_purchases(in_time, chosen, self.dataset)
-        self.console.print(frontier_table(in_time, chosen, purchases, width=self.console.width))
-        times = "latency: mean wait of a row for its values, and the longest of 95 % of the rows"
-        slower = f"; {len(frontier) - len(in_time)} slower models left out" if len(in_time) < len(frontier) else ""
-        self.console.print(
-            f"\ncost: mean {printable(frontier.unit)} per row, estimated for fresh rows, of the chosen one "
-            f"\u00b1{chosen.cost_error:.2g}; "
-            + (f"{times}{slower}; " if frontier.has_times else "")
-            + f"{printable(frontier.score_name)}: an estimate "
-            f"from {self._rests_on(frontier)}; > chosen"
-            + ("" if every else f"; --all prints all {format_count(len(frontier.points), 'point')}"),
-            style="dim", markup=False,
-        )  # fmt: skip
+        table = frontier_table(in_time, chosen, purchases, width=self.console.width)
+        notes = [f"scores are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows"]
+        if frontier.has_times:
+            notes.append("latency: mean wait of a row for its values, and the longest of 95 % of the rows")
+        if len(in_time) < len(frontier):
+            notes.append(f"{len(frontier) - len(in_time)} slower models left out")
+        self.console.print(table)
+        if every:
+            full, omitted = points_table(frontier, chosen, width=self.console.width)
+            notes += [f"in points.csv, too wide for here: {', '.join(omitted)}"] if omitted else []
+            self.console.print()
+            self.console.print(full)
+        elif (more := len(frontier.points) - table.row_count) > 0:
+            notes.append(f"--all prints {format_count(more, 'more point')}")
+        self.console.print(f"{'; '.join(notes)}\n", style="dim", markup=False)
 
     def _rests_on(self, frontier: Frontier) -> str:
         """Return a text that names the rows of the estimates."""
@@ -182,16 +173,10 @@ class Results:
         return {label: int((y == label).sum()) for label in self.dataset.classes}
 
     def _show_paid(self, frontier: Frontier, chosen: Point) -> None:
-        """Show the payments of the chosen model, and of the best one."""
-        rows, best = self.dataset.part("test").X, frontier.best()
-        compared = {"chosen": chosen} | ({} if best == chosen else {"best": best})
-        compared = {label: point for label, point in compared.items() if frontier.has_model(point)}
-        if "chosen" not in compared:
+        """Show what test rows pay for by the chosen model."""
+        if not (frontier.has_model(chosen) and chosen.n_features):
             return
-        exact = ExpectedCost(self.dataset.costs)
-        reports = {label: exact.evaluate(frontier.model(point).predictor_, rows) for label, point in compared.items()}
-        self.console.print(
-            "\n[bold]Payments of test rows[/]: the share of rows that pay, and the mean cost per row\n"
-            "[dim]a resource is paid once per row, with the first feature that needs it[/]\n"
-        )
-        self.console.print(paid_table(reports, self.dataset.costs, width=self.console.width))
+        rows = self.dataset.part("test").X
+        report = ExpectedCost(self.dataset.costs).evaluate(frontier.model(chosen).predictor_, rows)
+        self.console.print("\n[bold]What test rows pay for:[/] the share of rows, and the mean cost per row\n")
+        self.console.print(paid_table({"chosen": report}, self.dataset.costs, width=self.console.width))

@@ -101,10 +101,15 @@ def format_count(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def brief(value: object, *facts: str) -> str:
-    """Return the `repr` of an object: its class and some facts, in one printable line of at most 120 letters."""
+def brief(value: object, *facts: str, more: Iterable[str] = ()) -> str:
+    """Return the `repr` of an object: its class and some facts, and `more` below.
+
+    Each line is printable and has at most 120 letters. Objects that are shown within others have one line.
+    """
     text = f"{type(value).__name__}({printable(', '.join(fact for fact in facts if fact))})"
-    return text if len(text) <= _LINE else f"{text[: _LINE - 4]}...)"
+    first = text if len(text) <= _LINE else f"{text[: _LINE - 4]}...)"
+    below = [f"  {printable(line)}" for line in more]
+    return "\n".join([first, *(line if len(line) <= _LINE else f"{line[: _LINE - 3]}..." for line in below)])
 
 
 def quote_names(names: Iterable[str], most: int = 4) -> str:

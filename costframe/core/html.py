@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 _CELL = "border:0;border-bottom:1px solid;border-color:color-mix(in srgb,currentColor 25%,transparent);padding:2px 10px"
 
 
-def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table with a caption; its first column is of names, and the others are of numbers."""
+def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], bold: int | None = None) -> str:
+    """Return a table with a caption; its first column is of names, the others are of numbers, and one row is bold."""
     head = _row("th", header)
-    body = "".join(_row("td", row) for row in rows)
+    body = "".join(_row("td", row, bold=number == bold) for number, row in enumerate(rows))
     caption = f'<caption style="text-align:left;caption-side:top;color:inherit">{_text(title)}</caption>'
     return (
         f'<table style="border-collapse:collapse;color:inherit;background:transparent">{caption}'
@@ -24,10 +24,11 @@ def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]])
     )
 
 
-def _row(tag: str, cells: Sequence[str]) -> str:
-    sides = ["left", *["right"] * (len(cells) - 1)]
+def _row(tag: str, cells: Sequence[str], *, bold: bool = False) -> str:
+    sides, weight = ["left", *["right"] * (len(cells) - 1)], ";font-weight:bold" * bold
+    scope = ' scope="col"' * (tag == "th")
     made = [
-        f'<{tag} style="{_CELL};text-align:{side}">{_text(each)}</{tag}>'
+        f'<{tag}{scope} style="{_CELL};text-align:{side}{weight}">{_text(each)}</{tag}>'
         for side, each in zip(sides, cells, strict=True)
     ]
     return f"<tr>{''.join(made)}</tr>"

@@ -23,23 +23,24 @@ if TYPE_CHECKING:
     from costframe.training.library_scores import LibraryScore
 
 T = TypeVar("T")
+EVERY = "all"  # in place of names of algorithms
 
 __all__ = [
+    "EVERY",
     "FitError",
-    "check_algorithms",
     "check_saved",
     "check_score",
     "check_searched",
     "check_share",
     "check_time_limit",
     "check_tradeoffs",
+    "choose_algorithms",
     "choose_score",
     "failure_text",
     "is_number",
     "joint_error",
     "keep_successes",
     "name_failures",
-    "skipped_algorithms",
 ]
 
 
@@ -109,41 +110,45 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def check_algorithms(task: str, wanted: Iterable[str] | None, n_classes: int = 0) -> list[str]:
-    """Return the algorithms to fit, by default all of the task but baselines; refuse unknown ones and other tasks'.
+def choose_algorithms(
+    task: str, wanted: Iterable[str] | None, n_classes: int = 0
+) -> tuple[list[str], dict[str, ParameterError]]:
+    """Return the algorithms to fit, and errors of those left out, as they are for two classes only and there are more.
 
-    `n_classes` is 0 if it is unknown, or the task has no classes.
+    By default they are the usual ones of the task; "all" are all but baselines. It refuses unknown names, and names of
+    other tasks' or other numbers of classes. `n_classes` is 0 if it is unknown, or the task has no classes.
     """
-    if isinstance(wanted, str):
-        wanted = [wanted]
-    if wanted is None:
-        unfit = skipped_algorithms(task, n_classes)
-        names = [name for name in _by_default(task) if name not in unfit]
-        if not names and unfit:
-            raise PluginError(f"no installed algorithm takes {n_classes} classes")
-        if not names:
-            raise PluginError(f"no installed algorithm has the task {task!r}")
-        return names
-    names = list(dict.fromkeys(wanted))
-    if not names:
+    names = list(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted or ()))
+    if wanted is not None and not names:
         raise ParameterError("algorithms: expected at least one name, got none")
+    if not names or names == [EVERY]:
+        return _unnamed(task, n_classes, every=bool(names))
     for name in names:
         if getattr(registry().algorithm(name), TASKS[task]) is None:
             estimator(name, task)  # its error names the algorithm's tasks
-    for name, error in skipped_algorithms(task, n_classes, names).items():
+    for name, error in _unfit(names, task, n_classes).items():
         raise ParameterError(f"algorithm {name!r}: {error}")
-    return names
+    return names, {}
 
 
-def skipped_algorithms(task: str, n_classes: int, names: Iterable[str] | None = None) -> dict[str, ParameterError]:
-    """Return errors of algorithms for two classes only, by name, if there are more; by default of all but baselines."""
+def _unnamed(task: str, n_classes: int, *, every: bool) -> tuple[list[str], dict[str, ParameterError]]:
+    found = usable_algorithms().items()
+    known = {name: one for name, one in found if getattr(one, TASKS[task]) is not None and not one.baseline}
+    if not known:
+        raise PluginError(f"no installed algorithm has the task {task!r}")
+    names = [name for name, one in known.items() if every or one.usual] or list(known)
+    unfit = _unfit(names, task, n_classes)
+    if len(unfit) == len(names):
+        raise PluginError(f"no installed algorithm takes {n_classes} classes")
+    return [name for name in names if name not in unfit], unfit
+
+
+def _unfit(names: Iterable[str], task: str, n_classes: int) -> dict[str, ParameterError]:
+    """Return errors of algorithms for two classes only, by name, if there are more."""
     if task != "classification" or n_classes <= 2:
         return {}
-    return {
-        name: ParameterError(f"is for two classes, got {n_classes}")
-        for name in (_by_default(task) if names is None else names)
-        if two_classes_only(usable_algorithms()[name].classifier)
-    }
+    error = ParameterError(f"is for two classes, got {n_classes}")
+    return {name: error for name in names if two_classes_only(usable_algorithms()[name].classifier)}
 
 
 def check_saved(name: str, task: str, n_classes: int) -> None:
@@ -152,12 +157,6 @@ def check_saved(name: str, task: str, n_classes: int) -> None:
     if most is not None and (n_classes > most or not n_classes):
         models = f"models of {n_classes} classes" if n_classes else f"models for {task}"
         raise ParameterError(f"algorithm {name!r}: its {models} cannot be saved to a file, only compared")
-
-
-def _by_default(task: str) -> list[str]:
-    """Return the algorithms of a task that sweeps fit unless they are given names."""
-    found = usable_algorithms().items()
-    return [name for name, one in found if getattr(one, TASKS[task]) is not None and not one.baseline]
 
 
 class FitError(PluginError):

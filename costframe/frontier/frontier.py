@@ -230,7 +230,8 @@ class Frontier(FrontierFits):
 
     def useful(self) -> Point | None:
         """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
-        return min(points_above_constant(self), key=lambda point: (point.cost, -point.score), default=None)
+        useful = (point for point in self.points if point in self.above_constant)
+        return min(useful, key=lambda point: (point.cost, -point.score), default=None)
 
     def difference_error(self, one: Point | str, other: Point | str) -> float:
         """Return the standard error of the difference of two scores; without influences, the better one's error."""

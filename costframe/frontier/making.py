@@ -10,12 +10,11 @@ from costframe.core.threads import thread_count
 from costframe.frontier.budgets import Budget
 from costframe.frontier.candidates import candidates_of, common_prices, task_of
 from costframe.frontier.checks import (
-    check_algorithms,
     check_score,
     check_time_limit,
     check_tradeoffs,
+    choose_algorithms,
     choose_score,
-    skipped_algorithms,
 )
 from costframe.frontier.fitting import Plan, collect, divide_rows, fit_candidates
 from costframe.frontier.rows import Rows, check_groups
@@ -77,7 +76,7 @@ class FrontierFits(ABC):
         data : Dataset, or the name of one
             Fits use train; early stopping and choices use valid.
         algorithms : iterable of str, optional
-            By default all with the data's task and number of classes.
+            By default the usual ones with the data's task and number of classes; "all" fits all but baselines.
         tradeoffs : sequence of float, optional
             One fit for each. By default an algorithm with `fit_path` trains all its models in one fit, and points are
             chosen from its non-dominated ones; other algorithms are fitted at 0 and on a geometric grid in units of
@@ -142,9 +141,9 @@ class FrontierFits(ABC):
         check_tradeoffs(tradeoffs)
         check_time_limit(time_limit, directory)
         chosen = check_score(data, score)
-        names = check_algorithms(data.task, algorithms, len(data.classes))
-        if algorithms is None and failed is not None:
-            for name, unfit in skipped_algorithms(data.task, len(data.classes)).items():
+        names, left_out = choose_algorithms(data.task, algorithms, len(data.classes))
+        if failed is not None:
+            for name, unfit in left_out.items():
                 failed(name, unfit)
         folder = None if directory is None else as_path(directory, "directory")
         sweep = Sweep(data, chosen, tradeoffs, points, bounds, folds, parameters or {}, folder, time_limit)

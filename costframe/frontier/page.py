@@ -7,11 +7,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import format_count
+from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS
 from costframe.frontier.points import at_tradeoff, best_first
+from costframe.frontier.words import describe_model
 from costframe.report.console import cost, milliseconds, saving
 from costframe.report.page.content import BudgetChoice, FrontierView, ModelCard, Page, Spot
 from costframe.report.page.document import render_page
@@ -98,7 +99,15 @@ def frontier_page(
     shown.sort(key=lambda point: point.cost)
     cards = tuple(_card(frontier, in_time, point, names, X, costs, part) for point in shown)
     view = FrontierView(spots, choices, score_label(frontier.score_name), frontier.unit, frontier.full_cost, budget)
-    return Page(title, tuple(facts), frontier.unit, cards, view)
+    return Page(title, tuple(facts), frontier.unit, cards, view, _lead(in_time, budget))
+
+
+def _lead(frontier: Frontier, budget: float | None) -> str:
+    """Return the sentence about the choice within a budget, or nothing if no model is within it."""
+    try:
+        return f"Recommended: {describe_model(frontier, frontier.recommended(budget))}"
+    except ParameterError:
+        return ""
 
 
 def _name_points(frontier: Frontier) -> dict[Point, str]:

@@ -11,7 +11,8 @@ import attrs
 from attrs import frozen
 
 from costframe.core.errors import brief, format_count, printable
-from costframe.report.console import milliseconds
+from costframe.core.html import html_table
+from costframe.report.console import cost, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ __all__ = [
     "distinct",
     "name_points",
     "plain_point",
+    "plus_minus",
     "points_above_constant",
     "points_csv",
     "points_records",
@@ -108,9 +110,21 @@ class Point:
 
     def __repr__(self) -> str:
         tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
-        found = f"score {self.score:.4g} \u00b1 {self.score_error:.2g} at {self.cost:.4g}"
+        found = f"score {plus_minus(self.score, self.score_error)}", f"cost {plus_minus(self.cost, self.cost_error)}"
         waits = "" if self.latency_p95 is None else f"95 % within {milliseconds(self.latency_p95)}"
-        return brief(self, self.name or self.algorithm, found, tested, waits, format_count(self.n_features, "feature"))
+        return brief(self, self.name or self.algorithm, *found, tested, waits, format_count(self.n_features, "feature"))
+
+    def _repr_html_(self) -> str:
+        rows = [("held-out rows", plus_minus(self.score, self.score_error), plus_minus(self.cost, self.cost_error))]
+        if self.test_score is not None:
+            rows.append(("test", plus_minus(self.test_score, self.test_error or 0.0), cost(self.test_cost)))
+        title = f"{self.name or self.algorithm}, {format_count(self.n_features, 'feature')}"
+        return html_table(title, ("", "score", "cost per row"), rows)
+
+
+def plus_minus(value: float, error: float) -> str:
+    """Return a value with its standard error, as representations show them."""
+    return f"{value:.4g} \u00b1 {error:.2g}"
 
 
 def at_tradeoff(point: Point) -> str:
@@ -201,15 +215,19 @@ def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:
 
 
 def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
-    """Return words that say why `cheapest_near_best` chose a point of all."""
+    """Return words that say which one of all points `cheapest_near_best` chose, perhaps within a budget."""
     if not chosen.n_features:
-        return "as nothing clearly beats it"
+        return "a constant, which nothing clearly beats"
+    within = [point for point in frontier.points if point.n_features and point.cost <= chosen.cost]
     best = max((point for point in frontier.points if point.n_features), key=frontier.rank)
     if chosen == best:
-        return "the best by the lower end of its interval"
+        return "the best of all models"
     if _within_error(frontier, chosen, best):
         return "the cheapest within one standard error of the best"
-    return f"the cheapest surely within {NEGLIGIBLE:.1%} of the best"
+    if frontier.difference(chosen, best).low >= -NEGLIGIBLE * abs(best.score):
+        return f"the cheapest surely within {NEGLIGIBLE:.1%} of the best"
+    best_within = max(within, key=frontier.rank)
+    return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
 
 
 def distinct(frontier: Frontier) -> tuple[Point, ...]:

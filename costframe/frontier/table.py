@@ -1,4 +1,4 @@
-"""Tables of a frontier on the terminal: ten rows of it, and all points."""
+"""Tables of a frontier on the terminal: six rows of it, and all points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["frontier_table", "name_purchases", "points_table", "rows_of_frontier"]
 
-MOST_ROWS = 10  # of the frontier's table
+MOST_ROWS = 6  # of the frontier's table
 ROWS_PAID, NEARLY_ALL = 2000, 0.995  # rows to find purchases on, and the share of them that needs no number
 OTHER_COLUMNS, TIME_COLUMNS, LEAST_LETTERS = 66, 24, 20  # letters of the other columns, and least for purchases
 # A narrow table keeps score and cost on test.
@@ -48,7 +48,7 @@ TIMES = ("latency", "95 % within")  # columns of prices with times
 
 
 def rows_of_frontier(frontier: Frontier, chosen: Point) -> list[Point]:
-    """Return at most ten points by descending cost: the chosen, the best, and non-dominated ones with little loss.
+    """Return at most six points by descending cost: the chosen, the best, and non-dominated ones with little loss.
 
     Each further point most reduces the loss in score against the whole frontier, summed over budgets.
     """
@@ -63,7 +63,7 @@ def rows_of_frontier(frontier: Frontier, chosen: Point) -> list[Point]:
 def frontier_table(
     frontier: Frontier, chosen: Point, purchases: Mapping[str, Sequence[str]] | None = None, *, width: int
 ) -> Table:
-    """Return a table of at most ten points of the frontier; `purchases` says what the model of a point buys, by name.
+    """Return a table of at most six points of the frontier; `purchases` says what the model of a point buys, by name.
 
     A narrow table leaves out the purchases, then the intervals.
     """

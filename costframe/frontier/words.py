@@ -9,7 +9,8 @@ import numpy as np
 
 from costframe.core.errors import format_count, printable, shown
 from costframe.frontier.intervals import NINE_OF_TEN
-from costframe.frontier.points import plain_point
+from costframe.frontier.points import describe_recommendation, plain_point
+from costframe.report.console import compare_cost, cost, milliseconds, with_error
 from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:
@@ -19,17 +20,34 @@ if TYPE_CHECKING:
     from costframe.frontier.intervals import Difference
     from costframe.frontier.points import Point
 
-__all__ = ["describe_buy", "describe_choice", "describe_few_rows"]
+__all__ = ["describe_buy", "describe_choice", "describe_few_rows", "describe_model"]
 
 NEAR = 0.01  # share of the best score
 FEW_OF_A_CLASS = 50
 WIDE = 0.25  # largest half-width of the best score's interval, as a share of its gain over a constant
 
 
+def describe_model(frontier: Frontier, point: Point, *, chosen: bool = True) -> str:
+    """Return one sentence about a point: its cost against that of all features, its score, and why it was `chosen`."""
+    tested = point.test_score is not None and point.test_cost is not None
+    paid, (name, unit) = point.test_cost if tested else point.cost, map(printable, (frontier.score_name, frontier.unit))
+    text = f"{_name(frontier, point)} costs {cost(paid)} {unit} per row" + (" on the test rows" if tested else "")
+    if frontier.full_cost > 0 and paid is not None:
+        text += f", {compare_cost(paid, frontier.full_cost)} all features together"
+    if point.fixed:
+        text += f", and {cost(point.fixed)} {unit} once per batch"
+    estimate = with_error(point.score, point.score_error)
+    text += f"; its {name} is {point.test_score:.4f} there (estimated {estimate})" if tested else ""
+    text += "" if tested else f"; its {name} is estimated as {estimate}"
+    if point.latency is not None:
+        text += f"; 95 % of the rows wait at most {milliseconds(point.latency_p95)}"
+    return text + (f". It is {describe_recommendation(frontier, point)}." if chosen else ".")
+
+
 def describe_choice(frontier: Frontier, point: Point) -> str:
     """Return sentences that compare a point's score with the best one, and with the same algorithm without prices."""
     best, plain, name = frontier.best(), plain_point(frontier, point.algorithm), frontier.score_name
-    texts = [f"Its {name} is the best of all models, counted by the lower ends of intervals."]
+    texts = []
     if point != best:
         found, near = frontier.difference(point, best), NEAR * abs(best.score)
         texts = [f"Its {name} is {_apart(found, f'that of the best model, {_name(frontier, best)}')}."]

@@ -42,10 +42,8 @@ class GatedClassifier(CostAwareClassifier):
 
     Parameters
     ----------
-    costs : CostModel, dict, path, array or None
-        Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row.
+    costs, tradeoff, class_weight, random_state, n_jobs, verbose
+        As for every classifier; the seed is that of expensive models without one.
     expensive : object, or (object, list of str), optional
         The expensive model, and its features (by default those that it names, else all). `fit` trains an unfitted
         scikit-learn classifier, with out-of-fold probabilities of the training rows. It keeps a fitted model: a tree
@@ -54,14 +52,6 @@ class GatedClassifier(CostAwareClassifier):
         features. A function needs the names of its features. Fitted estimators of costframe are possible too, also this
         one. `clone` removes the fit of fitted estimators; scikit-learn's FrozenEstimator keeps it. The default is trees
         boosted without prices.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state : int
-        Seed of expensive models without one.
-    n_jobs : int, optional
-        Threads; all there are by default. The model does not depend on it.
-    verbose : int
-        1 shows progress bars.
     """
 
     searches_thresholds: ClassVar = True

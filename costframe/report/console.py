@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from costframe.core.errors import printable
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
     from costframe.frontier.trial import Progress as ProgressCallback
 
 __all__ = [
@@ -36,7 +33,6 @@ __all__ = [
     "progress_bar",
     "saving",
     "show_progress",
-    "summary",
     "time_left",
     "update_bar",
     "whole_percent",
@@ -61,29 +57,6 @@ def cost(value: float | None) -> str:
 def with_error(score: float, error: float) -> str:
     """Return a score with its standard error as text."""
     return f"{score:.4f} \u00b1{error:.3f}".replace("\u00b10.", "\u00b1.")
-
-
-def summary(label: str, point: Point, frontier: Frontier) -> Text:
-    """Return lines about a chosen model: its tradeoff, score, cost against that of all features, and latency."""
-    unit = printable(frontier.unit)
-    tested = point.test_score is not None and point.test_cost is not None
-    paid = point.test_cost if tested else point.cost
-    name = printable(point.name or point.algorithm)
-    at = f", at tradeoff {point.tradeoff:.3g}" if point.tradeoff else ""  # models without a tradeoff have 0
-    text = Text.assemble((f"{label}: ", "bold"), f"{name}{at}\n")
-    text.append(f"  {frontier.score_name} {with_error(point.score, point.score_error)}")
-    text.append(f"; test {point.test_score:.4f}" if tested else "")
-    low, high = frontier.interval(point)
-    text.append(f" (9 of 10 times in {low:.4f} to {high:.4f})\n" if tested else "\n")
-    text.append(f"  cost {cost(paid)} {unit} per row{' on test' if tested else ''}")
-    if frontier.full_cost > 0 and paid is not None:
-        text.append(f" (saves {saving(paid, frontier.full_cost)})")
-    if point.fixed:
-        text.append(f", and {cost(point.fixed)} {unit} once per batch")
-    if point.latency is not None:
-        within = f"95 % of the rows within {milliseconds(point.latency_p95)}"
-        text.append(f"\n  latency {milliseconds(point.latency)} per row, {within}")
-    return text
 
 
 def milliseconds(time: float | None) -> str:

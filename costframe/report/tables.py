@@ -27,7 +27,7 @@ __all__ = ["Payment", "algorithms_table", "mistakes_table", "paid_table", "payme
 
 NARROW = 70  # a narrower table has the summary below the name
 KINDS = ("resource", "feature", "computing")
-MOST_FEATURES, MOST_FREE = 20, 6
+MOST_FEATURES = 20
 MOST_MISTAKES = 10  # pairs of classes, where these are too many for a square
 LONG, LETTERS, FEW_LETTERS = "long names", 30, 20
 _Key = tuple[str, str]  # kind and name
@@ -144,7 +144,8 @@ def _paid_table(found: dict[str, dict[_Key, Payment]], means: dict[str, float], 
     keys = sorted(known, key=lambda key: (KINDS.index(key[0]), _weight(known[key])))
     hidden = _hidden(keys, known)
     shown = [key for key in keys if key not in hidden]
-    rest = [("feature", f"... {len(hidden)} more")] if hidden else []
+    costly = any(payment.mean for key in hidden for payment in known[key])
+    rest = [("feature", f"{len(hidden)} {'more' if costly else 'free'}")] if hidden else []
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, show_footer=True)
     columns: list[list[str | Text]] = []
 
@@ -181,7 +182,7 @@ def _weight(each: list[Payment]) -> tuple[float, float]:
 
 
 def _hidden(keys: list[_Key], known: dict[_Key, list[Payment]]) -> list[_Key]:
-    """Return the features that a table sums up in its last row."""
+    """Return the features that a table sums up in its last row: those that rows get for nothing, and the least ones."""
     features = [key for key in keys if key[0] == "feature"]
-    free = [key for key in features if not any(payment.mean for payment in known[key])]
-    return list(dict.fromkeys([*features[MOST_FEATURES:], *free[MOST_FREE:]]))
+    free = [key for key in features if not any(payment.mean or payment.once for payment in known[key])]
+    return list(dict.fromkeys([*features[MOST_FEATURES:], *free]))

@@ -38,6 +38,8 @@ def cost_reported_is_cost_fetched(case: Case) -> None:
         predictor = estimator.predictor_
         report = predictor.cost(rows, rounds=True)
         expect(predictor.costs == COSTS, "predictor_ does not have the prices that the estimator was given")
+        sure = [predictor.feature_names.index(name) for name in predictor.sure_features]
+        expect(bool(report.acquired[:, sure].all()), "a row does not acquire all of sure_features")
         for i, row in enumerate(rows):
             expect_as_reported(report, i, *inquire(predictor, row, COSTS), f"row {i}")
         whole = estimator.cost(rows)

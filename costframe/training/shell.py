@@ -100,6 +100,14 @@ class CostAwareEstimator(Predicting):
     trains_on_blocks: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Inherit scikit-learn's methods `set_*_request`, which it repeats in every class, where they are the same."""
+        super().__init_subclass__(**options)
+        for name in [name for name in vars(cls) if name.startswith("set_") and name.endswith("_request")]:
+            above = [vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)]
+            if above and getattr(above[0], "keys", ()) == getattr(vars(cls)[name], "keys", None):
+                delattr(cls, name)
+
     @abstractmethod
     def _train(self, data: TrainingData) -> Predictor:
         """Train on checked data. May set further attributes that end in an underscore."""

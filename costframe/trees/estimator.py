@@ -59,10 +59,8 @@ class BoostedEstimator(CostAwareEstimator):
 
     Parameters
     ----------
-    costs : CostModel, dict, path, array or None
-        Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    costs, tradeoff, random_state, n_jobs, verbose
+        As for every estimator; at tradeoff 0 it is plain boosting.
     n_estimators, learning_rate, max_leaves, max_depth, min_samples_leaf, l2_regularization, max_bins : optional
         As in `TreeSettings`, with the algorithm's defaults. A round has one tree, or one per class for more than two
         classes.
@@ -78,12 +76,6 @@ class BoostedEstimator(CostAwareEstimator):
     scoring : "loss", name of a score, or callable, optional
         The validation value for early stopping, validation loss + tradeoff * cost by default; callables are as for
         `BudgetSearch`.
-    random_state : int
-        Seed of the draws, if there are any.
-    n_jobs : int, optional
-        Threads; all cores by default. The model does not depend on it.
-    verbose : int
-        1 shows a progress bar.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import DataError, InquiryError, brief, format_count, shown
+from costframe.core.errors import DataError, InquiryError, brief, format_count, quote_names, shown
 from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.tables.categories import encode_value
 
@@ -173,6 +173,11 @@ class Inquiry:
         names, columns = self._names, sorted(walker.needs)
         needs = tuple([names[f] for f in columns])
         self.walker, self._ledger, self._rounds, self._columns, self._needs = walker, ledger, rounds, columns, needs
+
+    def __repr__(self) -> str:
+        """Name what it needs next, and what the row paid so far."""
+        needs = f"needs {quote_names(self.needs)}" if self.needs else "answered"
+        return brief(self, needs, f"cost {self.cost:g}", f"{format_count(self._rounds, 'round')} so far")
 
     @property
     def needs(self) -> tuple[str, ...]:

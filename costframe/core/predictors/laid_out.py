@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import StageError, format_count
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.predictor import OverBank
 from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.certain_layout import lay_out_certain
@@ -48,8 +49,23 @@ class LaidOutStages(OverBank):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Its size, for its `repr`."""
-        return format_count(len(self.stages), "stage"), format_count(len(self.bank), "learner")
+        """Its size and links, for its `repr`."""
+        links = ", ".join(map(repr, self.links))
+        return format_count(len(self.stages), "stage"), format_count(len(self.bank), "learner"), f"link {links}"
+
+    @cached_property
+    def sure_features(self) -> tuple[str, ...]:
+        """Names of features that the first stage reads in every row: of its trees the first tests."""
+        root, bank = self.stages[0], self.bank
+        if not len(root.learners):
+            return ()
+        widths = bank.widths[root.learners]
+        weighed = root.learners[np.logical_or.reduceat(root.weights.any(axis=1), np.cumsum(widths) - widths)]
+        trees, columns, opaques = (bank.index[weighed[bank.kind[weighed] == kind]] for kind in (TREE, COLUMN, OPAQUE))
+        tests = bank.trees.feature[bank.trees.first[trees]]
+        read = {*tests[tests >= 0].tolist(), *bank.column_feature[columns].tolist()}
+        read.update(*(bank.opaques[number].features for number in opaques))
+        return tuple(self.feature_names[f] for f in sorted(read))
 
     @property
     def n_outputs(self) -> int:

@@ -88,8 +88,13 @@ class MixedPredictor(Predictor):
     @property
     def facts(self) -> tuple[str, ...]:
         """The share and both predictors, for its `repr`."""
-        parts = (f"{type(each).__name__} of {', '.join(each.facts)}" for each in (self.first, self.second))
-        return (f"{self.share:.1%} of the rows by the second of: {'; '.join(parts)}",)
+        names = (type(each).__name__ for each in (self.first, self.second))
+        return (f"{self.share:.1%} by the second of {' and '.join(names)}",)
+
+    @property
+    def sure_features(self) -> tuple[str, ...]:
+        """Names of features that both predictors read in every row."""
+        return tuple(name for name in self.first.sure_features if name in self.second.sure_features)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

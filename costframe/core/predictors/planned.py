@@ -109,7 +109,13 @@ class PlannedPredictor(OverBank):
     @property
     def facts(self) -> tuple[str, ...]:
         """Its size, for its `repr`."""
-        return format_count(len(self.stops), "stop"), f"tradeoff {self.tradeoff:g}"
+        counts = format_count(len(self.stops), "stop"), format_count(len(self.bank), "learner")
+        return *counts, f"link {self.stops[0].answer.link!r}", f"tradeoff {self.tradeoff:g}"
+
+    @property
+    def sure_features(self) -> tuple[str, ...]:
+        """Names of the features of the first stop."""
+        return tuple(self.feature_names[f] for f in self.stops[0].features)
 
     @cached_property
     def used_features(self) -> tuple[str, ...]:

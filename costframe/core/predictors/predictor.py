@@ -23,7 +23,7 @@ from costframe.core.html import html_table
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_table import price_table
+from costframe.core.prices.price_table import price_table, total_price
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,8 +44,9 @@ class Predictor(ABC):
     """A model that predicts rows, and names the features it needs for each row."""
 
     def __repr__(self) -> str:
-        """Name its size, its features and its classes; the arrays would fill pages."""
-        features = f"reads {len(self.used_features)} of {format_count(len(self.feature_names), 'feature')}"
+        """Name its size, its features, its classes, and what rows pay; the arrays would fill pages."""
+        features = f"reads {len(self.used_features):,} of {format_count(len(self.feature_names), 'feature')}"
+        features += f" for {self._price_range()} a row"
         labels = () if self.classes is None else (f"classes {quote_names(self.classes.tolist())}",)
         return brief(self, *self.facts, features, *labels)
 
@@ -53,9 +54,23 @@ class Predictor(ABC):
         costs = CostModel.of(self.costs, self.feature_names)
         return html_table(repr(self), *price_table(costs, self.used_features))
 
+    def _price_range(self) -> str:
+        """Return the least and the most that a row pays for features without limits."""
+        least, most, unit = float(len(self.sure_features)), float(len(self.used_features)), "unit"
+        if self.costs is not None:
+            sets = map(frozenset, (self.sure_features, self.used_features))
+            sure, used = ([each for each in self.costs.features if each.name in some] for some in sets)
+            least, most, unit = total_price(self.costs, sure), total_price(self.costs, used), self.costs.unit
+        return f"{most:g} {unit}" if least == most else f"{least:g} to {most:g} {unit}"
+
     @property
     def facts(self) -> tuple[str, ...]:
         """What its `repr` tells of it first, such as its size."""
+        return ()
+
+    @property
+    def sure_features(self) -> tuple[str, ...]:
+        """Names of features that it reads in every row without limits, as far as that is known."""
         return ()
 
     @property

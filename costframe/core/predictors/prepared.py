@@ -82,6 +82,11 @@ class PreparedPredictor(Predictor):
         """The predictor within, for its `repr`."""
         return (type(self.inner).__name__, *self.inner.facts)
 
+    @property
+    def sure_features(self) -> tuple[str, ...]:
+        """Raw columns behind the made columns that the inner predictor reads in every row."""
+        return self.preparation.read_by(map(self.inner.feature_names.index, self.inner.sure_features))
+
     @cached_property
     def priced(self) -> Any:
         """The inner predictor at the own prices."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from costframe.core.html import html_table
 from costframe.core.prices import costs_io, entry_checks
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
-from costframe.core.prices.price_table import price_table
+from costframe.core.prices.price_table import dearest, price_table, total_price
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -135,10 +134,13 @@ class CostModel:
         entry_checks.check_sum(self)
 
     def __repr__(self) -> str:
-        """Name its size and the cost of all features; the prices would fill pages."""
-        resources = format_count(len(self.resources), "resource") if self.resources else ""
+        """Name its size, the cost of all features and the highest prices; all of them would fill pages."""
+        counts = format_count(len(self.features), "feature"), format_count(len(self.resources), "resource")
         together = f"all together {self.full_cost():g} {self.unit}"
-        return brief(self, format_count(len(self.features), "feature"), resources, together)
+        others = {name: getattr(self, name) for name in ("split", "learner", "reuse", "trip_time")}
+        further = [f"{name} {price:g}" for name, price in others.items() if price]
+        highest = dearest([*self.features, *self.resources])
+        return brief(self, *counts[: 1 + bool(self.resources)], together, *further, highest)
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), *price_table(self, self.names))
@@ -314,9 +316,10 @@ class CostModel:
 
         It leaves out prices per batch, comparison, learner and reuse.
         """
-        prices = self.select(self.names if names is None else names)
-        needed = prices.direct_needs.of_set(range(len(prices.names)))
-        return math.fsum([*prices.cost, *prices.resource_cost[needed]])
+        if names is None:
+            return total_price(self, self.features)
+        price = {feature.name: feature for feature in self.features}
+        return total_price(self, [price[name] for name in self.select(names).names])
 
 
 @functools.lru_cache(maxsize=64)  # every inquiry without prices asks for it

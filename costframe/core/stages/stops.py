@@ -11,7 +11,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.checks import check_number
-from costframe.core.errors import CostModelError, StageError
+from costframe.core.errors import CostModelError, StageError, brief, format_count
 from costframe.core.learners.bits import as_set, members
 from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.stages.stages import Answer, as_indices, check_stages
@@ -29,7 +29,7 @@ def _columns(features: object) -> NDArray[np.int64]:
     return as_indices(features, "features of a stop", "columns")
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Stop:
     """A set of features that is bought whole, the model that answers there, and the expected gains of later stops.
 
@@ -52,6 +52,9 @@ class Stop:
     answer: Answer
     gains: Answer | None = None
     planned: Answer | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, format_count(len(self.features), "feature"), repr(self.answer))
 
 
 @frozen

@@ -82,10 +82,14 @@ class FrontierView:
 
 @frozen
 class Page:
-    """A page for some models: with a frontier it shows the card that the budget chooses, else its one card."""
+    """A page for some models: with a frontier it shows the card that the budget chooses, else its one card.
+
+    It opens with the `lead`, a sentence.
+    """
 
     title: str
     facts: tuple[tuple[str, str], ...]
     unit: str
     cards: tuple[ModelCard, ...]
     frontier: FrontierView | None = None
+    lead: str = ""

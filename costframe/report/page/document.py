@@ -39,7 +39,8 @@ def render_page(page: Page) -> str:
         element("title", title),
         _own("style", "page.css"),
     )
-    header = element("header", element("h1", page.title), draw_facts(page.facts))
+    lead = [element("p", page.lead, class_="lead")] if page.lead else []
+    header = element("header", element("h1", page.title), *lead, draw_facts(page.facts))
     if page.frontier is None:
         body = [draw_card(card, page.unit, number=i, shown=True) for i, card in enumerate(page.cards)]
         script, kind = None, "alone"

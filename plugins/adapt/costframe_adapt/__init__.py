@@ -24,5 +24,6 @@ def costframe_algorithms() -> list[Algorithm]:
             summary="A cheap boosted model and a gate, with an expensive model behind it for the rows that need it.",
             reference="Nan, Saligrama: Adaptive Classification for Prediction Under a Budget, NIPS 2017",
             classifier=AdaptClassifier,
+            usual=False,
         )
     ]

@@ -40,27 +40,26 @@ class AdaptClassifier(GatedClassifier):
     tradeoff : float
         lambda, loss accepted per unit of cost per row.
     expensive : object, or (object, list of str), optional
-        The expensive model, and its features; see `GatedClassifier`.
+        The expensive model, and its features (by default those that it names, else all): an unfitted scikit-learn
+        classifier, a fitted classifier, a function of (n, features) that returns probabilities, or the result of
+        `cf.adopt`; see the README. The default is trees boosted without prices.
     variant : {"gbrt", "lin"}, optional
         Boosted trees, the default, or linear models.
     full_share : float, optional
         P_full in [0, 1]: the largest mean of q, the share of rows that the expensive model gets. By default the price
         decides: each row counts its further cost beyond the cheap model and the gate. With 0 there is no gate.
-    recipe : {"paper"}, optional
-        Train exactly the paper's algorithm; see the README.
-    n_stages : int, optional
-        Number of gates, 1 by default: each further one stands in front of all before it.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
     n_estimators : int, optional
         Largest number of trees of the cheap model and of the gate, by default 200 each, or 300 with full_share=0. By
         the paper's recipe their exact number, 100 by default.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state : int
-        Seed of expensive models without one.
-    n_jobs : int, optional
-        Threads; all there are by default. The model does not depend on it.
-    verbose : int
-        1 shows progress bars.
+    random_state, n_jobs, verbose : int, optional
+        Seed of expensive models without one; threads, all cores by default, which do not change the model; 1 shows
+        progress bars.
+    n_stages : int, optional
+        Number of gates, 1 by default: each further one stands in front of all before it.
+    recipe : {"paper"}, optional
+        Train exactly the paper's algorithm; see the README.
 
     Attributes
     ----------

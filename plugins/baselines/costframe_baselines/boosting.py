@@ -103,14 +103,18 @@ class PlainBoosting(BoostedEstimator):
 class BoostingClassifier(CostAwareClassifier, PlainBoosting):
     """Plain boosting for two classes (logistic loss) or more (softmax, one tree per class and round).
 
-    Parameters are those of `BoostedEstimator`, without a recipe. Defaults are those of CEGB: `n_estimators` 100,
-    `learning_rate` 0.1, `max_leaves` 31, `min_samples_leaf` 20. `scoring` is the value for early stopping on validation
-    rows, the loss by default. And
-
     Parameters
     ----------
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row, which chooses the number of trees.
+    n_estimators, learning_rate, max_leaves, max_depth, min_samples_leaf, categorical_features, class_weight
+        As for `CEGBClassifier`, with its defaults.
+    scoring : "loss", name of a score, or callable, optional
+        The validation value for early stopping, by default the loss.
+    n_iter_no_change, n_jobs, verbose, l2_regularization, max_bins, random_state
+        As for `CEGBClassifier`. There is no `recipe`.
 
     Attributes
     ----------

@@ -91,23 +91,20 @@ class SoftCascadeClassifier(_Classifier):
         Most stages, 5 by default; their bounds are distinct prices of the learners' features, evenly by rank.
     bounds : sequence of float, optional
         Ascending: the highest price of a feature in each stage, with the resources that it needs.
-    ridge : float, optional
-        Penalty of squared weights, 0.01 by default, in units of the outputs' median variance.
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
-        Learners to weigh; by default trees boosted on the training rows. Train a given bank on other rows: on its own
-        training rows a bank looks too good.
-    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        Of the default bank. For the engines "priced", the default, "cart" and "xgboost" see `costframe.stagewise`.
-    acquisition : {"path", "learner"}, optional
-        Whether trees acquire features split by split, the default, or all features before their evaluation.
+        Learners to weigh; by default trees boosted on the training rows. Train a given bank on other rows: on its
+        own training rows a bank looks too good.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
-    random_state : int, optional
-        Seed of the trained bank's draws.
-    n_jobs : int, optional
-        Threads; all cores by default. The model does not depend on it.
-    verbose : int
-        1 shows a progress bar.
+    random_state, n_jobs, verbose : int, optional
+        Seed of the trained bank's draws; threads, all cores by default, which do not change the model; 1 shows a
+        progress bar.
+    ridge : float, optional
+        Penalty of squared weights, 0.01 by default, in units of the outputs' median variance.
+    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
+        Of the default bank; see `costframe.train_bank`.
+    acquisition : {"path", "learner"}, optional
+        Whether trees acquire features split by split, the default, or all features before their evaluation.
 
     Attributes
     ----------
@@ -125,10 +122,10 @@ class SoftCascadeRanker(_Ranker):
 
     Parameters
     ----------
-    relevant : float, optional
-        Least relevant grade; by default the least above half of the highest: 3 of grades 0 to 4.
     costs, tradeoff, n_stages, bounds, ridge, bank, acquisition, random_state, n_jobs, verbose, and settings of the bank
         As for `SoftCascadeClassifier`.
+    relevant : float, optional
+        Least relevant grade; by default the least above half of the highest: 3 of grades 0 to 4.
     """
 
     relevant: float | None = field(default=None, kw_only=True)

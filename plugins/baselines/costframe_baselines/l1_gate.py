@@ -149,10 +149,12 @@ class L1GateClassifier(GatedClassifier):
     """l1, then a gate: the baseline of Adapt, whose columns are chosen for the cheap model alone.
 
     Logistic regression with an l1 penalty chooses columns, a cheap model is fitted to all rows on these, and a gate to
-    the cheap model's errors sends rows on to the expensive model. Parameters are those of `GatedClassifier`, and
+    the cheap model's errors sends rows on to the expensive model.
 
     Parameters
     ----------
+    costs, tradeoff, expensive, class_weight, random_state, n_jobs, verbose
+        As for `AdaptClassifier`.
     full_share : float, optional
         Largest share of rows that go on, in [0, 1]; without it, the tradeoff decides. With 0 there is no gate.
     recipe : {"paper"}, optional

@@ -53,6 +53,14 @@ class BudgetRFClassifier(ForestClassifier):
         lambda, loss accepted per unit of cost per row.
     n_estimators : int, optional
         Most trees, 100 by default.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state, n_jobs : int, optional
+        Seed of the draws; threads, all cores by default, which do not change the model.
+    max_features : float, optional
+        Share of the columns drawn for each node, in (0, 1]; 1 by default.
+    max_depth, min_samples_leaf : int, optional
+        Comparisons on a path, without limit by default, and weight of the rows of each leaf, 1 by default.
     impurity : {"pairs", "gini", "entropy"}, optional
         Of the class counts n_i of a node: threshold-Pairs, the default, sum over i != j of
         [[n_i - alpha]_+ [n_j - alpha]_+ - alpha^2]_+; or the Gini impurity or the entropy times the number of rows.
@@ -61,20 +69,9 @@ class BudgetRFClassifier(ForestClassifier):
     impurity_threshold : float, optional
         alpha: a node is a leaf if its impurity is zero ("pairs"), or at most alpha, in numbers of rows. By default the
         held-out rows choose among 2, 8, 32 and 128.
-    max_features : float, optional
-        Share of the columns drawn for each node, in (0, 1]; 1 by default.
-    max_depth : int, optional
-    min_samples_leaf : int, optional
-        Weight of the rows of each leaf, 1 by default.
     smoothing : float, optional
         Added to the price of each split, as a share of the mean price of a feature with its resources, 0.1 by default.
         With 0, any split by a free or bought feature comes before all others.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state : int
-        Seed of the draws.
-    n_jobs : int, optional
-        Threads; all cores by default. The model does not depend on it.
 
     Attributes
     ----------
@@ -155,24 +152,21 @@ class BudgetPruneClassifier(ForestClassifier):
         or a fitted estimator or predictor of costframe that is a mean of trees, such as BudgetRF. By default
         `n_estimators` trees on Poisson bags that split by the least price, plus the mean price of a feature, per drop
         of the Gini impurity; with tradeoff 0, and with recipe="paper", by the largest drop.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state, n_jobs : int, optional
+        Seed of the draws, and of unfitted models without one; threads, all cores by default, which do not change the
+        model.
     n_estimators, max_features, max_depth, min_samples_leaf : optional
         Of the default forest: 100 trees, the share of the columns drawn for each node, in (0, 1], 1 by default, any
         depth, leaves of weight 5. With recipe="paper" the square root of the number of columns, and leaves of weight 1.
     loss : {"squared", "error"}, optional
         Loss of a tree's own vote: half the squared distance of class shares and label, the default, or the error.
+    tolerance, max_iter : optional
+        Relative gap at which the solution ends, 1e-3 by default, and most iterations, 100 by default.
     recipe : {"paper"}, optional
         Prune exactly by the program of the paper: the error of each tree on the training rows, prices of features and
         resources; see the README.
-    tolerance : float, optional
-        Relative gap at which the solution ends, 1e-3 by default.
-    max_iter : int, optional
-        Most iterations, 100 by default.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state : int
-        Seed of the draws, and of unfitted models without one.
-    n_jobs : int, optional
-        Threads for growing; all cores by default. The model does not depend on it.
 
     Attributes
     ----------

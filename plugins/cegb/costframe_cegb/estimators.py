@@ -94,29 +94,46 @@ class _CEGB(BoostedEstimator):
 class CEGBClassifier(CostAwareClassifier, _CEGB):
     """CEGB for two classes (logistic loss) or more (softmax, one tree per class and round).
 
-    Parameters are those of `BoostedEstimator`, with these defaults: `n_estimators` 100, `learning_rate` 0.1,
-    `max_leaves` 31, any depth, `min_samples_leaf` 20. And
-
     Parameters
     ----------
-    growth : {"best", "breadth"}, optional
-        The leaf with the best split first (the default), or level by level.
-    min_hessian_leaf : float, optional
-        Least sum of hessians in a leaf, 0.001 by default.
-    subsample, max_features : float, optional
-        Share of the rows and of the columns for each tree, in (0, 1]; all by default.
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    n_estimators, learning_rate : optional
+        Largest number of rounds, 100 by default, and weight of a tree, 0.1 by default.
+    max_leaves, max_depth, min_samples_leaf : int, optional
+        Leaves of a tree, 31 by default, comparisons on a path, without limit by default, and rows in a leaf, 20 by
+        default.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories: names, positions or a mask, or a dict from these to the labels of the column's
+        numbers. By default a data frame's columns of a category dtype.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    n_iter_no_change : int, optional
+        Rounds without a better validation value before training ends, 30 by default; needs X_val.
+    scoring : "loss", name of a score, or callable, optional
+        The validation value; by default validation loss + tradeoff * cost.
+    n_jobs, verbose : int, optional
+        Threads, all cores by default, which do not change the model; 1 shows a progress bar.
     monotone_constraints : sequence of int (d,), or dict of names to int, optional
         1 for features with which scores must not fall, -1 for features with which they must not rise, if other features
         are equal and values are not missing; not for more than two classes.
+    subsample, max_features : float, optional
+        Share of the rows and of the columns for each tree, in (0, 1]; all by default.
+    l2_regularization, min_hessian_leaf, max_bins : optional
+        0, least sum of hessians in a leaf, 0.001 by default, and bins of a feature, 255 by default.
+    growth : {"best", "breadth"}, optional
+        The leaf with the best split first (the default), or level by level.
+    random_state : int
+        Seed of the draws.
     warm_start : bool
         True continues the trees of the last `fit`, up to `n_estimators` rounds in all, as in one fit: rows do not pay
         again. New rows count as having paid for all acquisitions of the present trees. Prices, features, classes,
         constraints, `learning_rate`, `max_bins`, `recipe` and `random_state` must be as before. Validation data judge
         earlier rounds again, and may stop at one of these.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state : int
-        Seed of the draws.
+    recipe : "paper", optional
+        Train exactly the paper's algorithm, with its start. Settings and prices beyond the paper are errors.
 
     Attributes
     ----------

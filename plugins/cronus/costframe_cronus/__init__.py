@@ -37,6 +37,7 @@ def costframe_algorithms() -> list[Algorithm]:
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012",
             classifier=CronusClassifier,
             ranker=CronusRanker,
+            usual=False,
         ),
         Algorithm(
             name="reweighted",
@@ -45,5 +46,6 @@ def costframe_algorithms() -> list[Algorithm]:
             classifier=ReweightedClassifier,
             regressor=ReweightedRegressor,
             ranker=ReweightedRanker,
+            usual=False,
         ),
     ]

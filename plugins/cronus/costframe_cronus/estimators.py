@@ -52,29 +52,25 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         Learners to choose from; by default trees boosted on the training rows. Train a given bank on other rows: on its
         own training rows a bank looks too good.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state, n_jobs, verbose : int, optional
+        Seed of the trained bank's draws; threads, all cores by default, which do not change the model; 1 shows a
+        progress bar.
+    ridge : float, optional
+        Of the fit on the selected learners, in units of their median variance; by default chosen on validation data, or
+        0.01 without them. Not with `recipe="paper"`.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        Of the default bank. The engine "priced", the default, grows trees that pay for the features they read, the
-        first trees most (`costframe.trees.boosting.banks`). For "cart" and "xgboost" see `costframe.train_bank`; by
-        default their trees read a tenth of the columns, or three.
+        Of the default bank; see `costframe.train_bank`. By default trees pay for the features they
+        read; those of "cart" and "xgboost" read a tenth of the columns, or three.
+    acquisition : {"path", "learner"}, optional
+        Whether trees acquire features split by split, the default, or all features before their evaluation. Not with
+        `recipe="paper"`.
     recipe : "paper", optional
         Minimizes exactly eq. 7, with prices per learner, for two classes or numbers; probabilities are then sigmoid(2
         f). The default selects and removes learners by exact cost.
     l1 : float, optional
         rho of eq. 7, 0 by default; with `recipe="paper"`.
-    ridge : float, optional
-        Of the fit on the selected learners, in units of their median variance; by default chosen on validation data, or
-        0.01 without them. Not with `recipe="paper"`.
-    acquisition : {"path", "learner"}, optional
-        Whether trees acquire features split by split, the default, or all features before their evaluation. Not with
-        `recipe="paper"`.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state : int, optional
-        Seed of the trained bank's draws.
-    n_jobs : int, optional
-        Threads; all cores by default. The model does not depend on it.
-    verbose : int
-        1 shows a progress bar.
 
     Attributes
     ----------
@@ -101,11 +97,11 @@ class ReweightedRanker(CostAwareRanker, _Reweighted):
 
     Parameters
     ----------
+    costs, tradeoff, bank, recipe, l1, ridge, acquisition, random_state, n_jobs, verbose, and settings of the bank
+        As for `ReweightedClassifier`; rows of all grades have equal weight.
     relevant : float, optional
         Least relevant grade: targets are then -1 and 1; the paper takes 3 of grades 0 to 4. By default the target of
         grade y is 2 y / max - 1.
-    costs, tradeoff, bank, recipe, l1, ridge, acquisition, random_state, n_jobs, verbose, and settings of the bank
-        As for `ReweightedClassifier`; rows of all grades have equal weight.
 
     Attributes
     ----------
@@ -168,30 +164,34 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
 
     Parameters
     ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row.
     n_stages : int, optional
         K, 10 by default; it leaves out stages without effect.
+    bank, class_weight, random_state, n_jobs, verbose, acquisition, and settings of the bank
+        As for `ReweightedClassifier`.
+    positive_weight : float, optional
+        Factor of the training loss of rows of the second class; 3.5 by default.
     rejected : float, optional
         epsilon in (0, 1), the share of its rows that each stage rejects at first; by default chosen from 0.15, 0.3 and
         0.5, and with `recipe="paper"` 0.15.
+    ridge : float, optional
+        Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
     inflation : float, optional
         delta >= 1: stage k begins with a fit at lambda delta^(K-k); 1.3 by default.
-    positive_weight : float, optional
-        Factor of the training loss of rows of the second class; 3.5 by default.
     steepness : float, optional
         gamma, the sharpness of soft routing in training; by default 50 over the deviation of one stage's scores, and 50
         with `recipe="paper"`.
+    optimize : bool, optional
+        False keeps the start of the cascade: the end of Algorithm 2. By default thresholds and weights then move, and
+        held-out rows choose the cascade of fewest stages within half a standard error of the best.
     recipe : "paper", optional
         Trains exactly the paper's algorithm: eq. 8 by Algorithm 1 from the start of Algorithm 2, with prices per
         learner. The answer to rejected rows is -1, and probabilities are sigmoid(2 f) of the answer f.
     l1, l1_last : float, optional
         rho of all stages but the last, and of the last, with `recipe="paper"`; by default chosen from 0, 1e-4 and 1e-3.
-    ridge : float, optional
-        Of each stage's last fit, in units of its outputs' median variance; by default chosen from 0.01, 0.1, 1.
-    optimize : bool, optional
-        False keeps the start of the cascade: the end of Algorithm 2. By default thresholds and weights then move, and
-        held-out rows choose the cascade of fewest stages within half a standard error of the best.
-    costs, tradeoff, bank, acquisition, class_weight, random_state, n_jobs, verbose, and settings of the bank
-        As for `ReweightedClassifier`.
 
     Attributes
     ----------
@@ -224,15 +224,15 @@ class CronusRanker(CostAwareRanker, _Cascade):
 
     Parameters
     ----------
+    costs, tradeoff, bank, acquisition, random_state, n_jobs, verbose, and settings of the bank
+        As for `ReweightedClassifier`.
+    n_stages, rejected, inflation, steepness, recipe, l1, l1_last, ridge, optimize
+        As for `CronusClassifier`.
     relevant : float, optional
         Least relevant grade: targets are then -1 and 1; the paper takes 3 of grades 0 to 4. By default the target of
         grade y is 2 y / max - 1.
     positive_weight : float, optional
         Factor of the training loss of rows of target 1, 3.5 by default; it is 1 for target -1, and between for others.
-    n_stages, rejected, inflation, steepness, recipe, l1, l1_last, ridge, optimize
-        As for `CronusClassifier`.
-    costs, tradeoff, bank, acquisition, random_state, n_jobs, verbose, and settings of the bank
-        As for `ReweightedClassifier`.
 
     Attributes
     ----------

@@ -26,5 +26,6 @@ def costframe_algorithms() -> list[Algorithm]:
             classifier=CSTCClassifier,
             regressor=CSTCRegressor,
             ranker=CSTCRanker,
+            usual=False,
         )
     ]

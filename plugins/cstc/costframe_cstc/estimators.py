@@ -88,37 +88,34 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
     loss : {"logistic", "squared"}, optional
         Cross-entropy, or squared loss of labels -1 and 1 (of one 0/1 column per class, for more), with calibrated
         answers. Depth 1 and "squared" is the algorithm `reweighted`.
+    bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
+        Learners to choose from; by default trees boosted on the training rows. Train a given bank on other rows: on its
+        own training rows a bank looks too good.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    random_state, n_jobs, verbose : int, optional
+        Seed of the trained bank's draws; threads, all cores by default, which do not change the model; 1 shows a
+        progress bar.
+    ridge : float, optional
+        Of all fits, in units of the outputs' median variance; by default chosen from 1e-4 to 100.
     inflation : float, optional
         A node of level l grows at prices times inflation^(depth - l), as the nodes below it can buy more; by default
         chosen by validation from 0.3 to 30.
-    ridge : float, optional
-        Of all fits, in units of the outputs' median variance; by default chosen from 1e-4 to 100.
-    steepness : float, optional
-        gamma, the sharpness of soft routing, in the evaluator's soft cost and in the paper's training; 20 by default,
-        and 1 with `recipe="paper"`.
+    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
+        Of the default bank; see `costframe.train_bank`. By default trees pay for the features they
+        read, the first trees most.
+    acquisition : {"path", "learner"}, optional
+        Whether trees acquire features split by split, the default, or all features before their evaluation.
     optimize : bool, optional
         False keeps the start of the tree, pruned. By default routes move too, and the tree is no worse than its start
         on the held-out rows; with `recipe="paper"` cycles minimize eq. 5.
+    steepness : float, optional
+        gamma, the sharpness of soft routing; 20 by default, and 1 with `recipe="paper"`.
     recipe : "paper", optional
         Trains exactly the paper's algorithm: squared loss, eq. 5 over all learners, with prices per learner, for two
         classes or numbers. The default training uses exact cost.
     l1 : float, optional
         rho of eq. 5, 0 by default; with `recipe="paper"`.
-    bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
-        Learners to choose from; by default trees boosted on the training rows.
-    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        Of the default bank. The engine "priced", the default, grows trees that pay for the features they read, the
-        first trees most (`costframe.trees.boosting.banks`); for "cart" and "xgboost" see `costframe.train_bank`.
-    acquisition : {"path", "learner"}, optional
-        Whether trees acquire features split by split, the default, or all features before their evaluation.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state : int, optional
-        Seed of the trained bank's draws.
-    n_jobs : int, optional
-        Threads; all cores by default. The model does not depend on it.
-    verbose : int
-        1 shows a progress bar.
 
     Attributes
     ----------

@@ -26,5 +26,6 @@ def costframe_algorithms() -> list[Algorithm]:
             classifier=MiserClassifier,
             regressor=MiserRegressor,
             ranker=MiserRanker,
+            usual=False,
         )
     ]

@@ -73,17 +73,35 @@ class _Miser(BoostedEstimator):
 class MiserClassifier(CostAwareClassifier, _Miser):
     """Greedy Miser for two classes (logistic loss) or more (softmax, one tree per class and round).
 
-    Parameters are those of `BoostedEstimator`, with these defaults: `n_estimators` 300, `learning_rate` 0.3 (0.1 for
-    numbers and rankings: a first-order step is about a quarter of Newton's here), `max_depth` 3 (four levels
-    of nodes), `min_samples_leaf` 10. And
-
     Parameters
     ----------
+    costs : CostModel, dict, path, array or None
+        Prices; None prices every feature at one.
+    tradeoff : float
+        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    n_estimators, learning_rate : optional
+        Largest number of rounds, 300 by default, and weight of a tree, 0.3 by default; 0.1 for numbers and rankings.
+    max_depth, max_leaves, min_samples_leaf : int, optional
+        Comparisons on a path, 3 by default, leaves of a tree, without limit by default, and rows in a leaf, 10 by
+        default.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories: names, positions or a mask, or a dict from these to the labels of the column's
+        numbers. By default a data frame's columns of a category dtype.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights.
+    n_iter_no_change : int, optional
+        Rounds without a better validation value before training ends, 30 by default; needs X_val.
+    scoring : "loss", name of a score, or callable, optional
+        The validation value; by default validation loss + tradeoff * cost.
+    n_jobs, verbose : int, optional
+        Threads, all cores by default, which do not change the model; 1 shows a progress bar.
+    l2_regularization, max_bins, random_state : optional
+        0, 255 bins of a feature, and a seed of draws, if there are any.
     shrink_recurring : bool, optional
         Divide prices that recur with every tree (learner, split, reuse) by eta (2 - eta), the share of a gain that a
         step of eta takes; False by default, as in the paper.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
+    recipe : "paper", optional
+        Train exactly the paper's algorithm, with its start. Settings and prices beyond the paper are errors.
 
     Attributes
     ----------

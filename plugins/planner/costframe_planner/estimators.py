@@ -47,19 +47,19 @@ class _Planner(CostAwareEstimator):
 
     costs: Any = None
     tradeoff: float = 1e-3
+    categorical_features: Any = field(default=None, kw_only=True)
     base: Any = field(default=None, kw_only=True)
-    n_sets: int | None = field(default=None, kw_only=True)
-    max_tries: int | None = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
     learning_rate: float | None = field(default=None, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    verbose: int = field(default=0, kw_only=True)
+    random_state: int = field(default=0, kw_only=True)
     max_leaves: int | None = field(default=None, kw_only=True)
     min_samples_leaf: int | None = field(default=None, kw_only=True)
     l2_regularization: float | None = field(default=None, kw_only=True)
     max_bins: int | None = field(default=None, kw_only=True)
-    categorical_features: Any = field(default=None, kw_only=True)
-    random_state: int = field(default=0, kw_only=True)
-    n_jobs: int | None = field(default=None, kw_only=True)
-    verbose: int = field(default=0, kw_only=True)
+    n_sets: int | None = field(default=None, kw_only=True)
+    max_tries: int | None = field(default=None, kw_only=True)
 
     @restore_on_error
     def fit_path(
@@ -151,36 +151,29 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
         comparisons, learners and reuse.
     tradeoff : float
         lambda, loss accepted per unit of cost per row; 0 answers all rows with the model of all features.
-    base : classifier, optional
-        An unfitted scikit-learn classifier with class probabilities: each set has a copy of it, fitted on all rows and
-        once without each fold. By default boosted trees.
-    n_sets : int, optional
-        Largest number of sets of features with a model; 18 by default.
-    max_tries : int, optional
-        Approximate number of sets to try by quick fits; 150 by default.
-    n_estimators : int, optional
-        Largest number of rounds of each model; 300 by default.
-    learning_rate : float, optional
-        In (0, 1]; by default 0.08, with more than 5,000 rows or 500 features 0.2.
-    max_leaves : int, optional
-        Leaves of a tree; by default chosen out of fold.
-    min_samples_leaf : int, optional
-        Rows in a leaf; 5 by default, 20 with more than 2,500 rows.
-    l2_regularization : float, optional
-        1 by default.
-    max_bins : int, optional
-        Bins of a feature, 255 by default (and at most). Quick fits, regressions of gains and models of more than 150
-        features use at most 63.
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories, as for CEGB.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
+    base : classifier, optional
+        An unfitted scikit-learn classifier with class probabilities: each set has a copy of it, fitted on all rows and
+        once without each fold. By default boosted trees.
+    n_estimators : int, optional
+        Largest number of rounds of each model; 300 by default.
+    learning_rate : float, optional
+        In (0, 1]; by default 0.08, with more than 5,000 rows or 500 features 0.2.
+    n_jobs, verbose : int, optional
+        Threads, all cores by default, which do not change the model; 1 shows a progress bar.
     random_state : int
         Seed of a base model with unset random states; the planner itself is deterministic.
-    n_jobs : int, optional
-        Threads; all cores by default. The model does not depend on it.
-    verbose : int
-        1 shows a progress bar.
+    max_leaves, min_samples_leaf : int, optional
+        Leaves of a tree, by default chosen out of fold; rows in a leaf, 5 by default, 20 with more than 2,500 rows.
+    l2_regularization, max_bins : optional
+        1, and 255 bins of a feature, by default. Quick fits, regressions of gains and models of more than 150 features
+        use at most 63 bins.
+    n_sets, max_tries : int, optional
+        Largest number of sets of features with a model, 18 by default, and approximate number of sets to try by quick
+        fits, 150 by default.
 
     Attributes
     ----------
