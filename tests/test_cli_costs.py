@@ -74,6 +74,32 @@ def test_known_prices_stay_and_missing_ones_are_added(run, cells, tmp_path):
     assert "sick_nose = 1.0  # fill in\n" in text
 
 
+def test_what_is_no_feature_is_ignored_with_a_reason(run, tmp_path):
+    n = 60
+    columns = {
+        "customer": [100 + 7 * i % n for i in range(n)], "amount": [i * i + 1000 * (i % 7) for i in range(n)],
+        "note": [f"text {i}" for i in range(n)], "land": ["DE"] * n, "job": ["a", "b"] * (n // 2),
+        "age": [20 + i % 30 for i in range(n)], "ill": [0, 1, 1] * (n // 3),
+    }  # fmt: skip
+    pd.DataFrame(columns).to_csv(tmp_path / "people.csv", index=False)
+    given = ("people.csv", "--target", "ill")
+    result = run("costs", *given, "--output", "prices.toml")
+    assert result.stdout == "wrote prices.toml: 3 features, 3 columns to ignore, 3 prices to fill in\n", result.output
+    said = (tmp_path / "prices.toml").read_text()
+    assert '    "customer",  # an id, another whole number in every row\n' in said
+    assert '    "note",  # another text in every row\n' in said
+    assert '    "land",  # the same in every row\n' in said
+    assert read_table(tmp_path / "people.csv", "ill", tmp_path / "prices.toml").feature_names == (
+        "amount",
+        "job",
+        "age",
+    )
+    (tmp_path / "some.toml").write_text('ignore = ["job"]\n[features]\ncustomer = 3\n')
+    more = run("costs", *given, "--costs", "some.toml")
+    assert CostModel.from_dict(tomllib.loads(more.stdout)).ignore == ("job", "note", "land")
+    assert CostModel.from_dict(tomllib.loads(more.stdout)).names == ("customer", "amount", "age")
+
+
 def test_any_name_is_quoted(tmp_path):
     text = draft_prices(HOSTILE).to_toml("Prices of a\nb = 1")
     assert all(line.isprintable() for line in text.splitlines())

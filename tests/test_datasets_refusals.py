@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from dataset_cases import some_frame
 
-from costframe.core.errors import CostModelError, DataError, ParameterError, format_count
+from costframe.core.errors import CostModelError, DataError, ParameterError, TableError, format_count
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.columns import text_values
 from costframe.datasets import load, read_table
@@ -92,14 +92,44 @@ def test_prices_and_columns_must_be_the_same(table):
         assert str(caught.value) == f"{path} and its prices do not fit: columns without a price: {said}"
 
 
+def test_all_problems_are_told_at_once(table):
+    frame = some_frame(y=np.arange(60) % 2, free=[f"text {i}" for i in range(60)], odd=["<1", *map(str, range(59))])
+    path = table(frame)
+    with pytest.raises(TableError) as caught:
+        read_table(path, "y", {"a": 1, "free": 1, "odd": 1, "c": 1}, ignore=["bb"])
+    assert [line.partition(";")[0] for line in str(caught.value).split("\n")] == [
+        f"{path}: 4 problems",
+        "no column 'bb' (did you mean 'b'?)",
+        f"{path} and its prices do not fit: columns without a price: 'b'",
+        "column 'free': 60 different texts such as 'text 0', too many to be categories without a word",
+        "column 'odd': texts in a column of numbers: '<1' (1 time)",
+    ]
+    with pytest.raises(TableError, match=r"2 problems\nno target column 'z'.*\ncolumn 'free'"):
+        read_table(path, "z", missing=["<1"])
+
+
+def test_ignored_columns_need_no_price_and_may_have_one(table, tmp_path):
+    path = table(some_frame(y=np.arange(60) % 2, id=[f"c{i}" for i in range(60)]))
+    prices = tmp_path / "prices.toml"
+    prices.write_text('ignore = ["id", "gone", "y"]\n[features]\na = 2\nb = 3\nid = 5\n')
+    data = read_table(path, "y", prices)
+    assert data.costs == CostModel.of({"a": 2, "b": 3})
+    assert data.reading["ignore"] == ["id"]
+    assert f"left out, as {prices} says: 'id'" in data.notes
+    again = read_table(path, "y", {"a": 2, "b": 3, "id": 5}, ignore=["id"])
+    assert again.costs == data.costs
+    with pytest.raises(CostModelError, match="columns without a price: 'b'"):
+        read_table(path, "y", {"ignore": ["id"], "features": {"a": 1}})
+
+
 def test_both_files_are_named_where_they_do_not_fit(table, tmp_path):
     path = table(some_frame(y=np.arange(60) % 2, id=1.0))
     CostModel.uniform(["a", "b", "y", "id"]).save(prices := tmp_path / "prices.toml")
     with pytest.raises(CostModelError) as caught:
         read_table(path, "y", prices, ignore=["id"])
     assert str(caught.value) == (
-        f"{path} and {prices} do not fit: columns without a price: none; prices without a column: 'y', 'id'; "
-        "'y' is the target; 'id' is ignored"
+        f"{path} and {prices} do not fit: columns without a price: none; prices without a column: 'y'; "
+        "'y' is the target"
     )
     with pytest.raises(CostModelError, match=rf"^breast-cancer and {prices} do not fit: columns without a price: '"):
         load("breast-cancer").with_costs(prices)

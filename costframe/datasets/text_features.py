@@ -32,6 +32,7 @@ __all__ = [
     "holds_numbers",
     "is_few_texts",
     "refuse_texts",
+    "why_no_feature",
 ]
 
 _MOST_TEXTS = 100  # different ones that become categories without a flag
@@ -68,12 +69,34 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
     if texts and example is None:
         raise DataError(f"column {name!r}: numbers stored as texts; write numbers, or nothing where one is missing; or "
                         f"leave it out with {ways}")  # fmt: skip
-    if len(texts) > min(_MOST_TEXTS, max(2, (len(column) if n_rows is None else n_rows) // 2)):
+    if len(texts) > _most_texts(len(column) if n_rows is None else n_rows):
         raise DataError(
             f"column {name!r}: {format_count(len(texts), 'different text')} such as {shown(texts[0])}, too many to be "
             f"categories without a word; leave it out with {ways}"
         )
     return bool(texts)
+
+
+def why_no_feature(column: Any, name: str) -> str | None:
+    """Return why a column of dates, times or free texts makes no feature, in short; None for others."""
+    if (kind := kind_of(column.type)) in {"dates", "times"}:
+        return f"{kind}, which are no numbers"
+    column = decode_column(column, f"column {name!r}")
+    if not is_text(column.type):
+        return None
+    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    if not texts or holds_numbers(column, name) or all(_AMOUNT.fullmatch(text.strip()) for text in texts):
+        return None
+    if all(_DATE.fullmatch(text.strip()) for text in texts):
+        return "dates, which are no numbers"
+    if len(texts) == len(column):
+        return "another text in every row"
+    return f"{format_count(len(texts), 'different text')}" if len(texts) > _most_texts(len(column)) else None
+
+
+def _most_texts(n_rows: int) -> int:
+    """Return the most different texts that become categories without a flag."""
+    return min(_MOST_TEXTS, max(2, n_rows // 2))
 
 
 def holds_numbers(column: Any, name: str) -> bool:

@@ -210,8 +210,9 @@ class CostAwareEstimator(Predicting):
         prices = costs.select(self._names(names, costs))
         if names is not None and len(costs.names) > len(names):
             held = set(names)
-            unknown = [name for name in costs.names if name not in held]
-            raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
+            unknown = [name for name in costs.names if name not in held and name not in costs.ignore]
+            if unknown:
+                raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
