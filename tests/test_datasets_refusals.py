@@ -26,13 +26,10 @@ BAD_TABLES = {
     "only the target": ("y\n1\n0\n", "no column is left"),
     "texts": ("a,y\nlow,1\n2,0\n", "column 'a'.*'low'"),
     "dates": (
-        "a,y\n2020-01-01,1\n2021-01-01,0\n",
-        "column 'a': dates such as 2020-01-01 are no numbers; .* with --ignore a$",
+        "a,y\n01/02/2020,1\n02/03/2020,0\n",
+        "column 'a': dates that may be read in two ways, or do not exist, such as '01/02/2020'; .* with --ignore a$",
     ),
-    "times": (
-        "a,y\n2020-01-01 10:00:00,1\n2021-01-01 11:00:00,0\n",
-        "column 'a': times such as 2020-01-01 10:00:00 are no numbers; ",
-    ),
+    "times": ("a,y\n10:00:00,1\n11:00:00,0\n", "column 'a': times without a date such as 10:00:00; "),
     "dates to predict": (
         "a,y\n1,2020-01-01\n2,2021-01-01\n",
         "target 'y': expected numbers, texts or truth values, got dates such as 2020-01-01; write numbers ",
@@ -158,7 +155,7 @@ def test_no_value_is_shown_as_python_writes_it(table):
         "digits": ["1", "2", None] * 10,
         "bytes": [b"\xff\x01", b"\xfe", None] * 10,
         "lists": [[1, 2], [3], []] * 10,
-        "days": [dt.date(2020, 1, 2)] * 30,
+        "times": [dt.time(10, 30)] * 30,
         "y": np.arange(30) % 2,
     })  # fmt: skip
     path = table(frame, "kinds.parquet")
@@ -173,8 +170,8 @@ def test_no_value_is_shown_as_python_writes_it(table):
         "bytes": "expected text in UTF-8, got text in another encoding",
         "lists": "a feature that is not named categorical is a column of numbers, got lists such as [1, 2]; "
         "cast it to numbers or texts",
-        "days": "dates such as 2020-01-02 are no numbers; write numbers instead, such as days since a date, or a year "
-        "and a month in columns of their own; or leave it out with --ignore days",
+        "times": "times without a date such as 10:30:00; write dates such as 2024-01-31, or numbers; or leave it out "
+        "with --ignore times",
     }
 
 

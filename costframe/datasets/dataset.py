@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.tables.dates import Dates
+
 __all__ = ["TASKS", "Dataset", "Rows", "order_prices", "source_of"]
 
 TASKS = ("classification", "regression", "ranking")
@@ -77,6 +79,8 @@ class Dataset:
         Seed of the split; None if the rows came in parts.
     reading : mapping of str to JSON values
         The arguments by which `read_table` makes the same table of its file, prices aside; empty for other tables.
+    dates : mapping of str to Dates
+        Features that are dates in a file, and days since 1970-01-01 in X.
 
     Raises
     ------
@@ -98,6 +102,7 @@ class Dataset:
     perfect_cost: float | None = None
     seed: int | None = None
     reading: Mapping[str, Any] = field(factory=dict)
+    dates: Mapping[str, Dates] = field(factory=dict)
 
     def __repr__(self) -> str:
         """Name its size, task and parts; the arrays would fill pages."""

@@ -13,7 +13,7 @@ from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
 from costframe.core.tables.columns import as_numbers
 from costframe.datasets.remarks import is_like_id
-from costframe.datasets.text_features import why_no_feature
+from costframe.datasets.text_features import find_dates, why_no_feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -128,6 +128,8 @@ def find_ignored(table: Mapping[str, Any], *, is_whole: bool = True) -> dict[str
             found[name] = "the same in every row"
         elif why := why_no_feature(column, name):
             found[name] = why
+        elif not is_whole and find_dates(column, name) is not None:
+            found[name] = "dates, which are read only where the table fits in memory"
         elif pa.types.is_integer(column.type) and not column.null_count and is_like_id(as_numbers(column, name), name):
             found[name] = "an id, another whole number in every row"
     return found

@@ -22,6 +22,7 @@ from costframe.core.tables.columns import (
     as_numbers,
     as_queries,
     as_target,
+    feature_values,
     is_categorical,
     is_number,
     text_values,
@@ -38,8 +39,10 @@ from costframe.datasets.table_files import TableFile
 from costframe.datasets.text_features import (
     count_texts,
     describe_counts,
+    describe_dates,
     describe_missing,
     describe_texts,
+    find_dates,
     holds_numbers,
     is_few_texts,
     refuse_texts,
@@ -50,6 +53,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from costframe.core.tables.dates import Dates
 
 __all__ = ["BESIDE_WAYS", "QID", "Outline", "Reading", "outline", "read_table"]
 
@@ -252,11 +257,12 @@ def outline(opened: TableFile, table: dict[str, Any], how: Reading, notes: list[
 
 @frozen(eq=False)
 class _Values:
-    """Features of a table: float64 (n, d), the labels of the categorical ones, and those that nobody named so."""
+    """Features of a table: float64 (n, d), labels of the categorical ones, those that nobody named so, and dates."""
 
     X: NDArray[np.float64]
     categorical: dict[str, tuple[str, ...] | None]
     texts: list[str]
+    dates: dict[str, Dates]
 
 
 def _dataset(table: dict[str, Any], how: Reading, costs: CostModel, rest: Outline, values: _Values) -> Dataset:
@@ -265,6 +271,7 @@ def _dataset(table: dict[str, Any], how: Reading, costs: CostModel, rest: Outlin
     if named := [name for name in categorical if name not in values.texts]:
         notes.append(f"split by categories: {quote_names(named)}")
     notes += describe_missing({name: table[name] for name in categorical})
+    notes += [describe_dates(values.dates)] if values.dates else []
     data = Dataset.from_arrays(
         values.X,
         rest.y,
@@ -279,7 +286,7 @@ def _dataset(table: dict[str, Any], how: Reading, costs: CostModel, rest: Outlin
         notes=[*notes, *describe_columns(values.X, features, categorical)],
     )
     few = describe_few_rows(data)
-    return data if few is None else evolve(data, notes=(*data.notes, few))
+    return evolve(data, notes=data.notes if few is None else (*data.notes, few), dates=values.dates)
 
 
 def _values(table: dict[str, Any], features: tuple[str, ...], how: Reading, problems: Problems) -> _Values:
@@ -288,11 +295,16 @@ def _values(table: dict[str, Any], features: tuple[str, ...], how: Reading, prob
     columns: list[NDArray[np.float64]] = []
     categorical: dict[str, tuple[str, ...] | None] = {}
     beside: dict[str, Counter[str]] = {}
+    dates: dict[str, Dates] = {}
     for name in features:
         column, values = table[name], np.empty(0)
         with problems.collect():
             known = name in how.categorical or is_categorical(column.type)
-            if not known and holds_numbers(column, name):
+            how_dates = None if known else find_dates(column, name)
+            if how_dates is not None:
+                dates[name] = how_dates
+                values = feature_values(column, name, how_dates)
+            elif not known and holds_numbers(column, name):
                 beside[name] = count_texts(column, name)
             elif not known and not is_few_texts(column, name):
                 values = as_numbers(column, name)
@@ -303,7 +315,7 @@ def _values(table: dict[str, Any], features: tuple[str, ...], how: Reading, prob
     with problems.collect():
         refuse_texts(beside, BESIDE_WAYS)
     whole = columns if not problems.found else []
-    return _Values(np.column_stack(whole) if whole else np.empty((0, 0)), categorical, texts)
+    return _Values(np.column_stack(whole) if whole else np.empty((0, 0)), categorical, texts, dates)
 
 
 def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
