@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, quote_names
@@ -16,6 +16,7 @@ from costframe.core.tables.columns import as_categories, null_texts
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import Dataset
+from costframe.datasets.leaks import find_leaks
 from costframe.datasets.problems import Problems
 from costframe.datasets.splits import check_parts, split_rows
 from costframe.datasets.table_files import TableFile
@@ -88,7 +89,7 @@ class BlockDataset:
             groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
         chosen = draw_rows(groups, self.qid, share, seed)
         drawn = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
-        return Dataset(
+        data = Dataset(
             self.name,
             self.X.take(chosen)[:],
             self.y[chosen],
@@ -102,6 +103,7 @@ class BlockDataset:
             self.notes if chosen.all() else (*self.notes, drawn),
             reading=self.reading,
         )
+        return evolve(data, notes=(*data.notes, *find_leaks(data)))
 
 
 def draw_rows(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:

@@ -31,6 +31,7 @@ from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
 from costframe.datasets.dialects import find_indices
+from costframe.datasets.leaks import find_leaks
 from costframe.datasets.price_draft import describe_open
 from costframe.datasets.problems import Problems
 from costframe.datasets.remarks import describe_columns, describe_few_rows
@@ -283,10 +284,11 @@ def _dataset(table: dict[str, Any], how: Reading, costs: CostModel, rest: Outlin
         name=how.name,
         seed=how.seed,
         categorical=categorical,
-        notes=[*notes, *describe_columns(values.X, features, categorical)],
+        notes=[*notes, *describe_columns(values.X, features, {*categorical, *values.dates})],
     )
     few = describe_few_rows(data)
-    return evolve(data, notes=data.notes if few is None else (*data.notes, few), dates=values.dates)
+    notes = [*data.notes, *find_leaks(data), *([few] if few else [])]
+    return evolve(data, notes=tuple(notes), dates=values.dates)
 
 
 def _values(table: dict[str, Any], features: tuple[str, ...], how: Reading, problems: Problems) -> _Values:
