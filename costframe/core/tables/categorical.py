@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import as_categories, check_exact, encode, find_labels
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_pandas
@@ -98,7 +99,7 @@ def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalCol
         chosen[category_columns(X)] = True
     else:
         labels_of = _read_choice(given, names)
-        chosen[[f for f, labels in labels_of.items() if not isinstance(labels, Dates)]] = True
+        chosen[[f for f, labels in labels_of.items() if not isinstance(labels, Dates | AsGiven)]] = True
     asked = [f for f in np.flatnonzero(chosen).tolist() if labels_of.get(f) is None]
     found = dict(zip(asked, _find_labels(X, asked, names), strict=True))
     labels = {names[f]: found[f] if f in found else labels_of[f] for f in sorted({*asked, *labels_of})}

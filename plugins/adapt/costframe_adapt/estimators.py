@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from attrs import define, field
@@ -41,6 +41,9 @@ class AdaptClassifier(GatedClassifier):
         lambda, loss accepted per unit of cost per row.
     expensive : object, or (object, list of str), optional
         The expensive model, and its features; see `GatedClassifier`.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns that trees split by categories, by name or position, with labels if a dict; by default those of a
+        category dtype. The variant "lin" refuses them.
     variant : {"gbrt", "lin"}, optional
         Boosted trees, the default, or linear models.
     full_share : float, optional
@@ -77,6 +80,9 @@ class AdaptClassifier(GatedClassifier):
     classes_ : ndarray (M,)
     """
 
+    _takes_categories: ClassVar = True
+
+    categorical_features: Any = field(default=None, kw_only=True)
     variant: str | None = field(default=None, kw_only=True)
     full_share: float | None = field(default=None, kw_only=True)
     recipe: str | None = field(default=None, kw_only=True)

@@ -96,6 +96,9 @@ class SoftCascadeClassifier(_Classifier):
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         Learners to weigh; by default trees boosted on the training rows. Train a given bank on other rows: on its own
         training rows a bank looks too good.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns that the trees of the default bank split by categories, by name or position, with labels if a dict; by
+        default those of a category dtype.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
         Of the default bank. For the engines "priced", the default, "cart" and "xgboost" see `costframe.stagewise`.
     acquisition : {"path", "learner"}, optional

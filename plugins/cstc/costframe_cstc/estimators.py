@@ -106,6 +106,9 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
         rho of eq. 5, 0 by default; with `recipe="paper"`.
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         Learners to choose from; by default trees boosted on the training rows.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns that the trees of the default bank split by categories, by name or position, with labels if a dict; by
+        default those of a category dtype.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
         Of the default bank. The engine "priced", the default, grows trees that pay for the features they read, the
         first trees most (`costframe.trees.boosting.banks`); for "cart" and "xgboost" see `costframe.train_bank`.
