@@ -35,6 +35,6 @@ def test_an_algorithm_reads_rows_by_the_labels_of_the_model_it_is_given(name):
 
 
 def test_categories_that_nobody_has_labels_for_are_refused():
-    model = cf.estimator("cronus", bank=cf.adopt(GIVEN))
-    with pytest.raises(DataError, match="column 'shape' is of a category dtype, and CronusClassifier does not split"):
+    model = cf.estimator("l1-gate", expensive=cf.adopt(GIVEN))
+    with pytest.raises(DataError, match="column 'shape' is of a category dtype, and L1GateClassifier does not split"):
         model.fit(OTHER.assign(shape=OTHER.color), LABELS)

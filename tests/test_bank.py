@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.errors import BankError, DataError, StageError
+from costframe.core.errors import BankError, DataError, ParameterError, StageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.testing.strategies import banks, feature_names, rows
@@ -367,3 +367,26 @@ def test_where_links_differ_scores_are_log_odds():
     )
     np.testing.assert_allclose(model.predict([[1.0], [2.0]]), [0.25, 1 / (1 + np.exp(-2.0))])
     np.testing.assert_allclose(model.decision_function([[1.0], [2.0]]), [np.log(0.25 / 0.75), 2.0])
+
+
+def test_a_trained_bank_splits_by_categories():
+    rng = np.random.default_rng(0)
+    colors = np.array(["red", "blue", "gray", "teal"], object)[rng.integers(0, 4, 200)]
+    frame = pd.DataFrame({"size": rng.normal(size=200), "color": pd.Categorical(colors)})
+    y = np.isin(colors, ["red", "teal"]) + 0.1 * frame["size"]
+    bank = cf.train_bank(frame, y, n_estimators=5)
+    assert bank.categories == {"color": ("blue", "gray", "red", "teal")}
+    assert bank.trees.category_count.any()
+    codes = np.column_stack([frame["size"], frame["color"].cat.codes])
+    by_code = cf.train_bank(codes, y, n_estimators=5, categorical_features=[1])
+    np.testing.assert_array_equal(by_code.trees.values, bank.trees.values)
+    with pytest.raises(ParameterError, match="'xgboost' does not split by categories, and column 'x1' has some"):
+        cf.train_bank(codes, y, engine="xgboost", categorical_features=[1])
+    model = cf.estimator("reweighted", "regression", bank=bank).fit(frame, y)
+    np.testing.assert_array_equal(model.predict(frame.astype({"color": object})), model.predict(frame))
+    with pytest.raises(DataError, match="bank: has other labels of 'color' than X"):
+        cf.estimator("reweighted", "regression", bank=bank, categorical_features=["color"]).fit(
+            frame.assign(color=frame["color"].cat.reorder_categories(["teal", "red", "gray", "blue"])), y
+        )
+    with pytest.raises(ParameterError, match="bank: 'columns' are numbers, and column 'color' has categories"):
+        cf.estimator("reweighted", "regression", bank="columns").fit(frame, y)

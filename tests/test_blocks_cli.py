@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 import re
 from pathlib import Path
@@ -243,7 +244,7 @@ def test_bad_folders_are_one_line(folder, run, what):
 def test_columns_that_are_no_features_are_named_as_in_memory(tmp_path):
     frame = draw()
     for change, text in (
-        ({"when": pd.Timestamp("2024-01-01")}, "column 'when': times such as 2024-01-01"),
+        ({"when": dt.time(10, 30)}, "column 'when': times without a date such as 10:30:00"),
         ({"id": [f"id {k}" for k in range(N)]}, "column 'id': 400 different texts such as"),
         ({"ill": 1}, "expected rows of at least two classes"),
         ({"split": "dev"}, "column 'split': expected train, valid, test, got 'dev'"),
@@ -257,6 +258,11 @@ def test_columns_that_are_no_features_are_named_as_in_memory(tmp_path):
             errors.append(str(caught.value))
         assert errors[0] == errors[1]
         assert errors[0].startswith(f"{path}: {text}")
+    frame.assign(when=pd.Timestamp("2024-01-01")).to_parquet(path, index=False)
+    with pytest.raises(
+        DataError, match="'when': times, which are read only where a table fits in memory, such as 2024"
+    ):
+        read_block_table(path, "ill")
 
 
 def test_names_of_folders_are_columns_and_types_are_joined(tmp_path):

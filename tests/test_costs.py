@@ -79,6 +79,17 @@ def message(build, *args, **kwargs):
 # --- round trips ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("ending", ["toml", "json"])
+def test_columns_to_ignore_are_read_back(tmp_path, ending):
+    costs = CostModel.of({"features": {"a": 1.0}, "ignore": ["id", "größe, \x07 #"]})
+    costs.save(tmp_path / f"prices.{ending}")
+    assert CostModel.load(tmp_path / f"prices.{ending}") == costs
+    with pytest.raises(CostModelError, match="ignore: expected different names, got 'id' twice"):
+        CostModel.of({"features": {"a": 1.0}, "ignore": ["id", "id"]})
+    with pytest.raises(CostModelError, match="ignore: expected a list of names, got 'id'"):
+        CostModel.of({"features": {"a": 1.0}, "ignore": "id"})
+
+
 @pytest.mark.parametrize("suffix", [".toml", ".json", ".TOML"])
 @given(model=cost_models())
 def test_files_give_back_an_equal_model(tmp_path_factory, suffix, model):
@@ -490,13 +501,13 @@ def test_entries_made_by_hand_are_checked_too():
         ({"a": 10**5000}, "costs: features.a.cost: expected a finite number >= 0, got int that cannot be shown"),
         (
             {"unit": "CAD", "a": 1.0},
-            "costs: unknown key 'a', expected only features, resources, unit, split, learner, reuse, trip_time",
+            "costs: unknown key 'a', expected only features, resources, unit, split, learner, reuse, trip_time, ignore",
         ),
         (
             {"feature": {"a": 1.0}},
             (
                 "costs: unknown key 'feature' (did you mean 'features'?), "
-                "expected only features, resources, unit, split, learner, reuse, trip_time"
+                "expected only features, resources, unit, split, learner, reuse, trip_time, ignore"
             ),
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.errors import CostframeError, CostModelError, DataError
-from costframe.datasets import Dataset, read_table
+from costframe.datasets import Dataset, load, names, read_table
+from costframe.datasets.leaks import find_leaks
 from costframe.datasets.model_rows import read_rows
 from costframe.datasets.splits import obey_split, split_rows
 
@@ -270,3 +272,77 @@ def test_texts_of_missing_values_mean_the_same_in_every_file(table, name, text):
     assert f"'kind': {text!r} is taken for a missing value" in data.notes
     with pytest.raises(DataError, match=f"target 'y': 20 values are missing: {text!r} stands for a missing value"):
         read_table(table(some_frame(y=texts), name), "y")
+
+
+def leaky(n=600, seed=0):
+    """Return columns of which some tell the target, and it."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    noise = rng.normal(size=(n, 8))
+    X = np.column_stack([noise, y + 0.6 * noise[:, 0]])  # the last is a good feature, and no leak
+    return X, y, rng
+
+
+def said_of(X, y, **more):
+    return find_leaks(Dataset.from_arrays(X, y, **more))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_that_tell_the_target_are_named(seed):
+    X, y, rng = leaky(seed=seed)
+    assert said_of(X, y) == []
+    way = "; if it is not known before the target, --ignore x2 leaves it out"
+    X[:, 2] = y + 0.2 * rng.normal(size=len(y))
+    assert [note.partition(" (")[0] for note in said_of(X, y)] == ["possible leak: 'x2' nearly tells the target"]
+    X[:, 2] = np.where(y == 1, rng.normal(size=len(y)), np.nan)
+    assert said_of(X, y) == [f"possible leak: whether 'x2' is missing nearly tells the target (AUC 1.000 ±0.000){way}"]
+    X[:, 2] = np.abs(rng.normal(size=len(y))) * (1 - 2 * y) - 7  # told by its order, but for no mean of bins
+    assert said_of(X, y)[0].startswith("possible leak: 'x2' nearly tells")
+    X[:, 2] = 7 - 3 * y
+    assert said_of(X, y) == [f"possible leak: 'x2' is the target coded twice{way}"]
+    several = rng.permutation(np.repeat(np.arange(4), len(y) // 4))
+    X[:, 2] = np.array([8.0, 1.0, 5.0, 2.0])[several]
+    assert said_of(X, several) == [f"possible leak: 'x2' is the target coded twice{way}"]
+    categorical = np.where(X[:, 2] > 4, X[:, 2], rng.integers(1, 3, len(y)))
+    X[:, 2] = categorical
+    assert said_of(X, several, categorical={"x2": None}) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_that_tell_numbers_are_named(seed):
+    X, _, rng = leaky(seed=seed)
+    y = X[:, 0] + X[:, 1]
+    assert said_of(X, y, task="regression") == []
+    X[:, 2] = np.exp(y)
+    X[:, 3] = y + 0.05 * rng.normal(size=len(y))
+    said = said_of(X, y, task="regression")
+    assert [note.partition(" (")[0].partition(";")[0] for note in said] == [
+        "possible leak: 'x2' is the target coded twice",
+        "possible leak: 'x3' nearly tells the target",
+    ]
+
+
+def test_chance_is_no_leak():
+    """Of few rows of a class, any column tells some; rows of few values are equal by chance."""
+    rng = np.random.default_rng(0)
+    for n in (30, 60, 200):
+        X, y = rng.normal(size=(n, 300)), np.arange(n) % 10 == 0
+        X[:, ::3] = X[:, ::3].round()
+        assert said_of(X, y) == []
+    X = rng.integers(0, 2, (2000, 9))
+    assert said_of(X, X[:, 0] ^ X[:, 1] ^ (rng.random(2000) < 0.3)) == []
+
+
+def test_rows_of_test_that_are_in_train_too_are_said():
+    X, y, rng = leaky()
+    twice = np.arange(len(y)) % (len(y) * 3 // 4)  # a third of 450 rows twice
+    X, y = X[twice], y[twice]
+    (said,) = said_of(X, y)
+    assert re.fullmatch(r"possible leak: \d\d% of the rows of test are in train too, equal in all features", said)
+    X[:, 0] += rng.normal(size=len(y))
+    assert said_of(X, y) == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_data_sets_have_no_leaks(name):
+    assert find_leaks(load(name)) == []

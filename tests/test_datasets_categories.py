@@ -49,13 +49,26 @@ def test_what_cannot_be_categorical_is_refused(table):
         Dataset.from_arrays(np.eye(9), np.arange(9) % 2, categorical={"hue": None})
 
 
-def test_a_sweep_splits_them_and_refuses_algorithms_that_do_not(table, monkeypatch):
+@pytest.mark.parametrize("algorithm", ["cegb", "miser", "adapt", "cronus", "cstc", "reweighted", "soft-cascade"])
+def test_a_sweep_splits_them(table, algorithm):
+    frame = some_frame()
+    data = read_table(table(frame), "ill", categorical=["color", "grade"])
+    frontier = cf.Frontier.sweep(data, [algorithm], [1e-4], parameters={"n_estimators": 20})
+    model = frontier.model(frontier.points[0])
+    assert model.predictor_.categories == {"color": data.categorical["color"]}
+    assert model.predictor_.bank.trees.category_count.any()
+    assert frontier.points[0].test_score > 0.85
+    report = model.predictor_.cost(frame)
+    for i in range(0, len(frame), 11):
+        inquiry = model.predictor_.inquire()
+        while inquiry.needs:
+            inquiry.supply({name: frame[name][i] for name in inquiry.needs})
+        assert inquiry.answer.cost == report.per_row[i]
+        np.testing.assert_array_equal(inquiry.answer.value, report.predictions[i])
+
+
+def test_a_sweep_refuses_algorithms_that_do_not_split_them(table, monkeypatch):
     data = read_table(table(some_frame()), "ill", categorical=["color", "grade"])
-    for algorithm in ("cegb", "miser"):
-        frontier = cf.Frontier.sweep(data, [algorithm], [1e-4], parameters={"n_estimators": 20})
-        model = frontier.model(frontier.points[0])
-        assert model.predictor_.categories == {"color": data.categorical["color"]}
-        assert frontier.points[0].test_score > 0.85
     kind = cf.algorithms()["cegb"].classifier
     parameters = {name: value for name, value in kind().get_params().items() if name != "categorical_features"}
     monkeypatch.setattr(kind, "get_params", lambda _self, deep=True: parameters)  # noqa: ARG005 - as it is called
@@ -75,10 +88,12 @@ def test_the_command_line_fits_compares_and_prices_tables_with_categories(run, t
     assert priced.exit_code == 0, priced.output
     paid = model.cost(frame.drop(columns="ill")).mean
     assert f"{paid:,.6g}" in priced.output
-    algorithms = ("--algorithms", "cstc,cronus,miser")
+    algorithms = ("--algorithms", "l1-gate,budgetrf,miser")
     compared = run("compare", path, *given, *algorithms, "--points", "1", "--folds", "0")
     assert compared.exit_code == 0, compared.output
     left_out = [line for line in compared.stderr.splitlines() if line.startswith("left out: ")]
-    assert left_out == ["left out: each of cronus, cstc: does not split by categories, and column 'color' has some"]
+    assert left_out == [
+        "left out: each of budgetrf, l1-gate: does not split by categories, and column 'color' has some"
+    ]
     refused = run("compare", "breast-cancer", "--categorical", "color", "--output", "new")
     assert "--categorical is for files" in refused.output

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from dataset_cases import some_frame
 
-from costframe.core.errors import CostModelError, DataError, ParameterError, format_count
+from costframe.core.errors import CostModelError, DataError, ParameterError, TableError, format_count
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.columns import text_values
 from costframe.datasets import load, read_table
@@ -26,13 +26,10 @@ BAD_TABLES = {
     "only the target": ("y\n1\n0\n", "no column is left"),
     "texts": ("a,y\nlow,1\n2,0\n", "column 'a'.*'low'"),
     "dates": (
-        "a,y\n2020-01-01,1\n2021-01-01,0\n",
-        "column 'a': dates such as 2020-01-01 are no numbers; .* with --ignore a$",
+        "a,y\n01/02/2020,1\n02/03/2020,0\n",
+        "column 'a': dates that may be read in two ways, or do not exist, such as '01/02/2020'; .* with --ignore a$",
     ),
-    "times": (
-        "a,y\n2020-01-01 10:00:00,1\n2021-01-01 11:00:00,0\n",
-        "column 'a': times such as 2020-01-01 10:00:00 are no numbers; ",
-    ),
+    "times": ("a,y\n10:00:00,1\n11:00:00,0\n", "column 'a': times without a date such as 10:00:00; "),
     "dates to predict": (
         "a,y\n1,2020-01-01\n2,2021-01-01\n",
         "target 'y': expected numbers, texts or truth values, got dates such as 2020-01-01; write numbers ",
@@ -92,14 +89,44 @@ def test_prices_and_columns_must_be_the_same(table):
         assert str(caught.value) == f"{path} and its prices do not fit: columns without a price: {said}"
 
 
+def test_all_problems_are_told_at_once(table):
+    frame = some_frame(y=np.arange(60) % 2, free=[f"text {i}" for i in range(60)], odd=["<1", *map(str, range(59))])
+    path = table(frame)
+    with pytest.raises(TableError) as caught:
+        read_table(path, "y", {"a": 1, "free": 1, "odd": 1, "c": 1}, ignore=["bb"])
+    assert [line.partition(";")[0] for line in str(caught.value).split("\n")] == [
+        f"{path}: 4 problems",
+        "no column 'bb' (did you mean 'b'?)",
+        f"{path} and its prices do not fit: columns without a price: 'b'",
+        "column 'free': 60 different texts such as 'text 0', too many to be categories without a word",
+        "column 'odd': texts in a column of numbers: '<1' (1 time)",
+    ]
+    with pytest.raises(TableError, match=r"2 problems\nno target column 'z'.*\ncolumn 'free'"):
+        read_table(path, "z", missing=["<1"])
+
+
+def test_ignored_columns_need_no_price_and_may_have_one(table, tmp_path):
+    path = table(some_frame(y=np.arange(60) % 2, id=[f"c{i}" for i in range(60)]))
+    prices = tmp_path / "prices.toml"
+    prices.write_text('ignore = ["id", "gone", "y"]\n[features]\na = 2\nb = 3\nid = 5\n')
+    data = read_table(path, "y", prices)
+    assert data.costs == CostModel.of({"a": 2, "b": 3})
+    assert data.reading["ignore"] == ["id"]
+    assert f"left out, as {prices} says: 'id'" in data.notes
+    again = read_table(path, "y", {"a": 2, "b": 3, "id": 5}, ignore=["id"])
+    assert again.costs == data.costs
+    with pytest.raises(CostModelError, match="columns without a price: 'b'"):
+        read_table(path, "y", {"ignore": ["id"], "features": {"a": 1}})
+
+
 def test_both_files_are_named_where_they_do_not_fit(table, tmp_path):
     path = table(some_frame(y=np.arange(60) % 2, id=1.0))
     CostModel.uniform(["a", "b", "y", "id"]).save(prices := tmp_path / "prices.toml")
     with pytest.raises(CostModelError) as caught:
         read_table(path, "y", prices, ignore=["id"])
     assert str(caught.value) == (
-        f"{path} and {prices} do not fit: columns without a price: none; prices without a column: 'y', 'id'; "
-        "'y' is the target; 'id' is ignored"
+        f"{path} and {prices} do not fit: columns without a price: none; prices without a column: 'y'; "
+        "'y' is the target"
     )
     with pytest.raises(CostModelError, match=rf"^breast-cancer and {prices} do not fit: columns without a price: '"):
         load("breast-cancer").with_costs(prices)
@@ -128,7 +155,7 @@ def test_no_value_is_shown_as_python_writes_it(table):
         "digits": ["1", "2", None] * 10,
         "bytes": [b"\xff\x01", b"\xfe", None] * 10,
         "lists": [[1, 2], [3], []] * 10,
-        "days": [dt.date(2020, 1, 2)] * 30,
+        "times": [dt.time(10, 30)] * 30,
         "y": np.arange(30) % 2,
     })  # fmt: skip
     path = table(frame, "kinds.parquet")
@@ -143,8 +170,8 @@ def test_no_value_is_shown_as_python_writes_it(table):
         "bytes": "expected text in UTF-8, got text in another encoding",
         "lists": "a feature that is not named categorical is a column of numbers, got lists such as [1, 2]; "
         "cast it to numbers or texts",
-        "days": "dates such as 2020-01-02 are no numbers; write numbers instead, such as days since a date, or a year "
-        "and a month in columns of their own; or leave it out with --ignore days",
+        "times": "times without a date such as 10:30:00; write dates such as 2024-01-31, or numbers; or leave it out "
+        "with --ignore times",
     }
 
 

@@ -59,7 +59,8 @@ def costs(
 
     The command keeps the prices in --costs and adds the missing ones. It guesses resources, which a row pays once, from
     one-hot columns (color_red, color_blue), from statistics of one measurement (mean radius, worst radius), and from
-    three or more columns that begin alike; comments in the file say what it guessed. DATA is the name of a data set, or
+    three or more columns that begin alike; comments in the file say what it guessed. Ids, constants and free texts go
+    into a list `ignore` with the reasons: they are no features. DATA is the name of a data set, or
     a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow; or a folder of
     Parquet files, or a pattern of such.
     """
@@ -70,8 +71,8 @@ def costs(
         raise ParameterError("--ask: needs a terminal; without it, each missing price is a placeholder")
     if output is not None:
         _check_output(output, force=force)
-    names, one_hot, known = _columns(data, costs, target, ignore, missing)
-    draft = draft_prices(names, one_hot, known, unit)
+    names, one_hot, known, ignored = _columns(data, costs, target, ignore, missing)
+    draft = draft_prices(names, one_hot, known, unit, ignored)
     unpriced = len(draft.open)
     if ask:
         draft = draft.filled_in(lambda name, why: _ask(name, why, draft.costs.unit))
@@ -81,7 +82,8 @@ def costs(
         return
     write_atomically(output, content.encode())
     where = "" if ask or not unpriced else f", {format_count(unpriced, 'price')} to fill in"
-    click.echo(f"wrote {printable(str(output))}: {format_count(len(names), 'feature')}{where}")
+    left = f", {format_count(len(draft.costs.ignore), 'column')} to ignore" if draft.costs.ignore else ""
+    click.echo(f"wrote {printable(str(output))}: {format_count(len(names), 'feature')}{left}{where}")
 
 
 def _check_output(output: Path, *, force: bool) -> None:
@@ -100,18 +102,19 @@ def _ask(name: str, why: str, unit: str) -> float:
 
 def _columns(
     data: str, costs: str | None, target: str | None, ignore: tuple[str, ...], missing: tuple[str, ...]
-) -> tuple[list[str], list[list[str]], CostModel | None]:
-    """Return the features of DATA, groups of one-hot columns among them, and the prices that are known."""
+) -> tuple[list[str], list[list[str]], CostModel | None, dict[str, str]]:
+    """Return the features of DATA, groups of one-hot columns, known prices, and why other columns are no features."""
     from costframe.core.prices.costs import CostModel
 
     known = None if costs is None else CostModel.load(costs)
     if not is_file(data):
         dataset = load_named(data)
         refuse_for_named(data, {"--target": target, "--ignore": ignore, "--missing": missing})
-        return list(dataset.feature_names), [], known or dataset.costs
+        return list(dataset.feature_names), [], known or dataset.costs, {}
     from costframe.core.tables.splits import SPLIT
     from costframe.datasets.dialects import find_indices
     from costframe.datasets.one_hot import find_one_hot
+    from costframe.datasets.price_draft import find_ignored
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID
 
@@ -119,10 +122,14 @@ def _columns(
     indices, notes = find_indices(opened.names(), others := {*ignore, *([] if target is None else [target])})
     for note in notes:
         print_error(note)
-    table = next(opened.blocks(opened.names())) if is_larger_than_memory(data) else opened.read()
+    is_whole = not is_larger_than_memory(data)
+    table = opened.read() if is_whole else next(opened.blocks(opened.names()))
     if unknown := [name for name in others if name not in table]:
         raise DataError(f"{data}: no column {quote_names(unknown)}; the columns are {quote_names(table)}")
+    settled = {*known.names, *known.ignore} if known else set()
     names = [name for name in table if name not in {*others, *indices, SPLIT, QID}]
+    ignored = find_ignored({name: table[name] for name in names if name not in settled}, is_whole=is_whole)
+    names = [name for name in names if name not in ignored and not (known and name in known.ignore)]
     if not names:
         raise DataError(f"{data}: no column is left to be a feature")
-    return names, find_one_hot({name: table[name] for name in names}), known
+    return names, find_one_hot({name: table[name] for name in names}), known, ignored

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import click
 
 from costframe.cli import INTERRUPTED
-from costframe.core.errors import CostframeError, printable
+from costframe.core.errors import CostframeError, TableError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -149,7 +149,11 @@ def _exit_on_error() -> Iterator[None]:
         _end(f"error: {error.format_message()}", REFUSED)
     except CostframeError as error:
         show_traceback(error)
-        _end(f"error: {error}", REFUSED)
+        text, *lines = str(error).split("\n") if isinstance(error, TableError) else [str(error)]
+        print_error(f"error: {text}")
+        for line in lines:
+            _echo(f"  {line}\n")
+        sys.exit(REFUSED)
     except BrokenPipeError:  # the reader of the output has gone
         _abandon(sys.stdout)
         sys.exit(READER_GONE)

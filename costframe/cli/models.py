@@ -128,7 +128,7 @@ def features_of(dataset: Dataset, predictor: Predictor, model: str, data: str) -
     if missing:
         raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
     for name, labels in predictor.categories.items():
-        if dataset.categorical.get(name) != labels:
-            known = quote_names(labels) if isinstance(labels, tuple) else "hashes of texts"
+        if {**dataset.categorical, **dataset.dates}.get(name) != labels:
+            known = quote_names(labels) if isinstance(labels, tuple) else "hashes of texts, or dates"
             raise DataError(f"{data}: feature {name!r} has other labels than {model}: {known}")
     return dataset.X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]

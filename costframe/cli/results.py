@@ -12,6 +12,7 @@ from rich.markup import escape
 from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
+from costframe.datasets.leaks import LEAK
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS
 from costframe.frontier.frontier_display import FrontierDisplay
@@ -51,7 +52,8 @@ class Results:
         lines = [f"{printable(self.dataset.name)}: {kind}", *(f"  {name}: {fact}" for name, fact in facts)]
         self.console.print("\n".join(lines), markup=False)
         for note in self.dataset.notes:
-            self.console.print(f"  {printable(note)}", style="dim", markup=False)
+            style = "" if note.startswith(LEAK) else "dim"
+            self.console.print(f"  {printable(note)}", style=style, markup=False)
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return what the table is, as pairs of a name and a text."""

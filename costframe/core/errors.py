@@ -57,6 +57,19 @@ class DataError(CostframeError):
     """A table of rows that does not fit its reader."""
 
 
+class TableError(DataError):
+    """Several problems of one table, a line for each.
+
+    Attributes
+    ----------
+    problems : tuple of str
+    """
+
+    def __init__(self, file: str, problems: tuple[str, ...]) -> None:
+        super().__init__("\n".join([f"{file}: {len(problems)} problems", *problems]))
+        self.problems = problems
+
+
 class DataTypeError(DataError, TypeError):
     """A cell whose type cannot be a number."""
 

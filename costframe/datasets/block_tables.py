@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, quote_names
@@ -16,9 +16,11 @@ from costframe.core.tables.columns import as_categories, null_texts
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import Dataset
+from costframe.datasets.leaks import find_leaks
+from costframe.datasets.problems import Problems
 from costframe.datasets.splits import check_parts, split_rows
 from costframe.datasets.table_files import TableFile
-from costframe.datasets.tables import BESIDE_WAYS, QID, Reading, outline
+from costframe.datasets.tables import BESIDE_WAYS, QID, Reading
 from costframe.datasets.text_features import (
     count_texts,
     describe_missing,
@@ -87,7 +89,7 @@ class BlockDataset:
             groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
         chosen = draw_rows(groups, self.qid, share, seed)
         drawn = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
-        return Dataset(
+        data = Dataset(
             self.name,
             self.X.take(chosen)[:],
             self.y[chosen],
@@ -101,6 +103,7 @@ class BlockDataset:
             self.notes if chosen.all() else (*self.notes, drawn),
             reading=self.reading,
         )
+        return evolve(data, notes=(*data.notes, *find_leaks(data)))
 
 
 def draw_rows(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
@@ -155,13 +158,17 @@ def read_block_table(
     how = Reading.of(file, target, costs, task, ignore, categorical, seed)
     opened = TableFile.open(file, missing)
     names = opened.names()
-    model, notes = how.price(opened, names)
-    special = {target, *({SPLIT, QID} - set(how.ignore))}
-    table = opened.read([name for name in names if name in special])
+    how, problems = how.among(names), Problems(file)
+    features = how.features(names, problems)
+    model, notes = how.price(opened, names, features, problems)
+    if special := [name for name in names if name in {target, *({SPLIT, QID} - set(how.ignore))}]:
+        rest = how.outline(opened, opened.read(special), notes, problems)
+    with problems.collect():
+        X = BlockTable(opened.parquet(), features, name=file.name)
+        found, notes = _categories(X, how, opened, problems)
+    problems.end()
+    assert model is not None and rest is not None  # noqa: S101, PT018 - else there were problems
     with name_file(file):
-        rest = outline(opened, table, how, notes)
-        X = BlockTable(opened.parquet(), model.names, name=file.name)
-        found, notes = _categories(X, how, opened)
         split, remarks = rest.split, list[str]()
         classes = rest.y if rest.task == "classification" else None
         if split is None:
@@ -178,7 +185,9 @@ def read_block_table(
     )  # fmt: skip
 
 
-def _categories(X: BlockTable, how: Reading, opened: TableFile) -> tuple[dict[str, tuple[str, ...] | None], list[str]]:
+def _categories(
+    X: BlockTable, how: Reading, opened: TableFile, problems: Problems
+) -> tuple[dict[str, tuple[str, ...] | None], list[str]]:
     """Return the labels of the features that are categorical, None where numbers are, and notes on them."""
     found: dict[str, tuple[str, ...] | None] = {}
     texts: list[str] = []
@@ -193,12 +202,15 @@ def _categories(X: BlockTable, how: Reading, opened: TableFile) -> tuple[dict[st
         if not known and holds_numbers(values, name):
             beside[name] = count_texts(opened.read([name])[name], name)
             continue
-        if not known:
-            if not is_few_texts(values, name, len(X)):
-                raise DataError(f"column {name!r}: expected numbers or texts, got {X.files.schema.field(name).type}")
-            texts.append(name)
-        found[name] = as_categories(values, name)[1]
-        missing += describe_missing({name: values})
+        with problems.collect():
+            if not known:
+                if not is_few_texts(values, name, len(X)):
+                    raise DataError(
+                        f"column {name!r}: expected numbers or texts, got {X.files.schema.field(name).type}"
+                    )
+                texts.append(name)
+            found[name] = as_categories(values, name)[1]
+            missing += describe_missing({name: values})
     refuse_texts(beside, BESIDE_WAYS)
     named = [name for name in found if name not in texts]
     notes = [*missing, describe_texts(texts)] if texts else missing

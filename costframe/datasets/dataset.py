@@ -16,9 +16,11 @@ from costframe.core.tables.splits import PARTS
 from costframe.datasets.splits import check_parts, split_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.tables.dates import Dates
 
 __all__ = ["TASKS", "Dataset", "Rows", "order_prices", "source_of"]
 
@@ -77,6 +79,8 @@ class Dataset:
         Seed of the split; None if the rows came in parts.
     reading : mapping of str to JSON values
         The arguments by which `read_table` makes the same table of its file, prices aside; empty for other tables.
+    dates : mapping of str to Dates
+        Features that are dates in a file, and days since 1970-01-01 in X.
 
     Raises
     ------
@@ -98,6 +102,7 @@ class Dataset:
     perfect_cost: float | None = None
     seed: int | None = None
     reading: Mapping[str, Any] = field(factory=dict)
+    dates: Mapping[str, Dates] = field(factory=dict)
 
     def __repr__(self) -> str:
         """Name its size, task and parts; the arrays would fill pages."""
@@ -238,14 +243,16 @@ def order_prices(
     table: str = "the table",
     source: str = "its prices",
     others: Mapping[str, str] | None = None,
+    ignored: Iterable[str] = (),
     way_out: str = "",
 ) -> CostModel:
     """Return the prices in the order of the columns `names`; refuse prices of other features.
 
-    The error names the table and the source of the prices; `others` are columns that are not features, with a text for
-    each, and `way_out` says what helps where a column has no price.
+    Prices of columns in `ignored`, and of those that the prices themselves ignore, are left out. The error names the
+    table and the source of the prices; `others` are columns that are not features, with a text for each, and `way_out`
+    says what helps where a column has no price.
     """
-    price, known = {feature.name: feature for feature in costs.features}, set(names)
+    price, known = {feature.name: feature for feature in costs.features}, {*names, *ignored, *costs.ignore}
     unpriced = [name for name in names if name not in price]
     absent = [name for name in costs.names if name not in known]
     if unpriced or absent:
@@ -256,7 +263,7 @@ def order_prices(
         parts += [f"{name!r} is {what}" for name, what in (others or {}).items() if name in absent]
         parts += [way_out] if unpriced and way_out else []
         raise CostModelError(f"{table} and {source} do not fit: {'; '.join(parts)}")
-    return evolve(costs, features=tuple(price[name] for name in names))
+    return evolve(costs, features=tuple(price[name] for name in names), ignore=())
 
 
 def source_of(costs: object, otherwise: str) -> str:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import format_count, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
+from costframe.core.tables.columns import as_numbers
+from costframe.datasets.remarks import is_like_id
+from costframe.datasets.text_features import find_dates, why_no_feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["PriceDraft", "describe_open", "draft_prices"]
+__all__ = ["PriceDraft", "describe_open", "draft_prices", "find_ignored"]
 
 PLACEHOLDER = 1.0
 _TO_FILL_IN = "fill in"
+_FEW_ROWS = 20  # that say little about a column
 _FEW_WITH_PREFIX = 3  # columns with one beginning that suggest a resource
 _STATISTICS = frozenset({
     "avg", "change", "count", "delta", "diff", "error", "first", "lag", "last", "max", "maximum", "mean", "median",
@@ -36,10 +41,13 @@ class PriceDraft:
     costs : CostModel
     open : mapping of str to str
         Features and resources whose price is to be filled in, each with what was guessed about it, or nothing.
+    ignored : mapping of str to str
+        Columns that the draft ignores, each with the reason.
     """
 
     costs: CostModel
     open: Mapping[str, str] = field(factory=dict)
+    ignored: Mapping[str, str] = field(factory=dict)
 
     def to_toml(self, title: str) -> str:
         """Return the file to fill in, with a comment at each placeholder; `CostModel.load` reads it."""
@@ -50,14 +58,14 @@ class PriceDraft:
                 f"Each price marked '{_TO_FILL_IN}' is a placeholder. A resource is paid once per row, with the "
             )
             lines[-1] += "first feature that needs it."
-        return to_toml(self.costs.to_dict(), lines, notes)
+        return to_toml(self.costs.to_dict(), lines, {**self.ignored, **notes})
 
     def filled_in(self, price: Callable[[str, str], float]) -> PriceDraft:
         """Return the draft with each placeholder replaced by what `price` returns for its name and guess."""
         given = {name: price(name, why) for name, why in self.open.items()}
         features = tuple(evolve(one, cost=given.get(one.name, one.cost)) for one in self.costs.features)
         resources = tuple(evolve(one, cost=given.get(one.name, one.cost)) for one in self.costs.resources)
-        return PriceDraft(evolve(self.costs, features=features, resources=resources))
+        return PriceDraft(evolve(self.costs, features=features, resources=resources), ignored=self.ignored)
 
 
 def draft_prices(
@@ -65,6 +73,7 @@ def draft_prices(
     one_hot: Sequence[Sequence[str]] = (),
     known: CostModel | None = None,
     unit: str | None = None,
+    ignored: Mapping[str, str] | None = None,
 ) -> PriceDraft:
     """Draft prices of the columns `names`, in their order.
 
@@ -77,7 +86,10 @@ def draft_prices(
         Prices to keep, those of other columns too; columns without a price are added.
     unit : str, optional
         By default that of the known prices.
+    ignored : mapping of str to str, optional
+        Further columns, not to be features, each with the reason.
     """
+    reasons = dict(ignored or {})
     features = {price.name: price for price in known.features} if known else {}
     resources = {price.name: price for price in known.resources} if known else {}
     missing = [name for name in names if name not in features]
@@ -99,7 +111,28 @@ def draft_prices(
     every = [*names, *(name for name in features if name not in set(names))]
     ordered, shared = tuple(features[name] for name in every), tuple(resources.values())
     model = evolve(known, features=ordered, resources=shared) if known else CostModel(ordered, shared)
-    return PriceDraft(model if unit is None else evolve(model, unit=unit), marks)
+    model = evolve(model, ignore=tuple(dict.fromkeys((*model.ignore, *reasons))))
+    return PriceDraft(model if unit is None else evolve(model, unit=unit), marks, reasons)
+
+
+def find_ignored(table: Mapping[str, Any], *, is_whole: bool = True) -> dict[str, str]:
+    """Return the columns of a table, pyarrow columns by name, that are no features, each with the reason.
+
+    These are ids, dates, free texts and, where the table is whole, constants; few rows show none of them.
+    """
+    found: dict[str, str] = {}
+    for name, column in table.items():
+        if len(column) < _FEW_ROWS:
+            continue
+        if is_whole and len(column.unique()) == 1:
+            found[name] = "the same in every row"
+        elif why := why_no_feature(column, name):
+            found[name] = why
+        elif not is_whole and find_dates(column, name) is not None:
+            found[name] = "dates, which are read only where the table fits in memory"
+        elif pa.types.is_integer(column.type) and not column.null_count and is_like_id(as_numbers(column, name), name):
+            found[name] = "an id, another whole number in every row"
+    return found
 
 
 def describe_open(file: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from costframe.core.errors import format_count, shown
 from costframe.core.tables.splits import PARTS
+from costframe.datasets.leaks import LEAK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -17,10 +19,13 @@ if TYPE_CHECKING:
 
     from costframe.datasets.dataset import Dataset
 
-__all__ = ["describe_columns", "describe_few_rows"]
+__all__ = ["describe_columns", "describe_few_rows", "is_like_id"]
 
 _FEW = {"train": 20, "valid": 10, "test": 10}  # rows of a class, queries, or rows with values
 _LIKE_IDS = 20  # rows from which ascending whole numbers are hardly chance
+_PAIRS = 10.0  # equal pairs that chance would make among as many whole numbers within the same limits
+_ID_NAMES = {"id", "ids", "uid", "uuid", "guid", "key", "no", "nr", "number", "nummer", "index"}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def describe_columns(X: NDArray[np.float64], names: Sequence[str], categorical: Collection[str]) -> list[str]:
@@ -33,10 +38,10 @@ def describe_columns(X: NDArray[np.float64], names: Sequence[str], categorical: 
         )
     numbers = [f for f, name in enumerate(names) if name not in categorical]
     notes += [
-        f"{shown(names[f])} looks like an id, a whole number that grows from row to row; "
+        f"{LEAK}{shown(names[f])} looks like an id, a whole number that differs in every row; "
         f"--ignore {shlex.quote(names[f])} leaves it out"
         for f in numbers
-        if _counts_rows(X[:, f])
+        if is_like_id(X[:, f], names[f])
     ]
     return notes
 
@@ -58,8 +63,17 @@ def _describe_few(data: Dataset, part: str) -> str | None:
     return f"{part} has {format_count(count, *noun)}" if count < least else None
 
 
-def _counts_rows(column: NDArray[np.float64]) -> bool:
-    """Return whether a column holds whole numbers that grow from row to row."""
-    if len(column) < _LIKE_IDS or not np.isfinite(column[:2]).all() or column[0] >= column[1]:  # quick for most
+def is_like_id(column: NDArray[np.float64], name: str) -> bool:
+    """Return whether a column, float64 (n,), holds whole numbers that all differ, and that are no measurements.
+
+    They grow from row to row, or have the name of an id, or lie so close together that some measurements would be
+    equal by chance.
+    """
+    n = len(column)
+    if n < _LIKE_IDS or not np.isfinite(column[:_LIKE_IDS]).all() or len(np.unique(column[:_LIKE_IDS])) < _LIKE_IDS:
+        return False  # quick for most
+    if not np.isfinite(column).all() or (column != np.floor(column)).any() or len(np.unique(column)) < n:
         return False
-    return bool(np.isfinite(column).all() and (np.diff(column) > 0).all() and (column == np.floor(column)).all())
+    grows = bool((np.diff(column) > 0).all())
+    close = n * (n - 1) / 2 >= _PAIRS * (np.ptp(column) + 1)
+    return bool(grows or close) or not _ID_NAMES.isdisjoint(map(str.lower, _WORD.findall(name)))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, ParameterError, format_count, quote_names, shown
+from costframe.core.errors import CostframeError, DataError, ParameterError, format_count, quote_names, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entry_checks import suggestion
 from costframe.core.tables.categories import check_exact
@@ -20,6 +22,7 @@ from costframe.core.tables.columns import (
     as_numbers,
     as_queries,
     as_target,
+    feature_values,
     is_categorical,
     is_number,
     text_values,
@@ -28,25 +31,31 @@ from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
 from costframe.datasets.dialects import find_indices
+from costframe.datasets.leaks import find_leaks
 from costframe.datasets.price_draft import describe_open
+from costframe.datasets.problems import Problems
 from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.text_features import (
     count_texts,
     describe_counts,
+    describe_dates,
     describe_missing,
     describe_texts,
+    find_dates,
     holds_numbers,
     is_few_texts,
     refuse_texts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from costframe.core.tables.dates import Dates
 
 __all__ = ["BESIDE_WAYS", "QID", "Outline", "Reading", "outline", "read_table"]
 
@@ -78,7 +87,7 @@ def read_table(
         The column to predict; no value may be missing. Labels of a text file are texts as they are written, such as 007
         and 1E5, unless all are numbers as they are printed. NA and nan are missing values in every format.
     costs : CostModel, or anything `CostModel.of` accepts
-        Prices of exactly the features; None prices every feature at one.
+        Prices of exactly the features, beside columns to ignore; None prices every feature at one.
     task : {"classification", "regression", "ranking"}, optional
         By default: ranking with a ``qid`` column, else classification if the target is text, true or false, or at most
         20 different whole numbers, else regression.
@@ -98,6 +107,8 @@ def read_table(
         If the file cannot be read or its columns do not form a data set; the text names the file and the column.
     CostModelError
         If a feature has no price, or a priced feature is not in the file; the text names both files.
+    TableError
+        If there is more than one of these problems; a DataError with a line for each.
     """
     file = as_path(path)
     how = Reading.of(file, target, costs, task, ignore, categorical, seed)
@@ -105,9 +116,15 @@ def read_table(
     named = {QID, *how.categorical}
     table = opened.read(texts={how.target, *named})
     table |= {name: opened.as_written(column) for name, column in table.items() if name in named - {how.target}}
-    model, notes = how.price(opened, table)
+    how, problems = how.among(table), Problems(file)
+    features = how.features(table, problems)
+    model, notes = how.price(opened, table, features, problems)
+    rest = how.outline(opened, table, notes, problems)
+    values = _values(table, features, how, problems)
+    problems.end()
+    assert model is not None and rest is not None  # noqa: S101, PT018 - else there were problems
     with name_file(file):
-        return evolve(_dataset(opened, table, how, model, notes), reading=how.described(opened.missing))
+        return evolve(_dataset(table, how, model, rest, values), reading=how.described(opened.missing))
 
 
 @frozen
@@ -123,6 +140,7 @@ class Reading:
     prices: object
     source: str
     from_file: bool
+    by_prices: tuple[str, ...] = ()  # those in `ignore` that the prices ignore
 
     @classmethod
     def of(
@@ -132,7 +150,14 @@ class Reading:
         """Load the prices, if they are in a file."""
         from_file = isinstance(costs, str | os.PathLike)
         prices, source = CostModel.load(costs) if from_file else costs, source_of(costs, "its prices")  # type: ignore[arg-type]
+        prices = CostModel.of(prices) if isinstance(prices, Mapping) else prices
         return cls(file.name, target, task, tuple(ignore), tuple(categorical), seed, prices, source, from_file)
+
+    def among(self, columns: Collection[str]) -> Reading:
+        """Ignore the columns that the prices ignore too, those that there are."""
+        given = self.prices.ignore if isinstance(self.prices, CostModel) else ()
+        more = tuple(name for name in given if name in columns and name not in {self.target, *self.ignore})
+        return evolve(self, ignore=(*self.ignore, *more), by_prices=more)
 
     def described(self, missing: tuple[str, ...]) -> dict[str, Any]:
         """Return the arguments that make the same table of the same file, JSON values, without the prices."""
@@ -140,22 +165,63 @@ class Reading:
         found = {"target": self.target, "task": self.task, "ignore": ignore, "categorical": categorical}
         return found | {"missing": sorted(missing), "seed": self.seed}
 
-    def price(self, opened: TableFile, columns: Iterable[str]) -> tuple[CostModel, list[str]]:
-        """Return prices of the features among a file's columns, in their order, and notes on the file and prices."""
-        with name_file(opened.path):
-            features = _features(columns, self)
-            model = CostModel.of(self.prices, features)
-        others = {self.target: "the target"} | dict.fromkeys(self.ignore, "ignored")
-        indices, index_notes = find_indices(columns, others)
+    def features(self, columns: Iterable[str], problems: Problems) -> tuple[str, ...]:
+        """Return the features among a file's columns, in their order."""
+        table = list(columns)
+        for name in (self.target, *self.ignore, *self.categorical):
+            with problems.collect():
+                if name not in table:
+                    what = "target column" if name == self.target else "column"
+                    raise DataError(
+                        f"no {what} {name!r}{suggestion(name, table)}; the columns are {quote_names(table)}"
+                    )
+        others = {self.target, SPLIT, QID, *self.ignore, *find_indices(table)[0]}
+        features = tuple(name for name in table if name not in others)
+        with problems.collect():
+            if self.target in {SPLIT, QID}:
+                raise DataError(f"the column {self.target!r} has a meaning of its own and cannot be the target")
+            if self.target in self.ignore:
+                raise DataError(f"the column {self.target!r} cannot be both the target and ignored")
+            if not features:
+                raise DataError("no column is left to be a feature")
+        for name in self.categorical:
+            with problems.collect():
+                if name in others:
+                    raise DataError(f"the column {name!r} is to be split by categories, and is no feature")
+        return features
+
+    def price(
+        self, opened: TableFile, columns: Collection[str], features: tuple[str, ...], problems: Problems
+    ) -> tuple[CostModel | None, list[str]]:
+        """Return prices of the features of a file, in their order, and notes on the file and prices."""
+        others = {self.target: "the target"}
+        indices, index_notes = find_indices(columns, {self.target, *self.ignore})
         others |= dict.fromkeys(indices, "an index")
         adding = f"`costframe costs {shlex.quote(str(opened.path))} --costs {shlex.quote(self.source)}` adds them"
-        way_out, file = adding if self.from_file else "", str(opened.path)
-        model = order_prices(model, features, table=file, source=self.source, others=others, way_out=way_out)
+        model = None
+        with problems.collect() if features and self.target in columns else contextlib.suppress(CostframeError):
+            model = order_prices(
+                CostModel.of(self.prices, features),
+                features,
+                table=str(opened.path),
+                source=self.source,
+                others=others,
+                ignored=self.ignore,
+                way_out=adding if self.from_file else "",
+            )
         notes = [opened.note] if opened.note else []
         notes += index_notes
+        notes += [f"left out, as {self.source} says: {quote_names(self.by_prices)}"] if self.by_prices else []
         notes += [] if self.prices is not None else ["no prices given: every feature costs one unit"]
         note = describe_open(as_path(self.source)) if self.from_file else None
         return model, [*notes, note] if note else notes
+
+    def outline(self, opened: TableFile, table: dict[str, Any], notes: list[str], problems: Problems) -> Outline | None:
+        """Read the target, the queries and the split; None if there is no target, or a problem."""
+        if self.target in table:
+            with problems.collect():
+                return outline(opened, table, self, notes)
+        return None
 
 
 @frozen(eq=False)
@@ -190,17 +256,25 @@ def outline(opened: TableFile, table: dict[str, Any], how: Reading, notes: list[
     return Outline(y, task, queries, split, notes)
 
 
-def _dataset(opened: TableFile, table: dict[str, Any], how: Reading, costs: CostModel, notes: list[str]) -> Dataset:
-    features, rest = costs.names, outline(opened, table, how, notes)
-    notes = [*rest.notes]
-    X, categorical, texts = _values(table, features, how)
-    if texts:
-        notes = [*notes, describe_texts(texts)]
-    if named := [name for name in categorical if name not in texts]:
-        notes = [*notes, f"split by categories: {quote_names(named)}"]
+@frozen(eq=False)
+class _Values:
+    """Features of a table: float64 (n, d), labels of the categorical ones, those that nobody named so, and dates."""
+
+    X: NDArray[np.float64]
+    categorical: dict[str, tuple[str, ...] | None]
+    texts: list[str]
+    dates: dict[str, Dates]
+
+
+def _dataset(table: dict[str, Any], how: Reading, costs: CostModel, rest: Outline, values: _Values) -> Dataset:
+    features, categorical = costs.names, values.categorical
+    notes = [*rest.notes, describe_texts(values.texts)] if values.texts else [*rest.notes]
+    if named := [name for name in categorical if name not in values.texts]:
+        notes.append(f"split by categories: {quote_names(named)}")
     notes += describe_missing({name: table[name] for name in categorical})
+    notes += [describe_dates(values.dates)] if values.dates else []
     data = Dataset.from_arrays(
-        X,
+        values.X,
         rest.y,
         costs,
         feature_names=features,
@@ -210,51 +284,40 @@ def _dataset(opened: TableFile, table: dict[str, Any], how: Reading, costs: Cost
         name=how.name,
         seed=how.seed,
         categorical=categorical,
-        notes=[*notes, *describe_columns(X, features, categorical)],
+        notes=[*notes, *describe_columns(values.X, features, {*categorical, *values.dates})],
     )
     few = describe_few_rows(data)
-    return data if few is None else evolve(data, notes=(*data.notes, few))
+    notes = [*data.notes, *find_leaks(data), *([few] if few else [])]
+    return evolve(data, notes=tuple(notes), dates=values.dates)
 
 
-def _values(
-    table: dict[str, Any], features: tuple[str, ...], how: Reading
-) -> tuple[NDArray[np.float64], dict[str, tuple[str, ...] | None], list[str]]:
-    """Return the features, float64 (n, d), the labels of the categorical ones, and those that nobody named so."""
+def _values(table: dict[str, Any], features: tuple[str, ...], how: Reading, problems: Problems) -> _Values:
+    """Read the features; those with problems are missing."""
     texts: list[str] = []
     columns: list[NDArray[np.float64]] = []
     categorical: dict[str, tuple[str, ...] | None] = {}
-    named = set(how.categorical)
-    own = {name: column for name in features if name not in named and not is_categorical((column := table[name]).type)}
-    beside = {name: count_texts(column, name) for name, column in own.items() if holds_numbers(column, name)}
-    refuse_texts(beside, BESIDE_WAYS)
+    beside: dict[str, Counter[str]] = {}
+    dates: dict[str, Dates] = {}
     for name in features:
-        if not (known := name in named or is_categorical(table[name].type)) and is_few_texts(table[name], name):
-            texts.append(name)
-        if known or name in texts[-1:]:
-            values, categorical[name] = as_categories(table[name], name)
-        else:
-            values = as_numbers(table[name], name)
+        column, values = table[name], np.empty(0)
+        with problems.collect():
+            known = name in how.categorical or is_categorical(column.type)
+            how_dates = None if known else find_dates(column, name)
+            if how_dates is not None:
+                dates[name] = how_dates
+                values = feature_values(column, name, how_dates)
+            elif not known and holds_numbers(column, name):
+                beside[name] = count_texts(column, name)
+            elif not known and not is_few_texts(column, name):
+                values = as_numbers(column, name)
+            else:
+                texts += [] if known else [name]
+                values, categorical[name] = as_categories(column, name)
         columns.append(values)
-    return np.column_stack(columns), categorical, texts
-
-
-def _features(columns: Iterable[str], how: Reading) -> tuple[str, ...]:
-    table = list(columns)
-    for name in (how.target, *how.ignore, *how.categorical):
-        if name not in table:
-            what = "target column" if name == how.target else "column"
-            raise DataError(f"no {what} {name!r}{suggestion(name, table)}; the columns are {quote_names(table)}")
-    if how.target in {SPLIT, QID}:
-        raise DataError(f"the column {how.target!r} has a meaning of its own and cannot be the target")
-    if how.target in how.ignore:
-        raise DataError(f"the column {how.target!r} cannot be both the target and ignored")
-    others = {how.target, SPLIT, QID, *how.ignore, *find_indices(table)[0]}
-    features = tuple(name for name in table if name not in others)
-    if not features:
-        raise DataError("no column is left to be a feature")
-    if absent := [name for name in how.categorical if name in others]:
-        raise DataError(f"the column {absent[0]!r} is to be split by categories, and is no feature")
-    return features
+    with problems.collect():
+        refuse_texts(beside, BESIDE_WAYS)
+    whole = columns if not problems.found else []
+    return _Values(np.column_stack(whole) if whole else np.empty((0, 0)), categorical, texts, dates)
 
 
 def _queries(table: dict[str, Any]) -> NDArray[np.int64]:

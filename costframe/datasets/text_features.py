@@ -1,4 +1,4 @@
-"""Features that are no numbers: texts of few values become categories, other texts and dates are refused."""
+"""Features that are no numbers: texts of few values become categories, dates days, other texts are refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
@@ -20,6 +21,7 @@ from costframe.core.tables.columns import (
     null_texts,
     show_example,
 )
+from costframe.core.tables.dates import Dates, spells_date
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,22 +29,24 @@ if TYPE_CHECKING:
 __all__ = [
     "count_texts",
     "describe_counts",
+    "describe_dates",
     "describe_missing",
     "describe_texts",
+    "find_dates",
     "holds_numbers",
     "is_few_texts",
     "refuse_texts",
+    "why_no_feature",
 ]
 
 _MOST_TEXTS = 100  # different ones that become categories without a flag
 _MOST_LISTED = 20  # columns, and texts of each, in one error
-_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?")
 # As 12%, 1,234.5, 0,5 beside 0.5, and $ 5: an amount, for which every value would be a category of its own.
 _AMOUNT = re.compile(r"[+-]?[$€£]? ?(?:\d+|\d{1,3}(?:,\d{3})+)(?:[.,]\d*)? ?[%€]?")
 
 
 def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
-    """Return whether a feature holds texts of few values; refuse dates, and texts that are no categories.
+    """Return whether a feature holds texts of few values; refuse dates and times, and texts that are no categories.
 
     `column` may have the distinct values of `n_rows` rows alone.
 
@@ -52,28 +56,65 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
         If the column holds dates or times, numbers stored as texts, or many different texts; it names ways out. Numbers
         beside texts are for `holds_numbers`.
     """
-    if kind_of(column.type) in {"dates", "times"}:
-        raise _refuse_dates(name, kind_of(column.type), show_example(column))
+    if (kind := kind_of(column.type)) in {"dates", "times"}:
+        is_time = pa.types.is_time(column.type)
+        what = "times without a date" if is_time else f"{kind}, which are read only where a table fits in memory,"
+        raise _refuse_dates(name, what, show_example(column))
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
         return False
     texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
     example = next((text for text in texts if not is_number(text)), None)
     ways = f"--ignore {shlex.quote(name)}, or split it by categories with --categorical {shlex.quote(name)}"
-    if example is not None and all(_DATE.fullmatch(text.strip()) for text in texts):
-        raise _refuse_dates(name, "dates", shown(example))
+    if example is not None and all(map(spells_date, texts)):
+        raise _refuse_dates(name, "dates that may be read in two ways, or do not exist,", shown(example))
     if texts and example is not None and all(_AMOUNT.fullmatch(text.strip()) for text in texts):
         raise DataError(f"column {name!r}: amounts such as {shown(example)} are no numbers; write numbers without "
                         f"signs; or leave it out with {ways}")  # fmt: skip
     if texts and example is None:
         raise DataError(f"column {name!r}: numbers stored as texts; write numbers, or nothing where one is missing; or "
                         f"leave it out with {ways}")  # fmt: skip
-    if len(texts) > min(_MOST_TEXTS, max(2, (len(column) if n_rows is None else n_rows) // 2)):
+    if len(texts) > _most_texts(len(column) if n_rows is None else n_rows):
         raise DataError(
             f"column {name!r}: {format_count(len(texts), 'different text')} such as {shown(texts[0])}, too many to be "
             f"categories without a word; leave it out with {ways}"
         )
     return bool(texts)
+
+
+def find_dates(column: Any, name: str) -> Dates | None:
+    """Return how to read a column of dates, or of texts that are all dates; None for other columns."""
+    column = decode_column(column, f"column {name!r}")
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        return Dates()
+    if not is_text(column.type):
+        return None
+    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    if not texts or not all(map(spells_date, texts)):
+        return None
+    return Dates.of([text.strip() for text in texts])
+
+
+def why_no_feature(column: Any, name: str) -> str | None:
+    """Return why a column of times or free texts makes no feature, in short; None for others."""
+    if find_dates(column, name) is not None or holds_numbers(column, name):
+        return None
+    column = decode_column(column, f"column {name!r}")
+    if pa.types.is_time(column.type):
+        return "times, which are no numbers"
+    if not is_text(column.type):
+        return None
+    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    if texts and all(map(spells_date, texts)):
+        return "dates that may be read in two ways, or do not exist"
+    if len(texts) <= _most_texts(len(column)) or all(_AMOUNT.fullmatch(text.strip()) for text in texts):
+        return None
+    return "another text in every row" if len(texts) == len(column) else f"{len(texts):,} different texts"
+
+
+def _most_texts(n_rows: int) -> int:
+    """Return the most different texts that become categories without a flag."""
+    return min(_MOST_TEXTS, max(2, n_rows // 2))
 
 
 def holds_numbers(column: Any, name: str) -> bool:
@@ -87,7 +128,7 @@ def holds_numbers(column: Any, name: str) -> bool:
     texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
     numbers = sum(map(is_number, texts))
     odd = any(not is_number(text) and not _AMOUNT.fullmatch(text.strip()) for text in texts)
-    return odd and 2 * numbers >= len(texts) and not all(_DATE.fullmatch(text.strip()) for text in texts)
+    return odd and 2 * numbers >= len(texts) and not all(map(spells_date, texts))
 
 
 def count_texts(column: Any, name: str) -> Counter[str]:
@@ -140,8 +181,15 @@ def describe_missing(columns: Mapping[str, Any]) -> list[str]:
     return [f"{shown(name)}: {shown(text)} is taken for a missing value" for name, text in found.items() if text]
 
 
+def describe_dates(dates: Mapping[str, Dates]) -> str:
+    """Return a note about features that are dates."""
+    first = [name for name, how in dates.items() if how.month_first]
+    more = f", of {quote_names(first)} with the month first" if first else ""
+    return f"{quote_names(dates)}: dates, read as days since 1970-01-01{more}"
+
+
 def _refuse_dates(name: str, what: str, example: str) -> DataError:
     return DataError(
-        f"column {name!r}: {what} such as {example} are no numbers; write numbers instead, such as days since a date, "
-        f"or a year and a month in columns of their own; or leave it out with --ignore {shlex.quote(name)}"
+        f"column {name!r}: {what} such as {example}; write dates such as 2024-01-31, or numbers; or leave it out with "
+        f"--ignore {shlex.quote(name)}"
     )

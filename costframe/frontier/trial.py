@@ -250,7 +250,8 @@ def trial_maker(
             _check_categories(data, name)
 
         def make(tradeoff: float) -> Any:
-            return estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
+            made = estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
+            return made.reading_dates(data.dates) if data.dates else made
 
         guard = functools.partial(name_failures, name)
         return Trial(name, make, train, valid, test, score, guard, divided, folds is not None, promises)

@@ -77,6 +77,6 @@ def boost_without_prices(
     # No tree splits on a column without values.
     read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices), np.nan, rows.X))
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
-    grow = tree_grower(rows, bin_rows(read, trees), trees)
+    grow = tree_grower(rows, bin_rows(read, trees, data.categorical), trees)
     ensemble, best = boost_at_prices(rows, loss, trees, grow, NoPrices(), monitor=monitor)
     return ensemble.finish(data.feature_names, best), best

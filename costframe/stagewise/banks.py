@@ -57,6 +57,9 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
         if value is not None and name != "random_state":
             raise ParameterError(f"{name}: has no effect, it is for a bank trained inside, and bank is {_shown(bank)}")
     if named and bank == "columns":
+        if data.categorical is not None:
+            name = data.feature_names[int(data.categorical.argmax())]
+            raise ParameterError(f"bank: 'columns' are numbers, and column {name!r} has categories; use 'boosted'")
         return _columns(data)
     found = _model(bank)
     found = found.bank if isinstance(found, StageTree) else found
@@ -67,6 +70,9 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
         )
     if not len(found):
         raise ParameterError("bank: expected at least one learner, it has none")
+    for name, labels in found.categories.items():
+        if data.categories.get(name, labels) != labels:
+            raise DataError(f"bank: has other labels of {name!r} than X; give X with those of the bank")
     return of_columns(found, data.feature_names)
 
 
@@ -143,10 +149,11 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
     names = [data.feature_names[f] for f in order]
     X = rows.X[:, order]
     X[:, dominated[order]] = np.nan  # no tree splits on a column without values
+    categorical = None if data.categorical is None else data.categorical[order]
     if check_choice("engine", chosen["engine"], ("priced", *ENGINES)) == "priced":
         del chosen["engine"]
         prices = data.costs.select(names)
-        bank = train_priced_bank(evolve(rows, X=X), prices, data.n_classes, tradeoff, **chosen)
+        bank = train_priced_bank(evolve(rows, X=X), prices, data.n_classes, tradeoff, categorical=categorical, **chosen)
     else:
         signs = {2: 2.0 * rows.y - 1.0}
         chosen = {"max_features": default_max_features(len(names))} | chosen
@@ -156,6 +163,7 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
             loss="softmax" if data.n_classes > 2 else "squared",
             sample_weight=rows.weight,
             feature_names=names,
+            categorical_features=categorical,
             **chosen,
         )
     return bank.with_features(data.feature_names)

@@ -78,11 +78,14 @@ class BankTask:
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class OverBank(CostAwareEstimator):
-    """Trains on the outputs of a bank."""
+    """Trains on the outputs of a bank; the trees of a bank trained inside split by categories."""
+
+    _takes_categories: ClassVar = True
 
     costs: Any = None
     tradeoff: float = 1e-3
     bank: Any = field(default=None, kw_only=True)
+    categorical_features: Any = field(default=None, kw_only=True)
     engine: str | None = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
     learning_rate: float | None = field(default=None, kw_only=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.tables.categorical import find_categorical
 from costframe.core.tables.frames import column_names
 from costframe.core.tables.rows import as_rows, check_target, check_weights
 from costframe.training.data import Rows
@@ -45,6 +47,7 @@ def train_bank(
     max_features: float = 1.0,
     sample_weight: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
+    categorical_features: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> WeakLearnerBank:
@@ -69,6 +72,8 @@ def train_bank(
     sample_weight : float64 (n,), optional
     feature_names : sequence of str, optional
         Names of an array's columns, x0, x1, ... by default.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns to split by categories, as of `MiserClassifier`; by default those of a category dtype. Only for "cart".
 
     Raises
     ------
@@ -89,15 +94,20 @@ def train_bank(
         n_jobs=n_jobs,
     )
     names = feature_names or column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
-    rows = _read_rows(as_rows(X, names), y, sample_weight, loss)
+    columns = find_categorical(categorical_features, X, names)
+    rows = _read_rows(as_rows(X, names, columns.categories), y, sample_weight, loss)
+    columns.check(rows.X, "X")
     if engine == "xgboost":
+        if columns.chosen.any():
+            named = names[int(columns.chosen.argmax())]
+            raise ParameterError(f"engine: 'xgboost' does not split by categories, and column {named!r} has some")
         trees = _by_xgboost(rows, settings, loss)
     else:
         softmax = loss == "softmax"
         n_classes = int(rows.y.max()) + 1 if softmax else 0
         minimized = SoftmaxLoss(n_classes) if softmax else loss_for(0 if loss == "squared" else 2)
-        trees = boost_trees(rows, settings, minimized)
-    return WeakLearnerBank.from_trees(trees, names)
+        trees = boost_trees(rows, settings, minimized, categorical=columns.chosen)
+    return evolve(WeakLearnerBank.from_trees(trees, names), categories=columns.categories)
 
 
 def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLike | None, loss: str) -> Rows:

@@ -72,10 +72,10 @@ def cost_models(draw: st.DrawFn, names: Sequence[str], *, computing: bool = True
         needs = draw(st.sets(st.sampled_from([one.name for one in resources]))) if resources else set()
         resources.append(ResourcePrice(f"r{r}", draw(price), tuple(sorted(needs))))
     need = st.sets(st.sampled_from([one.name for one in resources]), max_size=2) if resources else st.just(set[str]())
-    split = st.none() | price if computing else st.none()
-    features = [FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(split)) for name in names]
-    more = [draw(price) for _ in range(3)] if computing else []
-    return CostModel(tuple(features), tuple(resources), "unit", *more)
+    own = st.none() | price if computing else st.none()
+    features = [FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(own)) for name in names]
+    split, learner, reuse = (draw(price) for _ in range(3)) if computing else (0.0, 0.0, 0.0)
+    return CostModel(tuple(features), tuple(resources), "unit", split, learner, reuse)
 
 
 @st.composite

@@ -101,9 +101,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         refuse_lazy(X, "X")
         given = getattr(self, "categorical_features", None) if self._takes_categories else None
         models = [getattr(self, name, None) for name in _GIVEN]
-        labels = dict(_labels_of(models))
-        if not self._takes_categories:
-            labels = {**_texts_for(models, X), **labels}
+        labels = {**_texts_for(models, X), **_labels_of(models)}
         if given is None and not labels and not category_columns(X):
             return CategoricalColumns()
         names = column_names(X)

@@ -27,12 +27,13 @@ from costframe.training.gains import Gains
 from costframe.training.predicting import Predicting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self, Unpack
 
     from numpy.typing import ArrayLike
 
     from costframe.core.predictors.predictor import Predictor
+    from costframe.core.tables.dates import Dates
     from costframe.core.workers import Workers
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -99,6 +100,7 @@ class CostAwareEstimator(Predicting):
     trains_together: ClassVar[bool] = False
     trains_on_blocks: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
+    _dates: Mapping[str, Dates] | None = None  # columns that are dates outside, days in X
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Inherit scikit-learn's methods `set_*_request`, which it repeats in every class, where they are the same."""
@@ -215,11 +217,14 @@ class CostAwareEstimator(Predicting):
         X = self._checked(X, "X", reset=True)
         names = getattr(self, "feature_names_in_", None)
         costs = CostModel.of(self.costs, self._names(names))
+        if self._dates:
+            self._columns = self._columns.with_dates(self._dates, self._names(names, costs))
         prices = costs.select(self._names(names, costs))
         if names is not None and len(costs.names) > len(names):
             held = set(names)
-            unknown = [name for name in costs.names if name not in held]
-            raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
+            unknown = [name for name in costs.names if name not in held and name not in costs.ignore]
+            if unknown:
+                raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
@@ -248,9 +253,19 @@ class CostAwareEstimator(Predicting):
         other._only = columns  # noqa: SLF001 - the copy's own
         return other
 
+    def reading_dates(self, dates: Mapping[str, Dates]) -> Self:
+        """Return a copy whose models read the dates of some columns, by name, as days; it trains on days.
+
+        Clones of the copy do the same.
+        """
+        other = copy(self)
+        other._dates = dates  # noqa: SLF001 - the copy's own
+        return other
+
     def __sklearn_clone__(self) -> Self:
         other: Self = _clone_parametrized(self)
-        return other if self._only is None else other.reading_only(self._only)
+        other = other if self._only is None else other.reading_only(self._only)
+        return other if self._dates is None else other.reading_dates(self._dates)
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
         """Set the fitted attributes for a predictor, with a sample of training rows for fallbacks and importances."""

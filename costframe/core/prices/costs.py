@@ -106,6 +106,8 @@ class CostModel:
     trip_time : float
         Milliseconds of the client's own work for each trip of a round, which do not run side by side. Features that
         need the same resources come in one trip.
+    ignore : tuple of str
+        Columns of a table that are no features; they need no price.
 
     Raises
     ------
@@ -121,6 +123,7 @@ class CostModel:
     learner: float = 0.0
     reuse: float = 0.0
     trip_time: float = 0.0
+    ignore: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "features", entry_checks.as_prices(self.features, FeaturePrice, "features"))
@@ -128,6 +131,7 @@ class CostModel:
         object.__setattr__(self, "unit", entry_checks.as_text(self.unit, "unit"))
         for key in ("split", "learner", "reuse", "trip_time"):
             object.__setattr__(self, key, entry_checks.as_price(getattr(self, key), key))
+        object.__setattr__(self, "ignore", entry_checks.as_names(self.ignore, "ignore"))
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
         entry_checks.check_needs(self.features, self.resources)
@@ -175,9 +179,9 @@ class CostModel:
     def from_dict(cls, mapping: object) -> CostModel:
         """Make a cost model from a mapping with the keys of the file format.
 
-        These are ``features`` and, optionally, ``resources``, ``unit``, ``split``, ``learner``, ``reuse`` and
-        ``trip_time``. An entry of the first two is a number, or a table with at least a ``cost``. A `CostModelError`
-        names the entry that is missing, unknown or not allowed.
+        These are ``features`` and, optionally, ``resources``, ``unit``, ``split``, ``learner``, ``reuse``,
+        ``trip_time`` and ``ignore``. An entry of the first two is a number, or a table with at least a ``cost``. A
+        `CostModelError` names the entry that is missing, unknown or not allowed.
         """
         table = entry_checks.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
         features = entry_checks.as_entries(table.pop("features", None), FeaturePrice, "features")
@@ -230,6 +234,7 @@ class CostModel:
         """Return plain dicts, lists, texts and floats from which `from_dict` makes an equal cost model."""
         table: dict[str, Any] = {"unit": self.unit, "split": self.split, "learner": self.learner, "reuse": self.reuse}
         table |= {"trip_time": self.trip_time} if self.trip_time else {}
+        table |= {"ignore": list(self.ignore)} if self.ignore else {}
         table["features"] = {feature.name: entry_checks.to_plain(feature) for feature in self.features}
         if self.resources:
             table["resources"] = {resource.name: entry_checks.to_plain(resource) for resource in self.resources}
@@ -309,6 +314,7 @@ class CostModel:
             "ms",
             **{key: worth * getattr(self, key) for key in ("split", "learner", "reuse")},
             trip_time=self.trip_time,
+            ignore=self.ignore,
         )
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:

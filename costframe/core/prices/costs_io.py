@@ -108,12 +108,16 @@ def write_table(path: Path, table: Mapping[str, Any]) -> None:
 def to_toml(table: Mapping[str, Any], title: Iterable[str] = (), notes: Mapping[str, str] | None = None) -> str:
     """Return a table of scalars and, after them, tables as TOML, one line per entry.
 
-    `title` are lines of comment before it, `notes` comments on entries of the tables, by name. `tomli_w` by itself
+    `title` are lines of comment before it, `notes` comments on names in the tables and lists. `tomli_w` by itself
     writes plain numbers before tables, which would change the order of the features.
     """
     lines = [f"# {printable(line)}" for line in title]
-    lines += [f"{key} = {_toml_value(value)}" for key, value in table.items() if not isinstance(value, Mapping)]
     comments = {name: f"  # {printable(note)}" for name, note in (notes or {}).items()}
+    for key, value in table.items():
+        if isinstance(value, list):
+            lines += [f"{key} = [", *(f"    {_toml_value(name)},{comments.get(name, '')}" for name in value), "]"]
+        elif not isinstance(value, Mapping):
+            lines.append(f"{key} = {_toml_value(value)}")
     for key, entries in table.items():
         if isinstance(entries, Mapping):
             lines += ["", f"[{key}]"]

@@ -17,6 +17,7 @@ from costframe.core.predictors.classes import as_texts
 from costframe.core.stages.blend import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HASH, HashedLabels
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _TREES = {
 _BLEND = {"weights": "<f8", "intercept": "<f8"}
 STAGE = {"learners": "<i8"} | _BLEND
 _LABELS: Any = {HASH: HashedLabels(), "as given": AsGiven(), "whole numbers as given": AsGiven(whole_numbers=True)}
+_LABELS |= {"dates": Dates(), "dates with the month first": Dates(month_first=True)}
 _NAMES: Any = {labels: name for name, labels in _LABELS.items()}
 _OPTIONS = ("temperature", "blends", "by_scores", "cut")  # of an answer, where they are not as by default
 

@@ -10,7 +10,9 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import as_categories, check_exact, encode, find_labels
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_pandas
 
 if TYPE_CHECKING:
@@ -35,12 +37,17 @@ class CategoricalColumns:
     chosen : bool (d,)
         Whether each is categorical.
     categories : mapping of str to tuple of str
-        Labels of the columns whose categories are texts.
+        Labels of the columns whose categories are texts, and of dates, which are not chosen.
     """
 
     names: tuple[str, ...] = ()
     chosen: NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
     categories: Categories = field(factory=dict)
+
+    def with_dates(self, dates: Mapping[str, Dates], names: Sequence[str]) -> CategoricalColumns:
+        """Return the columns, named so, with some that are dates outside, days in X."""
+        chosen = self.chosen if len(self.chosen) else np.zeros(len(names), np.bool_)
+        return CategoricalColumns(tuple(names), chosen, {**self.categories, **dates})
 
     def encoded(self, X: Any, what: str) -> Any:
         """Replace labels by numbers; see `categories.encode`."""
@@ -92,10 +99,10 @@ def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalCol
         chosen[category_columns(X)] = True
     else:
         labels_of = _read_choice(given, names)
-        chosen[list(labels_of)] = True
+        chosen[[f for f, labels in labels_of.items() if not isinstance(labels, Dates | AsGiven)]] = True
     asked = [f for f in np.flatnonzero(chosen).tolist() if labels_of.get(f) is None]
     found = dict(zip(asked, _find_labels(X, asked, names), strict=True))
-    labels = {names[f]: found[f] if f in found else labels_of[f] for f in np.flatnonzero(chosen).tolist()}
+    labels = {names[f]: found[f] if f in found else labels_of[f] for f in sorted({*asked, *labels_of})}
     try:
         categories = as_categories({name: each for name, each in labels.items() if each is not None})
     except DataError as error:

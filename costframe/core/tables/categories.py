@@ -2,8 +2,8 @@
 
 The number of a label is its position among the feature's labels. Categories that are numbers need no labels. A missing
 value and a text that is not a label become NaN, which goes the missing way at every test. `HashedLabels` in place of
-labels number categories by their hashes, `AsGiven` any texts. Where `OTHER` is a label, a text that is not a label has
-its number; where `ONLY` is one, it is refused.
+labels number categories by their hashes, `AsGiven` any texts, and `Dates` dates. Where `OTHER` is a label, a text that
+is not a label has its number; where `ONLY` is one, it is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.dates import Dates
+from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.frames import is_numeric
 from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Labels = tuple[str, ...] | HashedLabels | AsGiven
+Labels = tuple[str, ...] | HashedLabels | AsGiven | Dates
 """The labels of a feature, or what numbers its categories without a list."""
 
 Categories = Mapping[str, Labels]
@@ -57,7 +59,7 @@ def check_features(categories: Categories, feature_names: Sequence[str]) -> None
 
 
 def _check_labels(labels: object, name: object) -> Labels:
-    if isinstance(labels, HashedLabels | AsGiven):
+    if isinstance(labels, HashedLabels | AsGiven | Dates):
         return labels
     found = tuple(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else ()
     if not found or not all(isinstance(label, str) for label in found) or len(set(found)) < len(found):
@@ -121,7 +123,7 @@ def encode_value(value: object, labels: Labels) -> object:
 
     A `DataError` refuses an unknown one where `ONLY` is a label.
     """
-    if isinstance(labels, AsGiven):
+    if isinstance(labels, AsGiven | Dates):
         return labels.number(value)
     if isinstance(labels, HashedLabels):
         if is_hashed(value):
@@ -139,7 +141,7 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     X : array-like (rows, d)
         Columns with labels hold texts or objects. An array of numbers holds the numbers of labels already; only whole
         numbers with `HashedLabels` are categories themselves.
-    categories : mapping of str to tuple of str, HashedLabels or AsGiven
+    categories : mapping of str to tuple of str, HashedLabels, AsGiven or Dates
         The labels of features.
     feature_names : sequence of str
         Names of the columns.
@@ -195,8 +197,9 @@ def _places(values: Iterable[object], labels: tuple[str, ...], where: str) -> di
 
 def numbers_of(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
     """Return the number of each label, NaN for an unknown or missing one; refuse values that can be no label."""
-    if isinstance(labels, AsGiven):
-        return labels.numbers(values)
+    if isinstance(labels, AsGiven | Dates):
+        with name_file(where):
+            return labels.numbers(values)
     if isinstance(labels, HashedLabels):
         _check_values(values, is_hashed, f"{where}: expected texts or whole numbers")
         return labels.numbers(values)

@@ -13,6 +13,7 @@ from pyarrow import csv
 from costframe.core.errors import DataError, format_count, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import check_exact, number_unknown
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def feature_values(column: Any, name: str, labels: Labels | None) -> NDArray[np.
     if isinstance(labels, AsGiven):
         column = decode_column(column, f"column {name!r}")
         return labels.numbers(column.to_pylist()) if is_text(column.type) else as_numbers(column, name)
+    if isinstance(labels, Dates):
+        return labels.read(null_texts(decode_column(column, f"column {name!r}"), MISSING_TEXTS), name)
     return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
 
 

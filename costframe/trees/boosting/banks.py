@@ -42,6 +42,7 @@ def boost_trees(
     loss: Loss,
     prices: SplitPrices | None = None,
     tradeoffs: Iterable[float] = (),
+    categorical: NDArray[np.bool_] | None = None,
 ) -> TreeTable:
     """Boost with the built-in engine; outputs include the learning rate.
 
@@ -53,9 +54,11 @@ def boost_trees(
     prices : SplitPrices, optional
         Prices of splits, at one of the tradeoffs for each tree.
     tradeoffs : iterable of float
+    categorical : bool (d,), optional
+        Columns to split by categories.
     """
     random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
-    grow_at, paid = tree_grower(rows, bin_rows(rows, settings), settings), prices or NoPrices()
+    grow_at, paid = tree_grower(rows, bin_rows(rows, settings, categorical), settings), prices or NoPrices()
 
     def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
         paid.tradeoff = next(falling, 0.0)
@@ -75,8 +78,9 @@ def boost_trees(
 
 
 def train_priced_bank(
-    rows: Rows, prices: PriceArrays, n_classes: int, tradeoff: float, *, n_jobs: int | None = None, **given: Any
-) -> WeakLearnerBank:
+    rows: Rows, prices: PriceArrays, n_classes: int, tradeoff: float, *, n_jobs: int | None = None,
+    categorical: NDArray[np.bool_] | None = None, **given: Any,
+) -> WeakLearnerBank:  # fmt: skip
     """Boost trees at row-by-row prices, as in CEGB, while the tradeoff falls from 30 times to a tenth.
 
     The loss is cross-entropy for classes (one tree per class and round for more than two), else squared loss. Outputs
@@ -93,6 +97,8 @@ def train_priced_bank(
     tradeoff : float
         lambda; 0 makes plain trees.
     n_jobs : int, optional
+    categorical : bool (d,), optional
+        Columns to split by categories.
     given : optional
         Of `TreeSettings`. `n_estimators` is 200 by default, or 100 for fewer than 2,000 rows; for more than two classes
         100, or as many as make 1,000 trees, at least 5; the rest as for `train_bank`.
@@ -106,7 +112,7 @@ def train_priced_bank(
     settings = evolve(USUAL, n_estimators=usual_rounds(rows, n_classes)).replaced(n_jobs=n_jobs, **given)
     unpaid = LazyPrices(prices, 0.0, len(rows), rows.uneven_weight, rows.workers)
     falling = np.repeat(_falling(tradeoff, settings.n_estimators), width)
-    trees = boost_trees(rows, settings, loss_for(n_classes), unpaid, falling.tolist())
+    trees = boost_trees(rows, settings, loss_for(n_classes), unpaid, falling.tolist(), categorical)
     return WeakLearnerBank.from_trees(trees, prices.names)
 
 

@@ -80,6 +80,6 @@ def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree
     if not settings.trees:
         return train_linear_alone(data, settings)
     held = None if settings.paper else data.valid
-    binned = bin_rows(data.train, settings.binning)
+    binned = bin_rows(data.train, settings.binning, data.categorical)
     ensemble, n_rounds = boost_cheap(data, binned, settings.trees[0], settings.tradeoff, held)
     return ensemble.finish(data.feature_names, n_rounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from attrs import define, field
@@ -43,6 +43,9 @@ class AdaptClassifier(GatedClassifier):
         The expensive model, and its features (by default those that it names, else all): an unfitted scikit-learn
         classifier, a fitted classifier, a function of (n, features) that returns probabilities, or the result of
         `cf.adopt`; see the README. The default is trees boosted without prices.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns that trees split by categories, by name or position, with labels if a dict; by default those of a
+        category dtype. The variant "lin" refuses them.
     variant : {"gbrt", "lin"}, optional
         Boosted trees, the default, or linear models.
     full_share : float, optional
@@ -76,6 +79,9 @@ class AdaptClassifier(GatedClassifier):
     classes_ : ndarray (M,)
     """
 
+    _takes_categories: ClassVar = True
+
+    categorical_features: Any = field(default=None, kw_only=True)
     variant: str | None = field(default=None, kw_only=True)
     full_share: float | None = field(default=None, kw_only=True)
     recipe: str | None = field(default=None, kw_only=True)

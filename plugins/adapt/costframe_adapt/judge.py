@@ -63,7 +63,7 @@ class Judge:
     def of(cls, data: TrainingData, fitted: FittedModel, settings: AdaptSettings) -> Judge:
         """Hold out rows if there are no validation rows; see `hold_out`."""
         data, held, expensive = hold_out(data, fitted, settings.n_threads, paper=settings.paper)
-        bins = bin_rows(data.train, settings.binning) if settings.trees else None
+        bins = bin_rows(data.train, settings.binning, data.categorical) if settings.trees else None
         return cls(data, held, expensive, bins, settings)
 
     @property

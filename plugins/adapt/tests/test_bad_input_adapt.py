@@ -148,7 +148,11 @@ def test_names_and_types(kind):
     frame = pd.DataFrame(X, columns=list(NAMES))
     refused("'a' (more than once|2 times)", kind, pd.DataFrame(X, columns=list("abcdefga")))
     refused("column 'a' holds text", kind, frame.assign(a="x"))
-    refused("column 'a' is of a category dtype", kind, frame.assign(a=pd.Categorical(np.where(Y == 1, "u", "v"))))
+    colored = frame.assign(a=pd.Categorical(np.where(Y == 1, "u", "v")))
+    if kind in LINEAR:
+        refused("columns' are numbers, and column 'a' has categories", kind, colored)
+    else:
+        answers(fit(kind, colored), colored)
     refused("X: expected numbers, got text", kind, np.full((120, 8), "x", dtype=object))
     refused("Complex data not supported", kind, X * 1j)
     refused("Expected 2D array", kind, X[:, 0])

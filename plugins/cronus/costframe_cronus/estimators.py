@@ -52,6 +52,9 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         Learners to choose from; by default trees boosted on the training rows. Train a given bank on other rows: on its
         own training rows a bank looks too good.
+    categorical_features : list of str or int, bool (d,), or dict, optional
+        Columns that the trees of the default bank split by categories, by name or position, with labels if a dict; by
+        default those of a category dtype.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state, n_jobs, verbose : int, optional
