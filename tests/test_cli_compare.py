@@ -52,7 +52,9 @@ def test_compare_with_a_budget(run):
     result = run("compare", "--algorithms", "miser", "--points", 5, "--folds", 0, "--budget", 9)
     assert result.exit_code == 0
     said = " ".join(result.stdout.split())
-    chosen = re.search(r"Chosen within 9 minutes: (miser-\d+) costs (\S+) minutes per row on the test rows, \d+% less", said)
+    chosen = re.search(
+        r"Chosen within 9 minutes: (miser-\d+) costs (\S+) minutes per row on the test rows, \d+% less", said
+    )
     assert float(chosen.group(2)) <= 9.5  # on test; the budget is kept on valid
     row = next(line for line in result.stdout.splitlines() if line.startswith(f">   {chosen.group(1)} "))
     assert float(row.split()[6]) <= 9
