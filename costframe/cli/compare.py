@@ -1,4 +1,4 @@
-"""`costframe compare`: a sweep of all algorithms, and the best model under a budget."""
+"""`costframe compare`: a sweep of algorithms, and the best model under a budget."""
 
 from __future__ import annotations
 
