@@ -45,9 +45,8 @@ def train(kind, y, rows=X, columns=None, **settings):
 
 @functools.cache
 def numeric(loss, policy, nan_mode):
-    """A model of numbers, NaN and infinities, and its adopted copy."""
+    """A model of numbers and NaN, and its adopted copy."""
     rows = np.where(RNG.random(X.shape) < (0.0 if nan_mode == "Forbidden" else 0.2), np.nan, X)
-    rows[:3, 0], rows[3:6, 0] = np.inf, -np.inf
     kind = cb.CatBoostClassifier if loss in {"Logloss", "MultiClass"} else cb.CatBoostRegressor
     settings = {} if loss == "MultiRMSE" else {"grow_policy": policy}
     model = train(kind, TARGETS[loss], rows, loss_function=loss, nan_mode=nan_mode, **settings)
@@ -354,28 +353,18 @@ def test_statistics_of_the_target_are_refused_by_the_names_of_their_features():
         adopt_catboost(model)
 
 
-def test_texts_are_refused_by_the_name_of_their_feature():
-    good = REVIEWS["review"].str.contains("good").astype(int)
-    model = cb.CatBoostClassifier(**QUIET, iterations=5).fit(REVIEWS, good, text_features=["review"])
-    with pytest.raises(AdoptionError, match=r"splits by the text feature 'review', .*; train it without"):
-        adopt_catboost(model)
-
-
-def test_texts_that_no_tree_reads_do_no_harm():
-    large = (X[:, 0] > 0).astype(int)
-    model = cb.CatBoostClassifier(**QUIET, iterations=5, depth=1).fit(REVIEWS, large, text_features=["review"])
-    tree = adopt_catboost(model)
-    assert tree.feature_names == ("review", "size")
-    assert tree.used_features == ("size",)
-    np.testing.assert_allclose(tree.predict(REVIEWS), model.predict_proba(REVIEWS)[:, 1], rtol=1e-14)
-
-
-def test_embeddings_are_refused_by_the_name_of_their_feature():
-    rows = pd.DataFrame({"size": X[:, 1], "vector": list(X[:, :2])})
-    model = cb.CatBoostClassifier(**QUIET, iterations=5)
-    model.fit(rows, (X[:, 0] > 0).astype(int), embedding_features=["vector"])
-    with pytest.raises(AdoptionError, match="splits by the embedding feature 'vector'"):
-        adopt_catboost(model)
+def test_what_catboost_cannot_write_as_json_is_opaque_alone():
+    rows = np.where(GOOD.to_numpy()[:, None] == 1, -np.inf, X)
+    vectors = pd.DataFrame({"size": X[:, 1], "vector": list(X[:, :2])})
+    for columns, words in (
+        ((rows, {}), "invalid float value: -inf"),
+        ((REVIEWS, {"text_features": ["review"]}), "text features only in cbm"),
+        ((vectors, {"embedding_features": ["vector"]}), "embedding features only in cbm"),
+    ):
+        model = cb.CatBoostClassifier(**QUIET, iterations=5).fit(columns[0], GOOD, **columns[1])
+        with pytest.raises(AdoptionError, match=words):
+            adopt_catboost(model)
+        assert cf.adopt(model).bank.opaques
 
 
 def test_what_is_no_fitted_model_is_refused():
@@ -388,8 +377,8 @@ def test_what_is_no_fitted_model_is_refused():
 
 
 def test_files_are_read_without_catboost(tmp_path):
-    path = tmp_path / "model.cbm"
-    one_hot("SymmetricTree")[0].save_model(str(path))
+    path = tmp_path / "model.json"
+    one_hot("SymmetricTree")[0].save_model(str(path), format="json")
     program = (
         "import sys; from pathlib import Path; "
         "from costframe.adoption.catboost.adopt import adopt_catboost_file as adopt; "

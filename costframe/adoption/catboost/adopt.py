@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +13,6 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.adopted import OpaqueOnlyError, choose_names, one_answer
-from costframe.adoption.catboost.binary import MAGIC, read_binary
 from costframe.adoption.catboost.files import read_document
 from costframe.adoption.catboost.info import LOG_SIGMA
 from costframe.adoption.catboost.model import CATEGORICAL
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["adopt_catboost", "adopt_catboost_file", "is_catboost", "looks_like_catboost"]
 
-_GZIP = b"\x1f\x8b"
+_GZIP, _MAGIC = b"\x1f\x8b", b"CBM1"
+_CONVERT = """
+import sys, catboost
+catboost.CatBoost().load_model(sys.argv[1]).save_model(sys.argv[2], format="json")
+"""
 _MOST_WEIGHTS = 2**21  # of an answer, or four for each leaf value: it holds one for each output of each tree and score
 
 
@@ -44,7 +50,7 @@ def is_catboost(model: object) -> bool:
 
 def looks_like_catboost(data: bytes) -> bool:
     """Return whether a file's content is a CatBoost model, in JSON or .cbm."""
-    if data.startswith(MAGIC):
+    if data.startswith(_MAGIC):
         return True
     begins = data[:64].lstrip().startswith(b"{")
     return begins and b'"features_info"' in data and (b'"oblivious_trees"' in data or b'"trees"' in data)
@@ -80,27 +86,47 @@ def adopt_catboost(model: Any, feature_names: Sequence[str] | None = None) -> St
         raise AdoptionError(f"{name}: expected a CatBoost model")
     if not model.is_fitted():
         raise AdoptionError(f"{name}: is not fitted; fit it before adopting it")
+    import catboost
+
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.cbm"
-        model.save_model(str(path), format="cbm")
+        path = Path(folder) / "model.json"
         try:
+            model.save_model(str(path), format="json")
             return adopt_catboost_file(path.read_bytes(), f"{name} model", feature_names)
         except AdoptionError as error:
             raise OpaqueOnlyError(str(error)) from error
+        except catboost.CatBoostError as error:
+            raise OpaqueOnlyError(f"{name}: catboost cannot write it as JSON: {error}") from error
 
 
 def adopt_catboost_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
-    """Adopt the content of a CatBoost file, JSON or .cbm, without catboost; see `adopt_catboost`.
+    """Adopt the content of a CatBoost file: JSON without catboost, .cbm by way of it; see `adopt_catboost`.
 
     `where` names the file in errors.
     """
     if data.startswith(_GZIP):
         raise AdoptionError(f"{where}: is compressed; unpack it first with gunzip")
     try:
-        model = read_binary(data, where) if data.startswith(MAGIC) else read_document(parse_json(data, where))
-        return _predictor(model, feature_names)
+        document = _as_json(data, where) if data.startswith(_MAGIC) else data
+        return _predictor(read_document(parse_json(document, where)), feature_names)
     except (BankError, DataError, StageError) as error:
         raise AdoptionError(f"{where}: {error}") from error
+
+
+def _as_json(data: bytes, where: str) -> bytes:
+    """Return the JSON that catboost writes of a .cbm file, in a process of its own: damaged files crash the library."""
+    if importlib.util.find_spec("catboost") is None:
+        raise AdoptionError(f"{where}: a .cbm file needs catboost; install it, or save the model with format='json'")
+    with tempfile.TemporaryDirectory() as folder:
+        binary, document = Path(folder) / "model.cbm", Path(folder) / "model.json"
+        binary.write_bytes(data)
+        command = [sys.executable, "-c", _CONVERT, str(binary), str(document)]
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own text
+        if done.returncode or not document.exists():
+            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:] if done.returncode > 0 else []
+            reason = said[0].rpartition("CatBoostError: ")[2] if said else "it ends the library"
+            raise AdoptionError(f"{where}: catboost cannot read it: {reason}")
+        return document.read_bytes()
 
 
 def _predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -> StageTree:

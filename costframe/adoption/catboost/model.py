@@ -1,4 +1,4 @@
-"""The content of a CatBoost model, whether read from JSON or from .cbm: its features, numbered splits, and trees."""
+"""The content of a CatBoost model, its features, numbered splits, and trees."""
 
 from __future__ import annotations
 
