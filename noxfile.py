@@ -18,8 +18,8 @@ def gates(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the whole suite, with the example plugin installed."""
-    session.install("-e", ".[test]", "-e", "examples/costframe-stumps")
+    """Run the whole suite, with the example plugins installed."""
+    session.install("-e", ".[test]", "-e", "examples/costframe-stumps", "-e", "examples/costframe-feast")
     session.run("pytest", "-n", "2", *session.posargs)
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from costframe.report.step_displays import AcquisitionDisplay, RowAcquisitionDisplay, RowsPerStageDisplay
     from costframe.sources import (
         CallSource,
-        FeastSource,
         Field,
         HTTPSource,
         InquiryLog,
@@ -100,7 +99,6 @@ _HOME = {
     "CostReport": "costframe.core.cost.expected",
     "CostframeError": "costframe.core.errors",
     "ExpectedCost": "costframe.core.cost.expected",
-    "FeastSource": "costframe.sources",
     "Field": "costframe.sources",
     "FittedEstimator": "costframe.core.predictors.fitted",
     "Frontier": "costframe.frontier",
@@ -154,7 +152,6 @@ __all__ = [
     "CostReport",
     "CostframeError",
     "ExpectedCost",
-    "FeastSource",
     "Field",
     "FittedEstimator",
     "Frontier",

@@ -14,7 +14,6 @@ from costframe.sources.drivers import (
 )
 from costframe.sources.fields import Field
 from costframe.sources.kinds.calls import CallSource
-from costframe.sources.kinds.feast import FeastSource
 from costframe.sources.kinds.http import HTTPSource
 from costframe.sources.kinds.redis import RedisSource
 from costframe.sources.kinds.sql import SQLSource
@@ -24,7 +23,7 @@ from costframe.sources.lookup import Lookup
 from costframe.sources.measuring import measure
 from costframe.sources.policy import Policy
 from costframe.sources.predictions import Predictions
-from costframe.sources.source import Source
+from costframe.sources.source import KeyRefusedError, Source
 from costframe.sources.sources import Sources
 from costframe.sources.telemetry import PrometheusCounters, trace_rounds
 
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "CallSource",
-    "FeastSource",
     "Field",
     "HTTPSource",
     "InquiryLog",
+    "KeyRefusedError",
     "Lookup",
     "Policy",
     "Predictions",
@@ -61,4 +60,4 @@ __all__ = [
 @hookimpl
 def costframe_sources() -> Mapping[str, Callable[..., Any]]:
     """Return the kinds of sources that files can name."""
-    return {"sql": SQLSource, "redis": RedisSource, "http": HTTPSource, "feast": FeastSource, "table": read_source}
+    return {"sql": SQLSource, "redis": RedisSource, "http": HTTPSource, "table": read_source}

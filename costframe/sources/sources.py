@@ -74,7 +74,7 @@ class Sources:
     def load(cls, path: str | os.PathLike[str], costs: object = None, watch: Watch | None = None) -> Self:
         """Read the tables ``[sources.NAME]`` of a TOML file, which may hold prices too.
 
-        Each table has a `kind` ("sql", "redis", "http", "feast", "table", or a plugin's), the options of this kind,
+        Each table has a `kind` ("sql", "redis", "http", "table", or a plugin's), the options of this kind,
         `features` as in `Lookup`, and, where it should differ, what `Policy` has. ``missing = ["n/a"]`` holds for all
         features; `by` names the entry of keys that are mappings. With prices, a table without features serves those
         that need the `resource`, by default the resource of the source's name. In texts of options $NAME and ${NAME}

@@ -1,1 +1,1 @@
-"""Kinds of sources: functions, tables, SQL, Redis, HTTP and Feast."""
+"""Kinds of sources: functions, tables, SQL, Redis and HTTP."""

@@ -77,7 +77,12 @@ class HTTPSource(Source):
             raise ParameterError("url: expected http or https, and {key} after the host and its slash")
         if self.places is not None and (not isinstance(self.places, str) or not self.places):
             raise ParameterError(f"places: expected the name of a parameter, got {shown(self.places)}")
-        check_limits(self)
+        if not isinstance(self.headers, Mapping) or not all(isinstance(v, str) for v in self.headers.values()):
+            raise ParameterError("headers: expected texts by name")
+        if not all(text.isascii() and text.isprintable() for pair in self.headers.items() for text in pair):
+            raise ParameterError("headers: expected printable texts in ASCII")
+        check_number("connections", self.connections, low=1, whole=True)
+        check_number("most_bytes", self.most_bytes, low=1, whole=True)
 
     def __repr__(self) -> str:
         """Name the host only; paths and headers may hold secrets."""
@@ -87,11 +92,11 @@ class HTTPSource(Source):
 
     async def connect(self, places: Collection[str]) -> None:  # noqa: ARG002 - no request without a key
         """Make the client; its connections open with the first requests."""
-        self._client = self._client or Client(self)
+        self._client = self._client or _Client(self)
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
-        client = self._client = self._client or Client(self)
+        client = self._client = self._client or _Client(self)
         asks = {key: partial(self._get, client, key, places) for key, places in wanted.items()}
         replies = await answer_each(asks, client.free)
         return {key: reply for key, reply in replies.items() if reply is not None}
@@ -113,7 +118,7 @@ class HTTPSource(Source):
         if self.places is not None:
             url = url.copy_merge_params({self.places: ",".join(places)})
         for _ in range(_MOST_REDIRECTS + 1):
-            async with client.stream("GET", url) as response:
+            async with client.get(url) as response:
                 if response.is_redirect and response.has_redirect_location:
                     to = url.join(response.headers["location"])
                     if _origin(to) != _origin(url):
@@ -123,7 +128,7 @@ class HTTPSource(Source):
                 if response.status_code in _ABSENT:
                     return None
                 check_status(response)
-                document = await read_document(response, self.most_bytes)
+                document = await _read_document(response, self.most_bytes)
                 return {place: value for place in places for value in _resolve(document, place)}
         raise InquiryError(f"the service redirects more than {_MOST_REDIRECTS} times")
 
@@ -132,17 +137,7 @@ def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def check_limits(source: Any) -> None:
-    """Check the headers and limits of a source that asks a service."""
-    if not isinstance(source.headers, Mapping) or not all(isinstance(v, str) for v in source.headers.values()):
-        raise ParameterError("headers: expected texts by name")
-    if not all(text.isascii() and text.isprintable() for pair in source.headers.items() for text in pair):
-        raise ParameterError("headers: expected printable texts in ASCII")
-    check_number("connections", source.connections, low=1, whole=True)
-    check_number("most_bytes", source.most_bytes, low=1, whole=True)
-
-
-class Client:
+class _Client:
     """Requests with a source's headers and connections, which follow no redirect by themselves.
 
     They go through httpx's transports, for its client logs whole addresses, and brings cookies from one key to another.
@@ -160,13 +155,12 @@ class Client:
         self._headers = {"accept": "application/json", "accept-encoding": "identity", **source.headers}
 
     @asynccontextmanager
-    async def stream(self, method: str, url: Any, **content: Any) -> AsyncIterator[Any]:
+    async def get(self, url: Any) -> AsyncIterator[Any]:
         """Send a request; its answer is open in the block."""
         import httpx
 
-        url = httpx.URL(url)
         plain = url.copy_with(username=None, password=None)
-        request = httpx.Request(method, plain, headers=self._headers, **content)
+        request = httpx.Request("GET", plain, headers=self._headers)
         if url.userinfo:
             request = next(httpx.BasicAuth(url.username, url.password).auth_flow(request))
         transport = self._idle.pop() if self._idle else self._connect()
@@ -192,9 +186,9 @@ class Client:
         await asyncio.gather(*self._closing, return_exceptions=True)
 
 
-def check_status(response: Any, whose: str = "the service") -> None:
+def check_status(response: Any) -> None:
     """Refuse an answer that is not OK."""
-    status, text = response.status_code, f"{whose} answered with status {response.status_code}"
+    status, text = response.status_code, f"the service answered with status {response.status_code}"
     if status == 200:
         return
     if status < 500 and status not in _TRY_AGAIN:
@@ -216,7 +210,7 @@ def _retry_after(headers: Mapping[str, str]) -> float:
         return 0.0
 
 
-async def read_document(response: Any, most_bytes: int) -> object:
+async def _read_document(response: Any, most_bytes: int) -> object:
     """Read the JSON document of an answer that may have so many bytes."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise InquiryError("the service compresses its answer, which it was not asked to")
