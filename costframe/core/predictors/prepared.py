@@ -139,29 +139,17 @@ class PreparedPredictor(Predictor):
         inner = self.inner.of_queries(qid)
         return self if inner is self.inner else evolve(self, inner=inner)
 
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    def predict(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Predict raw rows; see `Predictor.predict`. Further terms are the inner predictor's."""
-        limits = self._inner_limits(max_cost, unavailable) | terms
-        values: NDArray[np.float64] = self.priced.predict(self._prepared(X), **limits)
-        return values
+        return self._ask("predict", X, **terms)
 
-    def labels(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[Any]:
+    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
         """Return the class of each raw row; see `Predictor.labels`."""
-        limits = self._inner_limits(max_cost, unavailable) | terms
-        found: NDArray[Any] = self.priced.labels(self._prepared(X), **limits)
-        return found
+        return self._ask("labels", X, **terms)
 
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""
-        limits = self._inner_limits(max_cost, unavailable) | terms
-        scores: NDArray[np.float64] = self.priced.decision_function(self._prepared(X), **limits)
-        return scores
+        return self._ask("decision_function", X, **terms)
 
     def inquire(
         self,
@@ -236,10 +224,14 @@ class PreparedPredictor(Predictor):
         used = set(self.inner.used_features)
         return [place for place, name in enumerate(self.preparation.names) if name in used]
 
-    def _prepared(self, X: Any) -> NDArray[np.float64]:
-        """Return rows of the inner predictor: float64 (rows, m), NaN where it does not read."""
+    def _ask(
+        self, method: str, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[Any]:
+        """Call a method of the inner predictor for raw rows; made columns that it does not read are NaN."""
+        limits = self._inner_limits(max_cost, unavailable)
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        return self.preparation.fill(rows, self._used)
+        found: NDArray[Any] = getattr(self.priced, method)(self.preparation.fill(rows, self._used), **limits, **terms)
+        return found
 
     def _inner_known(
         self,
