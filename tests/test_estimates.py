@@ -152,6 +152,17 @@ def test_what_chance_adds_to_the_best_of_many_is_taken_off():
     assert np.mean(corrected) == pytest.approx(0.7, abs=0.015)
 
 
+def test_groups_of_rows_find_the_optimism_that_rows_find(monkeypatch):
+    rng = np.random.default_rng(0)
+    right = rng.random((12, 20_000)) < 0.7
+    found = [fitted(r.mean(), float(c), influence("accuracy", np.ones(20_000), r * 1.0)) for c, r in enumerate(right)]
+    by_groups = [each.point.score for each in correct_choice(found)]
+    monkeypatch.setattr("costframe.frontier.estimates._MOST_UNITS", 20_000)
+    by_rows = [each.point.score for each in correct_choice(found)]
+    assert by_groups == pytest.approx(by_rows, abs=1e-3)  # errors of scores are 0.003
+    assert by_groups != by_rows
+
+
 def test_one_model_is_not_chosen_by_chance_nor_is_what_cannot_be_compared():
     alone = fitted(0.7, 1.0, influence("accuracy", np.ones(50), np.arange(50) % 3 * 1.0))
     assert correct_choice([alone])[0].point == alone.point

@@ -35,9 +35,11 @@ __all__ = [
     "join_folds",
     "mix_estimates",
     "model_variance",
+    "product",
 ]
 
 DRAWS = 200  # bootstrap samples
+_MOST_UNITS = 5_000  # that a bootstrap sample draws: of more rows, groups of them
 
 
 @frozen(eq=False)
@@ -103,8 +105,13 @@ def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
     If one has fewer rows, its rows are the last ones of the other.
     """
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    shared = longer[len(longer) - len(shorter) :] @ shorter
-    return math.sqrt(max(float(one @ one + other @ other - 2 * shared), 0.0))
+    shared = product(longer[len(longer) - len(shorter) :], shorter)
+    return math.sqrt(max(product(one, one) + product(other, other) - 2 * shared, 0.0))
+
+
+def product(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the scalar product of two float64 (n,), without BLAS, whose threads wait for each other on a busy machine."""
+    return float(np.einsum("i,i", one, other))
 
 
 def correct_choice(found: Sequence[Fitted]) -> list[Fitted]:
@@ -147,13 +154,15 @@ def _optimism(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int
     """Return the optimism of each model's score if it was chosen as the best up to some cost: float64 (models,).
 
     The choice reaches up to the highest cost at which the best model is the same as at its own cost. Scores, (models,),
-    and influences, (models, rows), are given by ascending cost.
+    and influences, (models, rows), are given by ascending cost. Groups of rows that are far apart stand for many rows.
     """
     units = moved.any(axis=0)  # only the first row of a query
     n, rng = int(units.sum()), np.random.default_rng(seed)
     if n < 2 or len(scores) < 2:
         return np.zeros(len(scores))
-    each, sums = moved[:, units].T, []
+    each, sums = np.ascontiguousarray(moved[:, units].T), []
+    if n > _MOST_UNITS:
+        each, n = np.stack([each[first::_MOST_UNITS].sum(axis=0) for first in range(_MOST_UNITS)]), _MOST_UNITS
     for _ in range(DRAWS):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n)
         absent = drawn == 0

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from costframe.frontier.estimates import product
+
 if TYPE_CHECKING:
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
@@ -76,5 +78,5 @@ def compare_points(frontier: Frontier, one: Point, other: Point) -> Difference:
     beyond = 0.0
     if first is not None and second is not None:
         pairs = ((one, first), (other, second))
-        beyond = sum(max(point.score_error**2 - float(moved @ moved), 0.0) for point, moved in pairs)
+        beyond = sum(max(point.score_error**2 - product(moved, moved), 0.0) for point, moved in pairs)
     return Difference(one.score - other.score, math.sqrt(rows**2 + beyond))
