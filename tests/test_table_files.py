@@ -101,7 +101,12 @@ def test_the_note_is_one_of_the_data_set(table):
 AMBIGUOUS = {
     "two separators": ("a,b;c\n1,5;2\n2,5;3\n", "may be separated by commas or by semicolons, .* as a .tsv file"),
     "two decimal signs": ("a;b\n1,5;2.5\n", "expected one decimal sign, got '1,5' and '2.5'; write numbers with one"),
-    "thousands": ("a;b\n1.234,5;2\n", r"expected numbers such as 1234\.5, got '1\.234,5'; .* none for thousands"),
+    "thousands": ("a;b\n1,234.5;2\n", r"expected numbers such as 1234\.5, got '1,234\.5'; .* none for thousands"),
+    "points for thousands": ("a;b\n1.234,5;2.5\n", r"expected numbers such as 1234\.5, got '1\.234,5'"),
+    "thousands or not": (
+        "a;b\n1.234;2\n",
+        r"'1\.234' may be 1234 or 1\.234; write all such numbers as 1234 or as 1\.2340",
+    ),
     "tabs and thousands": ("a\tb\n1,234\t2\n", r"'1,234' may be 1234 or 1\.234; "),
 }
 
@@ -181,6 +186,26 @@ def test_what_is_kept_and_known_labels_are_what_is_written(table):
     np.testing.assert_array_equal(next(rest.blocks())[0][:, 0], [0.0] + [np.nan] * 10)
     list(rest.blocks())
     assert "7 labels such as '7' that" in remarks[0]  # NA and nan are missing values to a model without such labels
+
+
+def test_points_for_thousands_beside_decimal_commas(table):
+    rows = [
+        "1.234,5;1.102;06.07.2022;2024-01-31;x.5;007",
+        "488,4;987;31.12.2022;2024-02-01;y;7",
+        "-2.000.001;;;;;1.000",
+    ]
+    file = TableFile.open(table("a;b;day;iso;name;label\n" + "\n".join(rows) + "\n"))
+    assert (file.dialect.decimal, file.dialect.dotted) == (",", True)
+    assert file.note.endswith("separated by semicolons, decimal commas, points for thousands")
+    columns = file.read(texts=["label"])
+    np.testing.assert_array_equal(columns["a"].to_pylist(), [1234.5, 488.4, -2000001])
+    assert columns["b"].to_pylist() == [1102, 987, None]
+    assert columns["day"].to_pylist() == ["06.07.2022", "31.12.2022", None]
+    assert columns["name"].to_pylist() == ["x.5", "y", None]
+    assert columns["label"].to_pylist() == ["007", "7", "1.000"]
+    assert file.as_written(columns["label"]).to_pylist() == ["007", "7", "1.000"]
+    assert [str(value) for value in columns["iso"].to_pylist()] == ["2024-01-31", "2024-02-01", "None"]
+    np.testing.assert_array_equal(read_rows(file.path, ["a", "b"]), [[1234.5, 1102], [488.4, 987], [-2000001, np.nan]])
 
 
 def test_hashes_are_of_what_is_written(table):

@@ -10,9 +10,10 @@ import csv
 import io
 import re
 from itertools import chain, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 
 from costframe.core.errors import DataError, quote_names, shown
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["Dialect", "find_dialect", "find_indices"]
+__all__ = ["Dialect", "find_dialect", "find_indices", "without_points"]
 
 _CHUNK = 1 << 16  # bytes that show the separator and the decimal sign
 _LONGEST = 1 << 24  # of a line
@@ -38,6 +39,8 @@ _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _INDEX = re.compile(r"Unnamed: \d+(?:\.\d+)?")
 _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_MAYBE_DOTTED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_DOTTED = re.compile(r"[+-]?(?=[\d,])(?:[1-9]\d{0,2}(?:\.\d{3})+|\d*)(?:,\d+)?")  # with or without points for thousands
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
 
 
@@ -50,6 +53,8 @@ class Dialect:
     encoding : {"utf-8", "utf-16", "cp1252"}
     separator : {",", ";", tab}
     decimal : {".", ","}
+    dotted : bool
+        Whether numbers, with decimal commas, may have points for thousands: 1.234,5.
     skip : int
         Lines before the header.
     header : int
@@ -61,6 +66,7 @@ class Dialect:
     encoding: str = "utf-8"
     separator: str = ","
     decimal: str = "."
+    dotted: bool = False
     skip: int = 0
     header: int = 0
     names: tuple[str, ...] = ()
@@ -70,6 +76,7 @@ class Dialect:
         parts = [f"text in {_ENCODINGS[self.encoding]}"] if self.encoding in _ENCODINGS else []
         parts += [f"separated by {_SEPARATORS[self.separator]}"] if self.separator != usual else []
         parts += ["decimal commas"] if self.decimal == "," else []
+        parts += ["points for thousands"] if self.dotted else []
         return f"read as {', '.join(parts)}" if parts else None
 
 
@@ -90,7 +97,8 @@ def find_dialect(file: Path, usual: str) -> Dialect:
     separator = said.group(1) if said else _find_separator(text, usual, ended=ended)
     header = len(begin) if "\n" not in text else len(text[: text.index("\n")].encode())
     names, *rows = _records(text, separator, ended=ended) or [[]]
-    return Dialect(encoding, separator, _find_decimal(rows, separator), 1 if said else 0, header, _name_index(names))
+    decimal, dotted = _find_decimal(rows, separator)
+    return Dialect(encoding, separator, decimal, dotted, 1 if said else 0, header, _name_index(names))
 
 
 def _name_index(header: list[str]) -> tuple[str, ...]:
@@ -176,8 +184,8 @@ def _find_separator(text: str, usual: str, *, ended: bool) -> str:
     return max(_SEPARATORS, key=lambda separator: (header.count(separator), separator == usual))
 
 
-def _find_decimal(records: list[list[str]], separator: str) -> str:
-    """Return the decimal sign of numbers.
+def _find_decimal(records: list[list[str]], separator: str) -> tuple[str, bool]:
+    """Return the decimal sign of numbers, and whether they have points for thousands beside decimal commas.
 
     Between commas, a number with a decimal comma is in quotes. So are amounts with commas for thousands, and lists:
     where these may be meant, such fields are texts.
@@ -188,13 +196,28 @@ def _find_decimal(records: list[list[str]], separator: str) -> str:
     odd = [field for field in fields if _THOUSANDS.fullmatch(field)]
     if separator == ",":
         surely = not (points or odd) and not all(_MAYBE_THOUSANDS.fullmatch(field) for field in commas)
-        return "," if surely else "."
+        return ("," if surely else "."), False
+    if (points or odd) and all(map(_DOTTED.fullmatch, [*points, *odd])) and any("," in each for each in commas + odd):
+        return ",", True
     if odd:
         raise DataError(f"expected numbers such as 1234.5, got {shown(odd[0])}; {out}")
     if commas and points:
         raise DataError(f"expected one decimal sign, got {shown(commas[0])} and {shown(points[0])}; {out}")
     if separator == "\t" and commas and all(_MAYBE_THOUSANDS.fullmatch(field) for field in commas):
-        whole = commas[0].replace(",", "")
-        raise DataError(f"{shown(commas[0])} may be {whole} or {commas[0].replace(',', '.')}; {out}")
+        raise _refuse_number(commas[0], ",")
+    if separator == ";" and points and all(map(_MAYBE_DOTTED.fullmatch, points)):
+        raise _refuse_number(points[0], ".")
     # Semicolons are for countries in which the comma is in numbers.
-    return "," if commas or (separator == ";" and not points) else "."
+    return ("," if commas or (separator == ";" and not points) else "."), False
+
+
+def _refuse_number(text: str, sign: str) -> DataError:
+    whole, number = text.replace(sign, ""), text.replace(sign, ".")
+    return DataError(f"{shown(text)} may be {whole} or {number}; write all such numbers as {whole} or as {number}0")
+
+
+def without_points(texts: Any) -> Any:
+    """Return a pyarrow column of texts without points for thousands; None if some are no numbers written so."""
+    if all(_DOTTED.fullmatch(text) for text in texts.unique().drop_null().to_pylist()):
+        return pc.replace_substring(texts, ".", "")
+    return None

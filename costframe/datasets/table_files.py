@@ -23,7 +23,7 @@ from costframe.core.tables.columns import (
 )
 from costframe.core.tables.file_errors import name_reading_errors
 from costframe.core.tables.parquet_files import ParquetFiles, is_several
-from costframe.datasets.dialects import Dialect, find_dialect
+from costframe.datasets.dialects import Dialect, find_dialect, without_points
 from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 
 if TYPE_CHECKING:
@@ -162,7 +162,11 @@ class TableFile:
         if self.dialect is not None:
             options = self._conversion(column_types=dict.fromkeys(texts, pa.string()))
             table = csv.read_csv(self.path, *self._how_written(), options)
-            return pa.table([null_texts(column, _EMPTY) for column in table.columns], table.column_names)
+            return pa.table(
+                [self._undotted(null_texts(column, _EMPTY)) if name not in texts else null_texts(column, _EMPTY)
+                 for name, column in zip(table.column_names, table.columns, strict=True)],
+                table.column_names,
+            )  # fmt: skip
         if self.files is not None:
             return self.files.dataset.to_table()
         if self.ending == ".parquet":
@@ -215,13 +219,21 @@ class TableFile:
         texts = null_texts(column, MISSING_TEXTS)
         if texts.null_count == len(texts):
             return pa.nulls(len(texts))
-        texts = pc.utf8_trim_whitespace(texts)
+        texts, kinds = pc.utf8_trim_whitespace(texts), list(_KINDS)
+        if self.dialect.dotted:
+            undotted = without_points(texts)
+            texts, kinds = (texts, kinds[2:]) if undotted is None else (undotted, kinds)  # no numbers
         if self.dialect.decimal == ",":
             texts = pc.replace_substring(texts, ",", ".")
-        for kind in _KINDS:
+        for kind in kinds:
             with contextlib.suppress(pa.ArrowInvalid):
                 return pc.cast(texts, kind)
         return column
+
+    def _undotted(self, column: Any) -> Any:
+        """Return a column that was read as texts for its points for thousands as numbers."""
+        is_dotted = self.dialect is not None and self.dialect.dotted and is_text(column.type)
+        return self.as_numbers(column) if is_dotted else column
 
     def as_written(self, column: Any) -> Any:
         """Return a column of a text file as numbers where each is written as it is printed, else as its texts.

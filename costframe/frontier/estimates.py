@@ -110,7 +110,7 @@ def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
 
 
 def product(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the scalar product of two float64 (n,), without BLAS, whose threads wait for each other on a busy machine."""
+    """Return the scalar product of two float64 (n,), without BLAS, whose threads wait on a busy machine."""
     return float(np.einsum("i,i", one, other))
 
 
