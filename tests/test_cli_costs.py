@@ -87,8 +87,8 @@ def test_what_is_no_feature_is_ignored_with_a_reason(run, tmp_path):
     result = run("costs", *given, "--output", "prices.toml")
     assert result.stdout == "wrote prices.toml: 3 features, 3 columns to ignore, 3 prices to fill in\n", result.output
     said = (tmp_path / "prices.toml").read_text()
-    assert '    "customer",  # an id, another whole number in every row\n' in said
-    assert '    "note",  # another text in every row\n' in said
+    assert '    "customer",  # an id, a whole number that differs in every row\n' in said
+    assert '    "note",  # a text that differs in every row\n' in said
     assert '    "land",  # the same in every row\n' in said
     assert read_table(tmp_path / "people.csv", "ill", tmp_path / "prices.toml").feature_names == (
         "amount",
@@ -178,7 +178,7 @@ def test_nothing_stands_in_the_way_of_a_first_table(run, tmp_path):
         day, told = f"{1 + i % 28:02}.{1 + i % 12:02}.2023", i % 90 + 1 if late[i] else ""
         lines.append(f"{7000 + number};{day};Kauf Nr {i * i};DE;{told};{score[i]};{late[i]}")
     (tmp_path / "kredit.csv").write_text("\n".join(lines) + "\n")
-    given = ("kredit.csv", "--target", "ausfall")
+    given = table = ("kredit.csv", "--target", "ausfall")
     done = run("costs", *given, "--output", "preise.toml")
     assert done.stdout == "wrote preise.toml: 3 features, 3 columns to ignore, 3 prices to fill in\n", done.output
     given += ("--costs", "preise.toml", "--algorithm", "miser", "--tradeoff", "0.001")
@@ -191,3 +191,8 @@ def test_nothing_stands_in_the_way_of_a_first_table(run, tmp_path):
     assert "possible leak" not in run("fit", *given, "--ignore", "mahnung", "--output", "honest.model").stdout
     done = run("predict", "honest.model", "kredit.csv", "--output", "answers.csv")
     assert done.exit_code == 0, done.output
+    compared = ("compare", *table, "--costs", "preise.toml", "--algorithms", "miser", "--points", 2, "--folds", 0)
+    said = run(*compared, "--output", "leaking").stdout
+    assert "First check this possible leak: whether 'mahnung' is missing" in said
+    assert "whether 'mahnung' is missing" in (tmp_path / "leaking" / "report.html").read_text()
+    assert "possible leak" not in run(*compared, "--ignore", "mahnung", "--output", "honest").stdout

@@ -133,7 +133,7 @@ def test_figures_and_payments_are_those_of_the_rows():
     cost = found.model(point).predictor_.cost(rows(), prices())
     assert sum(payment.mean for payment in card.payments) == pytest.approx(cost.mean)
     low, high = found.score_interval(point)
-    assert f"ROC AUC {point.score:.4f}, 9 of 10 times in {low:.4f} to {high:.4f}" in card.sentence
+    assert f"ROC AUC {point.score:.4f}, 90% interval {low:.4f} to {high:.4f}" in card.sentence
     assert f"on test {point.test_score:.4f}" in card.sentence
     share = {payment.name: payment.share for payment in card.payments}
     assert share["age"] == 1.0

@@ -82,6 +82,7 @@ def test_a_saving_is_all_or_nothing_only_if_it_is(paid, text):
 def test_costs_are_compared_in_words():
     assert compare_cost(0.02, 5.0) == ">99% less than"
     assert compare_cost(4.0, 5.0) == "20% less than"
+    assert compare_cost(5.0, 5.0) == "as much as"
     assert compare_cost(4.98, 5.0) == "hardly less than"
     assert compare_cost(6.0, 5.0) == "20% more than"
 

@@ -79,7 +79,7 @@ DAYS = [None, *(BEGIN + timedelta(days=18_261, hours=18.5 + 101 * i) for i in ra
 def test_dates_are_days_however_they_are_written_also_to_a_saved_model(table, tmp_path, name, written):
     frame = some_frame(y=LABELS, at=[None if at is None else written(at) for at in DAYS])
     data = read_table(path := table(frame, name), "y")
-    said = ", of 'at' with the month first" if name == "american.csv" else ""
+    said = "; the month is first in 'at'" if name == "american.csv" else ""
     assert f"'at': dates, read as days since 1970-01-01{said}" in data.notes
     expected = [np.nan if at is None else (at - BEGIN).total_seconds() / 86400 for at in DAYS]
     np.testing.assert_array_equal(data.X[:, 2], expected)

@@ -96,7 +96,7 @@ def test_differences_are_paired_and_know_of_models_that_vary():
 def test_a_choice_is_within_one_percent_only_if_the_interval_is():
     many = frontier_of([0.90, 0.901], [1.0, 2.0], n=40_000)
     text = describe_choice(many, many.points[0])
-    assert "below that of the best model, miser at 2 CAD (9 of 10 times between" in text
+    assert "below that of the best model, miser at 2 CAD (90% interval: " in text
     assert text.count("So it is within 1 % of the best.") == 1
     few = frontier_of([0.90, 0.91], [1.0, 2.0], n=120)
     few = evolve(few, points=(evolve(few.points[0], score=0.90), evolve(few.points[1], score=0.905)))
@@ -104,7 +104,7 @@ def test_a_choice_is_within_one_percent_only_if_the_interval_is():
     worse = frontier_of([0.6, 0.9], [1.0, 2.0])
     assert "So it is more than 1 % below the best." in describe_choice(worse, worse.points[0])
     assert describe_choice(worse, worse.points[1]).endswith(
-        "trained without prices (9 of 10 times between 0.29 above and 0.36 above)."
+        "trained without prices (90% interval: 0.29 above to 0.36 above)."
     )
 
 

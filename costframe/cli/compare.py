@@ -139,6 +139,7 @@ def compare(
     results.introduce()
     if time_limit is None and on_terminal():
         time_limit = PATIENCE
+        results.say_limit(time_limit)
     to_fit = None if time_limit is None else _time_to_fit(time_limit, began)
     screen = Screen(results.write, results.table, math.inf if to_fit is None else time.monotonic() + to_fit)
     with _keeping_fits(output, resume=resume):

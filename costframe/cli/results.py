@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import ParameterError, format_count, printable
+from costframe.core.errors import ParameterError, format_count, printable, shown
 from costframe.datasets.leaks import LEAK
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS
@@ -54,6 +54,11 @@ class Results:
         for note in self.dataset.notes:
             style = "" if note.startswith(LEAK) else "dim"
             self.console.print(f"  {printable(note)}", style=style, markup=False)
+
+    def say_limit(self, seconds: float) -> None:
+        """Print how long fits may take if nobody said so."""
+        text = f"  ends after {seconds / 60:.0f} minutes; --time-limit changes that, Ctrl-C ends it with what is there"
+        self.console.print(text, style="dim", markup=False)
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return what the table is, as pairs of a name and a text."""
@@ -106,10 +111,22 @@ class Results:
 
     def _report(self, frontier: Frontier, *, within_time: bool) -> str:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
+        if within_time:
+            facts += [("possible leak", leak) for leak in self._leaks(frontier, self.choose(frontier))]
         return render_report(
             frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget.cost,
             time_budget=self.budget.time if within_time else None,
         )  # fmt: skip
+
+    def _leaks(self, frontier: Frontier, point: Point) -> list[str]:
+        """Return the notes on possible leaks, except those on features that the model of a point does not read."""
+        names: set[str] = set(self.dataset.feature_names)
+        if point.n_features and frontier.has_model(point):
+            names -= set(frontier.model(point).predictor_.used_features)
+        elif point.n_features:
+            names = set()
+        leaks = [note.removeprefix(LEAK) for note in self.dataset.notes if note.startswith(LEAK)]
+        return [leak for leak in leaks if not any(shown(name) in leak for name in names)]
 
     def show(self, frontier: Frontier, *, every: bool) -> None:
         """Print the choice, the frontier, how sure the choice is, what a bit more would buy, and what it pays for."""
@@ -117,13 +134,14 @@ class Results:
         label = f"Chosen within {self.budget.describe(frontier.unit)}" if self.budget else "Recommended"
         useless = describe_useless_budget(frontier, chosen, self.budget)
         self.console.print(f"\n[bold]{label}:[/] {escape(describe_model(frontier, chosen, chosen=not useless))}\n")
+        for leak in self._leaks(frontier, chosen):
+            self.console.print(f"First check this possible leak: {printable(leak)}\n", markup=False)
         self._show_table(frontier, chosen, every=every)
         words = [] if useless else [text] if (text := describe_choice(frontier, chosen)) else []
         words += [str(buy) for buy in next_buys(frontier.within_time(self.budget.time), chosen)]
         for warning in (useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))):
             words += [warning] if warning else []
-        for text in words:
-            self.console.print(text, markup=False)
+        self.console.print("\n".join(["", *words]) if words else "", end="\n" if words else "", markup=False)
         self._show_paid(frontier, chosen)
 
     def end(self, written: str) -> None:
@@ -131,7 +149,7 @@ class Results:
         models = self.output / "models"
         self.console.print(
             f"\nwrote {printable(written)}, and a model of each point in {printable(str(models))}",
-            soft_wrap=True,
+            soft_wrap=not self.console.is_terminal,  # which breaks words
             markup=False,
         )
         self.console.finish()
@@ -141,6 +159,8 @@ class Results:
         purchases = name_purchases(in_time, chosen, self.dataset)
         table = frontier_table(in_time, chosen, purchases, width=self.console.width)
         notes = [f"scores are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows"]
+        if chosen.rows_lacked:
+            notes.append("the models themselves are trained on more rows, so their intervals reach further up")
         if frontier.has_times:
             notes.append("latency: mean wait of a row for its values, and the longest of 95 % of the rows")
         if len(in_time) < len(frontier):
@@ -153,7 +173,7 @@ class Results:
             self.console.print(full)
         elif (more := len(frontier.points) - table.row_count) > 0:
             notes.append(f"--all prints {format_count(more, 'more point')}")
-        self.console.print(f"{'; '.join(notes)}\n", style="dim", markup=False)
+        self.console.print("; ".join(notes), style="dim", markup=False)
 
     def _rests_on(self, frontier: Frontier) -> str:
         """Return a text that names the rows of the estimates."""

@@ -131,7 +131,7 @@ def find_ignored(table: Mapping[str, Any], *, is_whole: bool = True) -> dict[str
         elif not is_whole and find_dates(column, name) is not None:
             found[name] = "dates, which are read only where the table fits in memory"
         elif pa.types.is_integer(column.type) and not column.null_count and is_like_id(as_numbers(column, name), name):
-            found[name] = "an id, another whole number in every row"
+            found[name] = "an id, a whole number that differs in every row"
     return found
 
 

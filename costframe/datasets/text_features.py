@@ -109,7 +109,7 @@ def why_no_feature(column: Any, name: str) -> str | None:
         return "dates that may be read in two ways, or do not exist"
     if len(texts) <= _most_texts(len(column)) or all(_AMOUNT.fullmatch(text.strip()) for text in texts):
         return None
-    return "another text in every row" if len(texts) == len(column) else f"{len(texts):,} different texts"
+    return "a text that differs in every row" if len(texts) == len(column) else f"{len(texts):,} different texts"
 
 
 def _most_texts(n_rows: int) -> int:
@@ -184,7 +184,7 @@ def describe_missing(columns: Mapping[str, Any]) -> list[str]:
 def describe_dates(dates: Mapping[str, Dates]) -> str:
     """Return a note about features that are dates."""
     first = [name for name, how in dates.items() if how.month_first]
-    more = f", of {quote_names(first)} with the month first" if first else ""
+    more = f"; the month is first in {quote_names(first)}" if first else ""
     return f"{quote_names(dates)}: dates, read as days since 1970-01-01{more}"
 
 

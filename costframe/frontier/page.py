@@ -166,7 +166,7 @@ def _card(
     """
     label, unit, name = score_label(frontier.score_name), frontier.unit, names[point]
     low, high = frontier.score_interval(point)
-    between = f"9 of 10 times in {low:.4f} to {high:.4f}"
+    between = f"90% interval {low:.4f} to {high:.4f}"
     saved = saving(point.cost, frontier.full_cost)
     figures = [(label, f"{point.score:.4f}", between), ("cost per row", cost(point.cost), unit)]
     figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))

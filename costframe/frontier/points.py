@@ -225,7 +225,7 @@ def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
     if _within_error(frontier, chosen, best):
         return "the cheapest within one standard error of the best"
     if frontier.difference(chosen, best).low >= -NEGLIGIBLE * abs(best.score):
-        return f"the cheapest surely within {NEGLIGIBLE:.1%} of the best"
+        return f"the cheapest that is surely within {NEGLIGIBLE:.1%} of the best"
     best_within = max(within, key=frontier.rank)
     return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
 

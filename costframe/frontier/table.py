@@ -76,7 +76,7 @@ def frontier_table(
         table.add_column("model", overflow="fold")
         table.add_column(printable(frontier.score_name), justify="right", no_wrap=True)
         if "interval" not in without:
-            table.add_column("9 of 10 times in", justify="right", no_wrap=True)
+            table.add_column("90% interval", justify="right", no_wrap=True)
         table.add_column("cost", justify="right", no_wrap=True)
         table.add_column("saves", justify="right", no_wrap=True)
         if frontier.has_times:

@@ -112,12 +112,12 @@ def _name(frontier: Frontier, point: Point) -> str:
 def _apart(found: Difference, other: str) -> str:
     """Return by how much a score is above or below another one, with its interval."""
     value, low, high = (_side(value, found.error) for value in (found.value, found.low, found.high))
-    return f"{value} {other} (9 of 10 times between {low} and {high})"
+    return f"{value or 'equal to'} {other} (90% interval: {low or '0'} to {high or '0'})"
 
 
 def _side(value: float, error: float) -> str:
     text = _rounded(abs(value), error)
-    return f"{text} {'below' if value < 0 else 'above'}" if float(text) else "equal to"
+    return f"{text} {'below' if value < 0 else 'above'}" if float(text) else ""
 
 
 def _rounded(value: float, error: float) -> str:

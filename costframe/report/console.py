@@ -78,6 +78,8 @@ def saving(paid: float, full: float) -> str:
 
 def compare_cost(paid: float, full: float) -> str:
     """Return a text that compares a cost with that of all features."""
+    if abs(paid - full) <= _NOTHING * full:
+        return "as much as"
     if abs(paid - full) < 0.01 * full:
         return "hardly less than" if paid <= full else "hardly more than"
     return f"{saving(paid, full)} less than" if paid < full else f"{paid / full - 1:.0%} more than"
