@@ -101,6 +101,9 @@ def test_a_choice_is_within_one_percent_only_if_the_interval_is():
     few = frontier_of([0.90, 0.91], [1.0, 2.0], n=120)
     few = evolve(few, points=(evolve(few.points[0], score=0.90), evolve(few.points[1], score=0.905)))
     assert "1 %" not in describe_choice(few, few.points[0])
+    quick = evolve(many, points=tuple(evolve(each, name=f"miser-quick-{each.cost}") for each in many.points))
+    assert "trained without prices" in describe_choice(many, many.points[1])
+    assert "trained without prices" not in describe_choice(quick, quick.points[1])  # it lacked rows too
     worse = frontier_of([0.6, 0.9], [1.0, 2.0])
     assert "So it is more than 1 % below the best." in describe_choice(worse, worse.points[0])
     assert describe_choice(worse, worse.points[1]).endswith(

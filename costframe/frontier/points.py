@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONSTANT",
+    "FIRST_LOOK",
     "Point",
     "UselessBudgetWarning",
     "at_tradeoff",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 CONSTANT = "constant"  # in place of an algorithm, where no fit has ended
+FIRST_LOOK = "quick"  # in names of points, after the algorithm: of fits with few rows
 NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
 
@@ -249,8 +251,12 @@ def distinct(frontier: Frontier) -> tuple[Point, ...]:
 
 
 def plain_point(frontier: Frontier, algorithm: str) -> Point | None:
-    """Return the point of an algorithm that was trained without prices; on a path, only its first one."""
-    own = (point for point in frontier.points if point.algorithm == algorithm)
+    """Return the point of an algorithm that was trained without prices; on a path, only its first one.
+
+    First looks, with few rows, are none: what they lack is not the prices alone.
+    """
+    first_look = f"{algorithm}-{FIRST_LOOK}-"
+    own = (p for p in frontier.points if p.algorithm == algorithm and not p.name.startswith(first_look))
     return next((point for point in own if point.tradeoff == 0), None)
 
 

@@ -11,6 +11,7 @@ from costframe.core.errors import CostframeError
 from costframe.core.plugins.registry import TASKS, registry
 from costframe.frontier.budgets import Budget
 from costframe.frontier.finished import FinishedFits, MeasuredFits
+from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.promises import Promises
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import trial_maker
@@ -117,7 +118,7 @@ def make_trials(sweep: Sweep, kept: Callable[[], None]) -> Callable[[Task], Tria
         few = trial.train.take(trial.train.hold_out(1 - _FIRST_ROWS / len(trial.train.y), 0, classes=classes)[0])
         train, stopping = (few.take(places) for places in few.hold_out(_STOPPING, 0, classes=classes))
         return evolve(
-            trial, train=train, stopping=stopping, folds=(), promises=promises, label=f"{task.name}-quick"
+            trial, train=train, stopping=stopping, folds=(), promises=promises, label=f"{task.name}-{FIRST_LOOK}"
         )  # fmt: skip
 
     return make_trial
