@@ -136,8 +136,8 @@ class Trial:
         return join_folds(each, [fold.place for fold in folds], model_variance(each))
 
     def _folds_of_fits(self, tradeoff: float) -> tuple[Fold, ...]:
-        """Return the folds that estimate single fits: none, unless folds repeat them or they search on valid."""
-        if self.fits_repeat and self.folds:
+        """Return the folds that estimate single fits: those that were asked for, or some if the fits search on valid."""
+        if self.fits_repeat:
             return self.folds
         model = self.make(tradeoff)
         if self.stopping is not None or not getattr(model, "searches_thresholds", False):
