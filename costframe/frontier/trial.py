@@ -136,7 +136,7 @@ class Trial:
         return join_folds(each, [fold.place for fold in folds], model_variance(each))
 
     def _folds_of_fits(self, tradeoff: float) -> tuple[Fold, ...]:
-        """Return the folds that estimate single fits: those that were asked for, or some if the fits search on valid."""
+        """Return the folds that estimate single fits: those asked for, or some if the fits search on valid."""
         if self.fits_repeat:
             return self.folds
         model = self.make(tradeoff)
