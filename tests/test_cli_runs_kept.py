@@ -104,8 +104,9 @@ def test_force_clears_a_run_only_once_there_is_a_table(command, run, tmp_path):
         assert fits(tmp_path) == before
 
 
-def test_a_run_without_a_fit_goes_on_when_asked(command):
+def test_a_run_without_a_fit_goes_on_when_asked(command, tmp_path):
     assert "Recommended: constant-1 costs 0.00 " in command("--time-limit", "0.001").stdout
+    assert "It is a constant, for no fit has ended." in (tmp_path / "frontier" / "report.html").read_text()
     assert "--resume goes on with its run" in refused(command())
     assert "Recommended: miser-" in command("--resume").stdout
 

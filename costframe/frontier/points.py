@@ -218,6 +218,8 @@ def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:
 
 def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
     """Return words that say which one of all points `cheapest_near_best` chose, perhaps within a budget."""
+    if chosen.algorithm == CONSTANT:
+        return "a constant, for no fit has ended"
     if not chosen.n_features:
         return "a constant, which nothing clearly beats"
     within = [point for point in frontier.points if point.n_features and point.cost <= chosen.cost]
