@@ -366,7 +366,7 @@ def test_the_html_says_why_a_point_is_recommended():
     rows = np.full(4, 0.05)
     best, near = (evolve(each, score_error=0.1) for each in (best, evolve(near, score=0.898)))
     alike = recommended(best, near, influences=(rows, rows * 1.001))
-    assert "It is the cheapest surely within 0.5% of the best." in alike
+    assert "It is the cheapest that is surely within 0.5% of the best." in alike
 
 
 def test_the_html_says_where_a_constant_is_recommended():
