@@ -86,8 +86,8 @@ class Screen:
         if self._waiting is None or not self._due <= (begun := time.monotonic()) <= self._ends - self._took:
             return
         frontier, self._waiting = self._waiting(), None
+        self._print(frontier, begun - self.began)  # before the pictures, which take longer
         self.keep(frontier)
-        self._print(frontier, begun - self.began)
         self._took = time.monotonic() - begun
         self._due = time.monotonic() + max(LEAST_WAIT, WAIT_BY_WORK * self._took)
 
