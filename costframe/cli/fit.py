@@ -83,7 +83,7 @@ def fit(
     files, at the same paths as this machine, and train together, at a tradeoff.
     """
     from costframe.core.storage.saving import save
-    from costframe.datasets.leaks import LEAK
+    from costframe.datasets.leaks import Leak
     from costframe.frontier.budgets import Budget
     from costframe.frontier.checks import check_saved, choose_algorithms
     from costframe.report.console import output as make_console
@@ -109,7 +109,7 @@ def fit(
     bounds.check_prices(dataset.costs)
     console = make_console()
     for note in dataset.notes:
-        console.print(printable(note), style="" if note.startswith(LEAK) else "dim", markup=False)
+        console.print(printable(note), style="" if isinstance(note, Leak) else "dim", markup=False)
     if tradeoff is not None and folds is None:
         folds = 0  # there is no choice to estimate
     terms = {"score": score, "budget": budget, "time_budget": time_budget, "folds": folds}

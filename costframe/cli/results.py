@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import ParameterError, format_count, printable, shown
-from costframe.datasets.leaks import LEAK
+from costframe.core.errors import ParameterError, format_count, printable
+from costframe.datasets.leaks import Leak
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS
 from costframe.frontier.frontier_display import FrontierDisplay
@@ -52,7 +52,7 @@ class Results:
         lines = [f"{printable(self.dataset.name)}: {kind}", *(f"  {name}: {fact}" for name, fact in facts)]
         self.console.print("\n".join(lines), markup=False)
         for note in self.dataset.notes:
-            style = "" if note.startswith(LEAK) else "dim"
+            style = "" if isinstance(note, Leak) else "dim"
             self.console.print(f"  {printable(note)}", style=style, markup=False)
 
     def say_limit(self, seconds: float) -> None:
@@ -119,14 +119,12 @@ class Results:
         )  # fmt: skip
 
     def _leaks(self, frontier: Frontier, point: Point) -> list[str]:
-        """Return the notes on possible leaks, except those on features that the model of a point does not read."""
-        names: set[str] = set(self.dataset.feature_names)
+        """Return what may leak, except through features that the model of a point does not read."""
+        read = set(self.dataset.feature_names) if point.n_features else set()
         if point.n_features and frontier.has_model(point):
-            names -= set(frontier.model(point).predictor_.used_features)
-        elif point.n_features:
-            names = set()
-        leaks = [note.removeprefix(LEAK) for note in self.dataset.notes if note.startswith(LEAK)]
-        return [leak for leak in leaks if not any(shown(name) in leak for name in names)]
+            read = set(frontier.model(point).predictor_.used_features)
+        leaks = [note for note in self.dataset.notes if isinstance(note, Leak)]
+        return [leak.what for leak in leaks if leak.feature is None or leak.feature in read]
 
     def show(self, frontier: Frontier, *, every: bool) -> None:
         """Print the choice, the frontier, how sure the choice is, what a bit more would buy, and what it pays for."""
@@ -137,11 +135,11 @@ class Results:
         for leak in self._leaks(frontier, chosen):
             self.console.print(f"First check this possible leak: {printable(leak)}\n", markup=False)
         self._show_table(frontier, chosen, every=every)
-        words = [] if useless else [text] if (text := describe_choice(frontier, chosen)) else []
+        words = [None if useless else describe_choice(frontier, chosen)]
         words += [str(buy) for buy in next_buys(frontier.within_time(self.budget.time), chosen)]
-        for warning in (useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))):
-            words += [warning] if warning else []
-        self.console.print("\n".join(["", *words]) if words else "", end="\n" if words else "", markup=False)
+        words += [useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))]
+        if said := [text for text in words if text]:
+            self.console.print("\n".join(["", *said]), markup=False)
         self._show_paid(frontier, chosen)
 
     def end(self, written: str) -> None:

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from costframe.datasets.dataset import Dataset
 
-__all__ = ["LEAK", "find_leaks"]
+__all__ = ["Leak", "find_leaks"]
 
-LEAK = "possible leak: "  # begins each remark
-
+_BEGIN = "possible leak: "
 _MOST_ROWS = 20_000  # drawn at random
 _FEWEST = 10  # rows of each class, with and without a value, or of test that are in train too
 _BINS, _ROWS_OF_BIN = 64, 20
@@ -33,7 +32,26 @@ _CHANCE = 0.001  # rows of train that independent columns would make equal to on
 _VALUES = 100  # of a column that tells rows apart
 
 
-def find_leaks(data: Dataset) -> list[str]:
+class Leak(str):
+    """A remark on a possible leak, and the feature that it is about; None if it is about rows."""
+
+    __slots__ = ("feature",)
+    feature: str | None
+
+    @classmethod
+    def of(cls, text: str, feature: str | None = None) -> Leak:
+        """Make a remark of what leaks."""
+        made = cls(f"{_BEGIN}{text}")
+        made.feature = feature
+        return made
+
+    @property
+    def what(self) -> str:
+        """What leaks, without the words that say that it does."""
+        return self.removeprefix(_BEGIN)
+
+
+def find_leaks(data: Dataset) -> list[Leak]:
     """Return a remark on each possible leak: on columns, by the rows of train and valid, and on rows in two parts."""
     rng = np.random.default_rng(0)
     rows = rng.permutation(np.flatnonzero(data.split != "test"))[:_MOST_ROWS]
@@ -42,9 +60,9 @@ def find_leaks(data: Dataset) -> list[str]:
     for f, name in enumerate(data.feature_names):
         if said := target.describe(data.X[rows, f], is_categorical=name in data.categorical):
             ending = f"if it is not known before the target, --ignore {shlex.quote(name)} leaves it out"
-            notes.append(f"{LEAK}{said.replace('*', shown(name), 1)}; {ending}")
+            notes.append(Leak.of(f"{said.replace('*', shown(name), 1)}; {ending}", name))
     if share := _share_in_both(data, rng):
-        notes.append(f"{LEAK}{share:.0%} of the rows of test are in train too, equal in all features")
+        notes.append(Leak.of(f"{share:.0%} of the rows of test are in train too, equal in all features"))
     return notes
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from costframe.core.errors import format_count, shown
 from costframe.core.tables.splits import PARTS
-from costframe.datasets.leaks import LEAK
+from costframe.datasets.leaks import Leak
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -38,8 +38,11 @@ def describe_columns(X: NDArray[np.float64], names: Sequence[str], categorical: 
         )
     numbers = [f for f, name in enumerate(names) if name not in categorical]
     notes += [
-        f"{LEAK}{shown(names[f])} looks like an id, a whole number that differs in every row; "
-        f"--ignore {shlex.quote(names[f])} leaves it out"
+        Leak.of(
+            f"{shown(names[f])} looks like an id, a whole number that differs in every row; "
+            f"--ignore {shlex.quote(names[f])} leaves it out",
+            names[f],
+        )
         for f in numbers
         if is_like_id(X[:, f], names[f])
     ]

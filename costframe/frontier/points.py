@@ -222,15 +222,15 @@ def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
         return "a constant, for no fit has ended"
     if not chosen.n_features:
         return "a constant, which nothing clearly beats"
-    within = [point for point in frontier.points if point.n_features and point.cost <= chosen.cost]
-    best = max((point for point in frontier.points if point.n_features), key=frontier.rank)
+    points = [point for point in frontier.points if point.n_features]
+    best = max(points, key=frontier.rank)
     if chosen == best:
         return "the best of all models"
     if _within_error(frontier, chosen, best):
         return "the cheapest within one standard error of the best"
-    if frontier.difference(chosen, best).low >= -NEGLIGIBLE * abs(best.score):
+    if _is_near(frontier, chosen, best):
         return f"the cheapest that is surely within {NEGLIGIBLE:.1%} of the best"
-    best_within = max(within, key=frontier.rank)
+    best_within = max((point for point in points if point.cost <= chosen.cost), key=frontier.rank)
     return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
 
 
