@@ -14,12 +14,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from costframe.core.plugins.registry import Registry
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.preparation import Preparation
-    from costframe.datasets import Dataset
-
-__all__ = ["Algorithm", "hookimpl", "hookspec", "import_lazily", "plugins"]
+__all__ = ["Algorithm", "hookimpl", "hookspec", "import_lazily"]
 
 hookspec = pluggy.HookspecMarker("costframe")
 hookimpl = pluggy.HookimplMarker("costframe")
@@ -37,12 +32,6 @@ def import_lazily(module: str, names: Iterable[str]) -> Callable[[str], object]:
         return getattr(importlib.import_module(module), name)
 
     return get
-
-
-def plugins() -> Registry:
-    """Return the plugins installed beside costframe, for a caller below the layer that loads them."""
-    loaded: Registry = importlib.import_module("costframe.core.plugins.registry").registry()
-    return loaded
 
 
 @frozen
@@ -70,13 +59,13 @@ def costframe_algorithms() -> Iterable[Algorithm]:  # type: ignore[empty-body]
 
 
 @hookspec(firstresult=True)
-def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
-    """Return a predictor for a foreign model, or None if this plugin does not know its kind."""
+def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Any:
+    """Return a `Predictor` for a foreign model, or None if this plugin does not know its kind."""
 
 
 @hookspec(firstresult=True)
-def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
-    """Return a foreign transformer as data, or None if this plugin does not know its kind."""
+def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Any:
+    """Return a foreign transformer as a `Preparation`, or None if this plugin does not know its kind."""
 
 
 @hookspec
@@ -88,5 +77,5 @@ def costframe_sources() -> Mapping[str, Callable[..., Any]]:  # type: ignore[emp
 
 
 @hookspec
-def costframe_datasets() -> Mapping[str, Callable[[], Dataset]]:  # type: ignore[empty-body]
-    """Return loaders of data sets, by name."""
+def costframe_datasets() -> Mapping[str, Callable[[], Any]]:  # type: ignore[empty-body]
+    """Return loaders of a `Dataset`, by name."""

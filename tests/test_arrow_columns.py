@@ -19,7 +19,8 @@ from test_categories import model, stump
 import costframe as cf
 from costframe import CEGBClassifier, CEGBRegressor
 from costframe.core.errors import DataError
-from costframe.core.tables.categories import OTHER, find_labels
+from costframe.core.tables.categorical import find_labels
+from costframe.core.tables.categories import OTHER
 from costframe.datasets import read_table
 from costframe.datasets.model_rows import read_rows
 

@@ -16,7 +16,8 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.stages.stages import Answer
-from costframe.core.tables.categories import encode, find_labels
+from costframe.core.tables.categorical import find_labels
+from costframe.core.tables.categories import encode
 from costframe.sources import predict_many, predict_one
 
 LABELS = {"color": ("red", "green", "blue")}

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from costframe.core.errors import CostModelError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.prices import entry_checks
+from costframe.core.prices import entries
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.stages.stages import Answer
 
@@ -636,5 +636,5 @@ def test_rows_without_prices_share_one_cost_model(monkeypatch):
     def refuse(*_: object) -> None:
         pytest.fail("a row makes prices of its own")
 
-    monkeypatch.setattr(entry_checks, "check_entry", refuse)
+    monkeypatch.setattr(entries, "_check_entry", refuse)
     assert (tree.predict(row), tree.predict(row, max_cost=1.0), tree.inquire().needs) == expected

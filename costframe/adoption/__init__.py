@@ -59,7 +59,7 @@ def adopt(
     if features is not None:
         return adopt_opaque(model, features, feature_names)
     try:
-        predictor = registry().adopt(model, feature_names)
+        predictor: Predictor | None = registry().adopt(model, feature_names)
     except OpaqueOnlyError:
         predictor = None
     if predictor is None:

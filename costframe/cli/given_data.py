@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.errors import DataError, ParameterError
-from costframe.core.prices.entry_checks import suggestion
+from costframe.core.errors import DataError, ParameterError, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

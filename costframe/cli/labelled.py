@@ -130,7 +130,7 @@ def _of_file(
     score: str | None,
 ) -> LabelledRows:
     """Open the rows of a file, block by block; of a part, those that its column ``split`` names."""
-    from costframe.core.prices.entry_checks import suggestion
+    from costframe.core.errors import suggestion
     from costframe.core.tables.splits import SPLIT
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID, Reading, outline

@@ -69,8 +69,7 @@ def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
 
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
     """Refuse prices that lack a feature of the model; further prices are allowed."""
-    from costframe.core.errors import quote_names
-    from costframe.core.prices.entry_checks import suggestion
+    from costframe.core.errors import quote_names, suggestion
 
     unpriced = [name for name in predictor.feature_names if name not in prices.names]
     if not unpriced:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -130,3 +131,9 @@ def quote_names(names: Iterable[str], most: int = 4) -> str:
     every = list(names)
     more = len(every) - most
     return ", ".join(map(shown, every[:most])) + (f" and {more} more" if more > 0 else "")
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """Return ``" (did you mean ...?)"`` with the known names closest to `name`, or an empty text if none is close."""
+    close = difflib.get_close_matches(name, list(known), n=3) if isinstance(name, str) else []
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""

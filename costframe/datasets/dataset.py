@@ -9,9 +9,16 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.checks import check_number
-from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names
+from costframe.core.errors import (
+    CostModelError,
+    DataError,
+    ParameterError,
+    brief,
+    format_count,
+    quote_names,
+    suggestion,
+)
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.entry_checks import suggestion
 from costframe.core.tables.splits import PARTS
 from costframe.datasets.splits import check_parts, split_rows
 

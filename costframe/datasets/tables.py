@@ -13,9 +13,16 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostframeError, DataError, ParameterError, format_count, quote_names, shown
+from costframe.core.errors import (
+    CostframeError,
+    DataError,
+    ParameterError,
+    format_count,
+    quote_names,
+    shown,
+    suggestion,
+)
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.entry_checks import suggestion
 from costframe.core.tables.categories import check_exact
 from costframe.core.tables.columns import (
     as_categories,

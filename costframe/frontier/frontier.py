@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostframeError, ParameterError, StorageError, quote_names, shown
+from costframe.core.errors import CostframeError, ParameterError, StorageError, quote_names, shown, suggestion
 from costframe.core.files import write_atomically, write_together
-from costframe.core.prices.entry_checks import suggestion
 from costframe.frontier.budgets import affordable, places_in_time
 from costframe.frontier.checks import check_share
 from costframe.frontier.estimates import correct_choice, correct_choice_of_algorithm, difference_error

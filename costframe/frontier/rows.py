@@ -13,8 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from costframe.core.errors import DataError, ParameterError, quote_names, shown
-from costframe.core.tables.frames import as_frame, is_arrow
-from costframe.core.tables.rows import check_queries, check_target, check_weights, exact_labels
+from costframe.core.tables.frames import is_arrow
+from costframe.core.tables.rows import as_frame, check_queries, check_target, check_weights, exact_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

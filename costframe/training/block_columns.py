@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.prices.entry_checks import suggestion
+from costframe.core.errors import DataError, ParameterError, shown, suggestion
 from costframe.core.tables.splits import SPLIT
 from costframe.training.blocks import BlockTable
 

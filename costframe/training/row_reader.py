@@ -17,7 +17,6 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
 from costframe.core.tables.frames import (
-    as_frame,
     category_columns,
     column_names,
     is_frame,
@@ -26,7 +25,7 @@ from costframe.core.tables.frames import (
     select_columns,
     types_of,
 )
-from costframe.core.tables.rows import check_queries, check_weights, exact_labels, refuse_text
+from costframe.core.tables.rows import as_frame, check_queries, check_weights, exact_labels, refuse_text
 from costframe.core.workers import ALONE, Workers
 from costframe.training.block_columns import open_table
 from costframe.training.blocks import BlockTable

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import ParameterError, shown
-from costframe.core.prices.entry_checks import suggestion
+from costframe.core.errors import ParameterError, shown, suggestion
 from costframe.training.influences import INFLUENCES, cross_entropies, f1_counts
 from costframe.training.library_scores import LibraryScore, library_names, read_scorer
 from costframe.training.query_scores import QueryScore

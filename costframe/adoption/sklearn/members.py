@@ -66,7 +66,8 @@ def inner_of(model: Any) -> Any:
 def adopt_inner(model: Any, names: tuple[str, ...]) -> Predictor:
     """Adopt the model inside a wrapper."""
     inner = inner_of(model)
-    if (found := registry().adopt(inner, names)) is None:
+    found: Predictor | None = registry().adopt(inner, names)
+    if found is None:
         raise refused(model, f"its {type(inner).__name__} is not among those that can")
     return found
 

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
     from pluggy import HookImpl
 
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.preparation import Preparation
-
 Entry = TypeVar("Entry")
-Found = TypeVar("Found")
 
 GROUP = "costframe"
 TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
@@ -116,8 +112,8 @@ class Registry:
         """Return a function that makes sources of a kind; errors as for `algorithm`."""
         return self._find(self.sources, kind, "kind of source")
 
-    def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
-        """Return the predictor that the first plugin makes from a foreign model, or None.
+    def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Any:
+        """Return the `Predictor` that the first plugin makes from a foreign model, or None.
 
         Raises
         ------
@@ -126,19 +122,16 @@ class Registry:
         PluginError
             If no plugin adopts it and some plugins failed; the text names them.
         """
-        from costframe.core.predictors.predictor import Predictor
+        has = "predict", "decision_function", "inquire", "cost"
+        return self._ask("costframe_adopt", "Predictor", has, model=model, feature_names=feature_names)
 
-        kind: type[Any] = Predictor  # abstract, which suits the check of a result
-        return self._ask("costframe_adopt", kind, model=model, feature_names=feature_names)
+    def prepare(self, transformer: Any, feature_names: Sequence[str] | None) -> Any:
+        """Return the `Preparation` that the first plugin makes of a foreign transformer, or None; errors as `adopt`."""
+        has = "made_from", "transform"
+        return self._ask("costframe_prepare", "Preparation", has, transformer=transformer, feature_names=feature_names)
 
-    def prepare(self, transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
-        """Return the preparation that the first plugin makes from a foreign transformer, or None; errors as `adopt`."""
-        from costframe.core.tables.preparation import Preparation
-
-        return self._ask("costframe_prepare", Preparation, transformer=transformer, feature_names=feature_names)
-
-    def _ask(self, hook: str, kind: type[Found], **offered: Any) -> Found | None:
-        """Return the first result of a hook, which must be of a kind."""
+    def _ask(self, hook: str, kind: str, has: Iterable[str], **offered: Any) -> Any:
+        """Return the first result of a hook, which must have the attributes of its kind."""
         failed: list[str] = []
         for plugin, implementation in self._implementations(hook):
             try:
@@ -148,10 +141,10 @@ class Registry:
             except Exception as error:  # noqa: BLE001 - the next plugin must still have its turn
                 failed.append(f"plugin {plugin}: {hook} failed: {_one_line(error)}")
                 continue
-            if isinstance(found, kind):
+            if found is not None and all(hasattr(found, name) for name in has):
                 return found
             if found is not None:
-                failed.append(f"plugin {plugin}: {hook} returned no {kind.__name__} but {type(found).__name__}")
+                failed.append(f"plugin {plugin}: {hook} returned no {kind} but {type(found).__name__}")
         if failed:
             raise PluginError("; ".join(failed))
         return None

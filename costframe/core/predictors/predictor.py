@@ -23,7 +23,6 @@ from costframe.core.html import html_table
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_table import price_table, total_price
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,15 +51,14 @@ class Predictor(ABC):
 
     def _repr_html_(self) -> str:
         costs = CostModel.of(self.costs, self.feature_names)
-        return html_table(repr(self), *price_table(costs, self.used_features))
+        return html_table(repr(self), *costs.table(self.used_features))
 
     def _price_range(self) -> str:
         """Return the least and the most that a row pays for features without limits."""
         least, most, unit = float(len(self.sure_features)), float(len(self.used_features)), "unit"
         if self.costs is not None:
-            sets = map(frozenset, (self.sure_features, self.used_features))
-            sure, used = ([each for each in self.costs.features if each.name in some] for some in sets)
-            least, most, unit = total_price(self.costs, sure), total_price(self.costs, used), self.costs.unit
+            least, most = (self.costs.full_cost(names) for names in (self.sure_features, self.used_features))
+            unit = self.costs.unit
         return f"{most:g} {unit}" if least == most else f"{least:g} to {most:g} {unit}"
 
     @property

@@ -14,9 +14,8 @@ from attrs import define, evolve
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
-from costframe.core.prices.costs import CostModel
+from costframe.core.prices.costs import CostModel, ThroughPrices
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
-from costframe.core.prices.through import ThroughPrices, price_through
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)  # every inquiry asks for it
 def _through(costs: CostModel, preparation: Preparation) -> ThroughPrices:
-    return price_through(costs, preparation.made_from, paid_apart=True)
+    return costs.trace(preparation.made_from, paid_apart=True)
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -44,7 +43,7 @@ class PreparedPredictor(Predictor):
 
     Its features are the raw columns. An inquiry asks for the raw columns behind each made column that the inner
     predictor needs, as far as they are not there yet; a row pays for each of them once. The inner predictor decides at
-    the prices of `price_through`.
+    the prices of `CostModel.through`.
 
     Parameters
     ----------

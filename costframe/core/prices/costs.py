@@ -11,78 +11,21 @@ import attrs
 import numpy as np
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostModelError, brief, format_count, shown
+from costframe.core.errors import CostModelError, brief, format_count, shown, suggestion
 from costframe.core.html import html_table
-from costframe.core.prices import costs_io, entry_checks
+from costframe.core.prices import costs_io, entries
+from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
-from costframe.core.prices.price_table import dearest, price_table, total_price
+from costframe.core.prices.price_table import dearest, price_rows, total_price
+from costframe.core.prices.through import price_through, trace_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-
-@attrs.frozen
-class FeaturePrice:
-    """The prices of one feature.
-
-    Parameters
-    ----------
-    name : str
-        The input column.
-    cost : float
-        Paid per row that acquires the feature.
-    needs : tuple of str
-        Resources that must be there first; resources that these need in turn are not repeated.
-    once : float
-        Paid per batch in which any row acquires the feature (gamma_m of CEGB).
-    split : float or None
-        Paid per comparison with the feature inside a tree (alpha of CEGB); None stands for the model's `split`.
-    time : float
-        Milliseconds that a fetch takes, after the resources that it needs are there.
-
-    Raises
-    ------
-    CostModelError
-        If a price is not a finite number >= 0, or a name is not a text; the error names the entry.
-    """
-
-    name: str
-    cost: float = 0.0
-    needs: tuple[str, ...] = ()
-    once: float = 0.0
-    split: float | None = None
-    time: float = 0.0
-
-    def __attrs_post_init__(self) -> None:
-        entry_checks.check_entry(self, "features", "cost", "once", "time", *(() if self.split is None else ("split",)))
-
-
-@attrs.frozen
-class ResourcePrice:
-    """The price of one resource, paid once per row by the first feature that needs it.
-
-    Parameters
-    ----------
-    name : str
-        The resource; no feature has this name.
-    cost : float
-        Paid per row in which an acquired feature needs the resource, directly or through another one.
-    needs : tuple of str
-        Other resources that must be there first.
-    time : float
-        Milliseconds that it takes, after the resources that it needs are there.
-    """
-
-    name: str
-    cost: float = 0.0
-    needs: tuple[str, ...] = ()
-    time: float = 0.0
-
-    def __attrs_post_init__(self) -> None:
-        entry_checks.check_entry(self, "resources", "cost", "time")
+__all__ = ["CostModel", "FeaturePrice", "ResourcePrice", "ThroughPrices"]
 
 
 @attrs.frozen(cache_hash=True, repr=False)
@@ -126,16 +69,17 @@ class CostModel:
     ignore: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "features", entry_checks.as_prices(self.features, FeaturePrice, "features"))
-        object.__setattr__(self, "resources", entry_checks.as_prices(self.resources, ResourcePrice, "resources"))
-        object.__setattr__(self, "unit", entry_checks.as_text(self.unit, "unit"))
+        object.__setattr__(self, "features", entries.as_prices(self.features, FeaturePrice, "features"))
+        object.__setattr__(self, "resources", entries.as_prices(self.resources, ResourcePrice, "resources"))
+        object.__setattr__(self, "unit", entries.as_text(self.unit, "unit"))
         for key in ("split", "learner", "reuse", "trip_time"):
-            object.__setattr__(self, key, entry_checks.as_price(getattr(self, key), key))
-        object.__setattr__(self, "ignore", entry_checks.as_names(self.ignore, "ignore"))
+            object.__setattr__(self, key, entries.as_price(getattr(self, key), key))
+        object.__setattr__(self, "ignore", entries.as_names(self.ignore, "ignore"))
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
-        entry_checks.check_needs(self.features, self.resources)
-        entry_checks.check_sum(self)
+        entries.check_needs(self.features, self.resources)
+        own = {key: getattr(self, key) for key in ("split", "learner", "reuse")}
+        entries.check_sum(own, self.features, self.resources)
 
     def __repr__(self) -> str:
         """Name its size, the cost of all features and the highest prices; all of them would fill pages."""
@@ -147,7 +91,13 @@ class CostModel:
         return brief(self, *counts[: 1 + bool(self.resources)], together, *further, highest)
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), *price_table(self, self.names))
+        return html_table(repr(self), *self.table())
+
+    def table(self, names: Iterable[str] | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return a header, and name, price and needs of the dearest features, of all or of `names`, with resources."""
+        wanted = set(self.names if names is None else names)
+        features = [feature for feature in self.features if feature.name in wanted]
+        return ("", self.unit, "needs"), price_rows(features, self.resources)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,9 +133,9 @@ class CostModel:
         ``trip_time`` and ``ignore``. An entry of the first two is a number, or a table with at least a ``cost``. A
         `CostModelError` names the entry that is missing, unknown or not allowed.
         """
-        table = entry_checks.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
-        features = entry_checks.as_entries(table.pop("features", None), FeaturePrice, "features")
-        resources = entry_checks.as_entries(table.pop("resources", {}), ResourcePrice, "resources")
+        table = entries.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
+        features = entries.as_entries(table.pop("features", None), FeaturePrice, "features")
+        resources = entries.as_entries(table.pop("resources", {}), ResourcePrice, "resources")
         return cls(features, resources, **table)
 
     @classmethod
@@ -194,14 +144,14 @@ class CostModel:
 
         A `CostModelError` refuses another shape or length, a dtype that does not hold numbers, and invalid prices.
         """
-        names = entry_checks.as_names(names, "names")
-        entry_checks.check_array(costs, names)
+        names = entries.as_names(names, "names")
+        entries.check_array(costs, names)
         return cls(tuple(FeaturePrice(name, cost) for name, cost in zip(names, costs, strict=True)))
 
     @classmethod
     def uniform(cls, names: Iterable[str], cost: float = 1.0) -> CostModel:
         """Price every feature at `cost` per row."""
-        return cls(tuple(FeaturePrice(name, cost) for name in entry_checks.as_names(names, "names")))
+        return cls(tuple(FeaturePrice(name, cost) for name in entries.as_names(names, "names")))
 
     @classmethod
     def of(cls, costs: object, names: Iterable[str] | None = None) -> CostModel:
@@ -216,16 +166,16 @@ class CostModel:
             return costs
         try:
             if type(costs).__name__ == "Series":
-                costs = entry_checks.of_series(costs)
+                costs = entries.of_series(costs)
             if isinstance(costs, Mapping):
-                return cls.from_dict(entry_checks.as_format(costs, keys=[field.name for field in attrs.fields(cls)]))
+                return cls.from_dict(entries.as_format(costs, keys=[field.name for field in attrs.fields(cls)]))
             if isinstance(costs, str | os.PathLike):
                 return cls.load(costs)
             if costs is None:
-                return _price_at_one(entry_checks.as_hashable_names(names))  # type: ignore[arg-type] # None is refused by name
+                return _price_at_one(entries.as_hashable_names(names))  # type: ignore[arg-type] # None is refused by name
             if isinstance(costs, np.ndarray | Sequence) and not isinstance(costs, bytes | bytearray | memoryview):
                 return cls.from_array(costs, names)  # type: ignore[arg-type]
-            raise entry_checks.entry_error(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
+            raise entries.entry_error(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
         except CostModelError as error:
             text = str(error)
             raise CostModelError(text if text.startswith("costs") else f"costs: {text}") from error
@@ -235,9 +185,9 @@ class CostModel:
         table: dict[str, Any] = {"unit": self.unit, "split": self.split, "learner": self.learner, "reuse": self.reuse}
         table |= {"trip_time": self.trip_time} if self.trip_time else {}
         table |= {"ignore": list(self.ignore)} if self.ignore else {}
-        table["features"] = {feature.name: entry_checks.to_plain(feature) for feature in self.features}
+        table["features"] = {feature.name: entries.to_plain(feature) for feature in self.features}
         if self.resources:
-            table["resources"] = {resource.name: entry_checks.to_plain(resource) for resource in self.resources}
+            table["resources"] = {resource.name: entries.to_plain(resource) for resource in self.resources}
         return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -249,10 +199,10 @@ class CostModel:
 
         A name without a price, or a repeated name, is a `CostModelError`.
         """
-        return _select_prices(self, entry_checks.as_hashable_names(names))
+        return _select_prices(self, entries.as_hashable_names(names))
 
     def through(self, transformer: Any, feature_names: Sequence[str] | None = None) -> CostModel:
-        """Price the columns that a fitted transformer makes of the priced ones; see `price_through`.
+        """Price the columns that a fitted transformer makes of the priced ones.
 
         Scaling keeps a price; columns made of one raw column, such as one-hot columns, share it as a resource; an
         interaction needs both, and a principal component all.
@@ -269,9 +219,12 @@ class CostModel:
         CostModelError
             If a raw column has no price, or prices cannot be shared exactly: once-per-batch prices, and reuse.
         """
-        from costframe.core.prices.through import price_through, trace_columns
+        return self.trace(trace_columns(transformer, self.names, feature_names)).costs
 
-        return price_through(self, trace_columns(transformer, self, feature_names)).costs
+    def trace(self, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False) -> ThroughPrices:
+        """Return the prices of made columns by the raw columns of each, and where the raw ones went; see `through`."""
+        features, resources, names = price_through(self, made_from, paid_apart=paid_apart)
+        return ThroughPrices(attrs.evolve(self, features=features, resources=resources), names)
 
     @property
     def has_times(self) -> bool:
@@ -298,7 +251,7 @@ class CostModel:
         CostModelError
             If nothing takes time.
         """
-        worth = entry_checks.as_price(per_cost, "per_cost")
+        worth = entries.as_price(per_cost, "per_cost")
         if not self.has_times:
             raise CostModelError("time: expected the time of at least one feature or resource, in milliseconds")
 
@@ -323,9 +276,25 @@ class CostModel:
         It leaves out prices per batch, comparison, learner and reuse.
         """
         if names is None:
-            return total_price(self, self.features)
+            return total_price(self.features, self.resources)
         price = {feature.name: feature for feature in self.features}
-        return total_price(self, [price[name] for name in self.select(names).names])
+        return total_price([price[name] for name in self.select(names).names], self.resources)
+
+
+@attrs.frozen
+class ThroughPrices:
+    """Prices of made columns, and where the raw ones went.
+
+    Attributes
+    ----------
+    costs : CostModel
+        Prices of the made columns.
+    names : dict of str to str
+        The feature or resource of `costs` that each raw column became, and the name of each raw resource there.
+    """
+
+    costs: CostModel
+    names: dict[str, str]
 
 
 @functools.lru_cache(maxsize=64)  # every inquiry without prices asks for it
@@ -335,11 +304,11 @@ def _price_at_one(names: tuple[str, ...]) -> CostModel:
 
 @functools.lru_cache(maxsize=64)  # every inquiry selects; the arrays are read-only, so all may share them
 def _select_prices(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
-    wanted = entry_checks.as_names(names, "names")
+    wanted = entries.as_names(names, "names")
     prices = {feature.name: feature for feature in model.features}
     missing = [name for name in wanted if name not in prices]
     if missing:
-        tail = entry_checks.suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
+        tail = suggestion(missing[0], prices) + f", nor for {len(missing) - 1} more" * (len(missing) > 1)
         raise CostModelError(f"features: no price for {shown(missing[0])}{tail}")
     chosen = [prices[name] for name in wanted]
     place = {name: r for r, name in enumerate(model.resource_names)}

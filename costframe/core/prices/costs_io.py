@@ -13,7 +13,7 @@ import tomli_w
 
 from costframe.core.errors import CostModelError, printable, shown
 from costframe.core.files import write_atomically
-from costframe.core.prices.entry_checks import BARE, check_different
+from costframe.core.prices.entries import BARE, check_different
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

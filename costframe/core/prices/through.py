@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from costframe.core.errors import CostModelError, shown
-from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.hooks import plugins
+from costframe.core.plugins.registry import registry
+from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-__all__ = ["ThroughPrices", "price_through", "trace_columns"]
-
 _RAW = " (raw)"  # ends the name of a resource whose own name a made column has
 
 
-@frozen
-class ThroughPrices:
-    """Prices of made columns, and where the raw ones went.
+class Priced(Protocol):
+    """What is read of a cost model."""
 
-    Attributes
-    ----------
-    costs : CostModel
-        Prices of the made columns.
-    names : dict of str to str
-        The feature or resource of `costs` that each raw column became, and the name of each raw resource there.
-    """
-
-    costs: CostModel
-    names: dict[str, str]
+    @property
+    def features(self) -> tuple[FeaturePrice, ...]: ...  # noqa: D102
+    @property
+    def resources(self) -> tuple[ResourcePrice, ...]: ...  # noqa: D102
+    @property
+    def split(self) -> float: ...  # noqa: D102
+    @property
+    def reuse(self) -> float: ...  # noqa: D102
+    def select(self, names: Iterable[str]) -> object: ...  # noqa: D102
 
 
-def price_through(raw: CostModel, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False) -> ThroughPrices:
-    """Return the prices of columns made from raw columns.
+def price_through(
+    raw: Priced, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False
+) -> tuple[tuple[FeaturePrice, ...], tuple[ResourcePrice, ...], dict[str, str]]:
+    """Return the prices of columns made from raw columns, of their resources, and what each raw name became.
 
     A raw column from which one column is made, from it alone, gives its prices to that one. Any other becomes a
     resource, with the needs and the price of the raw column, which all columns made from it need. A comparison with a
@@ -72,7 +70,9 @@ def price_through(raw: CostModel, made_from: Mapping[str, Sequence[str]], *, pai
                 f"features.{name}.once: cannot be priced through a preparation that makes several columns of {name!r}, "
                 "or one of it and others; a resource has no price per batch"
             )
-    names = _free_names([*raw.resource_names, *shared], made_from) | {name: made for made, name in alone.items()}
+    names = _free_names([*(resource.name for resource in raw.resources), *shared], made_from) | {
+        name: made for made, name in alone.items()
+    }
     resources = [_renamed(resource, resource.name, names) for resource in raw.resources]
     raw_prices = [ResourcePrice(name, (p := prices[name]).cost, p.needs, p.time) for name in shared]
     resources += [_renamed(price, price.name, names) for price in raw_prices]
@@ -83,18 +83,18 @@ def price_through(raw: CostModel, made_from: Mapping[str, Sequence[str]], *, pai
         else:
             needs = tuple(names[name] for name in dict.fromkeys(sources))
             features.append(FeaturePrice(made, needs=needs, split=_highest_split(raw, [prices[n] for n in sources])))
-    return ThroughPrices(evolve(raw, features=tuple(features), resources=tuple(resources)), names)
+    return tuple(features), tuple(resources), names
 
 
 def trace_columns(
-    transformer: Any, costs: CostModel, feature_names: Sequence[str] | None
+    transformer: Any, names: Sequence[str], feature_names: Sequence[str] | None
 ) -> dict[str, tuple[str, ...]]:
     """Return the raw columns from which each column is made, of a mapping, a preparation or a foreign transformer."""
     made_from = transformer if isinstance(transformer, Mapping) else getattr(transformer, "made_from", None)
     if made_from is None:
         own = getattr(transformer, "feature_names_in_", None)
-        given = costs.names if feature_names is None and own is None else feature_names
-        prepared = plugins().prepare(transformer, given)
+        given = names if feature_names is None and own is None else feature_names
+        prepared = registry().prepare(transformer, given)
         if prepared is None:
             raise CostModelError(
                 "through: expected a fitted transformer, a preparation, or a mapping of made columns to raw ones, "
@@ -136,6 +136,6 @@ def _renamed(price: Any, name: str, names: Mapping[str, str]) -> Any:
     return evolve(price, name=names[name], needs=tuple(names[need] for need in price.needs))
 
 
-def _highest_split(raw: CostModel, sources: Sequence[FeaturePrice]) -> float | None:
+def _highest_split(raw: Priced, sources: Sequence[FeaturePrice]) -> float | None:
     splits = [raw.split if one.split is None else one.split for one in sources]
     return max(splits) if any(one.split is not None for one in sources) else None

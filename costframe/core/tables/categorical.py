@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from itertools import chain
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +13,9 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import as_categories, check_exact, encode, find_labels
+from costframe.core.tables.categories import as_categories, check_exact, encode, is_missing
 from costframe.core.tables.dates import Dates
-from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_pandas
+from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_numeric, is_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,3 +148,40 @@ def _find_labels(X: Any, columns: Sequence[int], names: Sequence[str]) -> list[t
         return [None] * len(columns)
     objects = np.array(X, dtype=object)
     return [find_labels(objects[:, f], names[f]) for f in columns]
+
+
+def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
+    """Return the labels of a categorical column; None if its categories are numbers.
+
+    A category dtype gives all its categories, in its order; other texts are in alphabetical order.
+
+    Raises
+    ------
+    DataError
+        If some categories are texts and others not, or of another kind.
+    """
+    if is_numeric(getattr(column, "dtype", "")):
+        return None
+    declared = _declared(column)
+    if declared is None:
+        from costframe.core.tables.frame_rows import column_values
+
+    values = column_values(column, f"column {name!r}") if declared is None else declared
+    present = [value for value in values if not is_missing(value)]
+    texts = sum(isinstance(value, str) for value in present)
+    if texts == 0 and all(isinstance(value, Real | Decimal | np.bool_) for value in present):
+        check_exact(present, f"column {name!r}")
+        return None
+    if texts < len(present):
+        odd = next(value for value in present if not isinstance(value, str))
+        raise DataError(
+            f"column {name!r}: categories are either texts or numbers, got {shown(odd)} of type {type(odd).__name__}"
+        )
+    return tuple(dict.fromkeys(map(str, present))) if declared is not None else tuple(sorted(set(map(str, present))))
+
+
+def _declared(column: Any) -> list[Any] | None:
+    """Return the categories of pandas' "category" or polars' Enum dtype; None for other columns."""
+    if not str(getattr(column, "dtype", "")).startswith(("category", "Enum")):
+        return None
+    return list(column.dtype.categories)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.file_errors import name_file
-from costframe.core.tables.frames import is_numeric
 from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
 
 if TYPE_CHECKING:
@@ -86,36 +84,6 @@ def check_exact(values: Iterable[Any], where: str) -> None:
                 f"{where}: categories must be numbers below 2^53, beyond which doubles leave some out, got {value}; "
                 "give texts"
             )
-
-
-def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
-    """Return the labels of a categorical column; None if its categories are numbers.
-
-    A category dtype gives all its categories, in its order; other texts are in alphabetical order.
-
-    Raises
-    ------
-    DataError
-        If some categories are texts and others not, or of another kind.
-    """
-    if is_numeric(getattr(column, "dtype", "")):
-        return None
-    declared = _declared(column)
-    if declared is None:
-        from costframe.core.tables.frame_rows import column_values
-
-    values = column_values(column, f"column {name!r}") if declared is None else declared
-    present = [value for value in values if not is_missing(value)]
-    texts = sum(isinstance(value, str) for value in present)
-    if texts == 0 and all(isinstance(value, Real | Decimal | np.bool_) for value in present):
-        check_exact(present, f"column {name!r}")
-        return None
-    if texts < len(present):
-        odd = next(value for value in present if not isinstance(value, str))
-        raise DataError(
-            f"column {name!r}: categories are either texts or numbers, got {shown(odd)} of type {type(odd).__name__}"
-        )
-    return tuple(dict.fromkeys(map(str, present))) if declared is not None else tuple(sorted(set(map(str, present))))
 
 
 def encode_value(value: object, labels: Labels) -> object:
@@ -220,10 +188,3 @@ def _objects(X: Any) -> NDArray[np.object_] | None:
     except ValueError:
         return None
     return rows if rows.ndim == 2 else None
-
-
-def _declared(column: Any) -> list[Any] | None:
-    """Return the categories of pandas' "category" or polars' Enum dtype; None for other columns."""
-    if not str(getattr(column, "dtype", "")).startswith(("category", "Enum")):
-        return None
-    return list(column.dtype.categories)

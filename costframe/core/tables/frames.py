@@ -68,18 +68,6 @@ def is_arrow(X: Any) -> bool:
     return type(X).__module__ == "pyarrow.lib" and hasattr(X, "column_names")
 
 
-def as_frame(X: Any, what: str = "X") -> Any:
-    """Return tables and batches of pyarrow as a table of plain columns, others as they are; refuse lazy ones."""
-    refuse_lazy(X, what)
-    if not is_arrow(X):
-        return X
-    import pyarrow as pa
-
-    from costframe.core.tables.columns import plain_column
-
-    return pa.table([plain_column(column) for column in X.columns], X.column_names)
-
-
 def is_dask(X: Any) -> bool:
     """Return whether a table or column is a collection of dask, whose partitions are not read yet."""
     return hasattr(X, "__dask_graph__")

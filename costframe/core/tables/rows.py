@@ -12,6 +12,7 @@ from costframe.core.tables.categories import encode, is_missing
 from costframe.core.tables.frames import (
     check_names,
     column_names,
+    is_arrow,
     is_frame,
     is_numeric,
     is_pandas,
@@ -215,3 +216,15 @@ def check_queries(qid: ArrayLike, n_rows: int, name: str, what: str = "query") -
         return np.unique(queries, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
         raise DataError(f"{name}: expected values of one kind: {error}") from None
+
+
+def as_frame(X: Any, what: str = "X") -> Any:
+    """Return tables and batches of pyarrow as a table of plain columns, others as they are; refuse lazy ones."""
+    refuse_lazy(X, what)
+    if not is_arrow(X):
+        return X
+    import pyarrow as pa
+
+    from costframe.core.tables.columns import plain_column
+
+    return pa.table([plain_column(column) for column in X.columns], X.column_names)

@@ -1,30 +1,88 @@
-"""Checks of prices, entry by entry, with errors that name the entry."""
+"""The entries of a price table, and their checks, with errors that name the entry."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import numbers
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import attrs
 import numpy as np
 
-from costframe.core.errors import CostModelError, shown
-
-if TYPE_CHECKING:
-    from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-
-_Price = TypeVar("_Price", "FeaturePrice", "ResourcePrice")
+from costframe.core.errors import CostModelError, shown, suggestion
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")  # what TOML does not quote
+
+
+@attrs.frozen
+class FeaturePrice:
+    """The prices of one feature.
+
+    Parameters
+    ----------
+    name : str
+        The input column.
+    cost : float
+        Paid per row that acquires the feature.
+    needs : tuple of str
+        Resources that must be there first; resources that these need in turn are not repeated.
+    once : float
+        Paid per batch in which any row acquires the feature (gamma_m of CEGB).
+    split : float or None
+        Paid per comparison with the feature inside a tree (alpha of CEGB); None stands for the model's `split`.
+    time : float
+        Milliseconds that a fetch takes, after the resources that it needs are there.
+
+    Raises
+    ------
+    CostModelError
+        If a price is not a finite number >= 0, or a name is not a text; the error names the entry.
+    """
+
+    name: str
+    cost: float = 0.0
+    needs: tuple[str, ...] = ()
+    once: float = 0.0
+    split: float | None = None
+    time: float = 0.0
+
+    def __attrs_post_init__(self) -> None:
+        _check_entry(self, "features", "cost", "once", "time", *(() if self.split is None else ("split",)))
+
+
+@attrs.frozen
+class ResourcePrice:
+    """The price of one resource, paid once per row by the first feature that needs it.
+
+    Parameters
+    ----------
+    name : str
+        The resource; no feature has this name.
+    cost : float
+        Paid per row in which an acquired feature needs the resource, directly or through another one.
+    needs : tuple of str
+        Other resources that must be there first.
+    time : float
+        Milliseconds that it takes, after the resources that it needs are there.
+    """
+
+    name: str
+    cost: float = 0.0
+    needs: tuple[str, ...] = ()
+    time: float = 0.0
+
+    def __attrs_post_init__(self) -> None:
+        _check_entry(self, "resources", "cost", "time")
+
+
+_Price = TypeVar("_Price", FeaturePrice, ResourcePrice)
 
 
 def entry_path(*where: str) -> str:
@@ -36,12 +94,6 @@ def entry_error(where: Sequence[str], expected: str, value: object) -> CostModel
     """Return the error for an entry `where` that holds `value`; an empty `where` is the whole table."""
     place = f"{entry_path(*where)}: " if where else ""
     return CostModelError(f"{place}expected {expected}, got {shown(value)}")
-
-
-def suggestion(name: object, known: Iterable[str]) -> str:
-    """Return ``" (did you mean ...?)"`` with the known names closest to `name`, or an empty text if none is close."""
-    close = difflib.get_close_matches(name, list(known), n=3) if isinstance(name, str) else []
-    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
 def check_different(names: Iterable[str], *where: str) -> None:
@@ -167,7 +219,7 @@ def check_array(costs: Sequence[float] | np.ndarray[Any, Any], names: Sequence[s
         raise CostModelError(f"costs: expected {wanted}, got {len(costs)}")
 
 
-def check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) -> None:
+def _check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) -> None:
     """Check a frozen entry while it is being made, and convert its fields to plain values."""
     name = as_name(price.name, table)
     object.__setattr__(price, "name", name)
@@ -232,23 +284,16 @@ def _check_circles(resources: Sequence[ResourcePrice]) -> None:
         raise CostModelError(f"{where}: expected needs without a circle, got {path}") from error
 
 
-def check_sum(costs: CostModel) -> None:
-    """Refuse prices whose sum exceeds the largest float, and name the largest one."""
-    parts = [[costs.split, costs.learner, costs.reuse], [resource.cost for resource in costs.resources]]
-    parts += [[getattr(f, key) or 0.0 for f in costs.features] for key in ("cost", "once", "split")]
+def check_sum(own: Mapping[str, float], features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]) -> None:
+    """Refuse prices whose sum exceeds the largest float, and name the largest one; `own` are those of no entry."""
+    parts = [[*own.values()], [resource.cost for resource in resources]]
+    parts += [[getattr(f, key) or 0.0 for f in features] for key in ("cost", "once", "split")]
     try:
         math.fsum(chain(*parts))
     except OverflowError as error:
-        where, amount = max(_amounts(costs), key=lambda entry: entry[1])
-        raise entry_error(where, "prices with a finite sum", amount) from error
-
-
-def _amounts(costs: CostModel) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield the address of each price, and the price."""
-    for key in ("split", "learner", "reuse"):
-        yield (key,), getattr(costs, key)
-    for feature in costs.features:
+        amounts: list[tuple[tuple[str, ...], float]] = [((key,), price) for key, price in own.items()]
         for key in ("cost", "once", "split"):
-            yield ("features", feature.name, key), getattr(feature, key) or 0.0
-    for resource in costs.resources:
-        yield ("resources", resource.name, "cost"), resource.cost
+            amounts += [(("features", f.name, key), getattr(f, key) or 0.0) for f in features]
+        amounts += [(("resources", resource.name, "cost"), resource.cost) for resource in resources]
+        where, amount = max(amounts, key=lambda entry: entry[1])
+        raise entry_error(where, "prices with a finite sum", amount) from error
