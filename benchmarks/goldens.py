@@ -1,7 +1,7 @@
 """What a change of the house must leave as it is: models, their answers, exact costs, rounds and inquiries, to the bit.
 
-    python tests/goldens.py freeze FOLDER     before the change
-    python tests/goldens.py check FOLDER      after it: a line for each difference, and exit status 1 if there are any
+    python benchmarks/goldens.py freeze FOLDER     before the change
+    python benchmarks/goldens.py check FOLDER      after it: a line for each difference, and then exit status 1
 
 Every algorithm and task is trained on drawn rows, each classifier on the embedded data too, in their default recipes
 and the papers'. Saved files are opened again. The figures are of one machine: BLAS differs elsewhere.
@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import sys
 import warnings
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import costframe as cf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROWS, ASKED = 700, 12
 TASKS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
@@ -75,35 +80,27 @@ def look(predictor: cf.Predictor, X: np.ndarray, costs: cf.CostModel) -> dict[st
     return seen
 
 
-def models(folder: Path):
-    """Yield names and trained estimators with the rows they are asked about, and their prices."""
+def models(folder: Path) -> Iterator[tuple[str, Any, tuple[Any, ...], np.ndarray, cf.CostModel]]:
+    """Yield names and estimators, what they are trained on, the rows they are asked about, and their prices."""
     costs, plain = prices(folder), cf.CostModel.uniform([f"x{i}" for i in range(8)])
     cancer = cf.datasets.load("breast-cancer")
     train, test = cancer.part("train"), cancer.part("test")
-    for name, algorithm in sorted(cf.algorithms().items()):
-        if name == "stumps":
+    known = {name: algorithm for name, algorithm in sorted(cf.algorithms().items()) if name != "stumps"}
+    for (name, algorithm), task, recipe, tradeoff in product(known.items(), TASKS, (None, "paper"), (0.003, 0.05)):
+        kind = getattr(algorithm, task)
+        has = kind(costs=costs).get_params() if kind else {}
+        if kind is None or (recipe and "recipe" not in has) or (tradeoff > 0.01 and "tradeoff" not in has):
             continue
-        for task in TASKS:
-            if (kind := getattr(algorithm, task)) is None:
-                continue
-            X, y, qid = draw(task)
-            recipes = (None, "paper") if "recipe" in kind(costs=costs).get_params() else (None,)
-            for recipe in recipes:
-                chosen = {} if recipe is None else {"recipe": recipe}
-                if recipe and name == "adapt":
-                    chosen["full_share"] = 0.3
-                paid = costs if recipe is None else plain
-                for tradeoff in (0.003, 0.05):
-                    if "tradeoff" in kind(costs=costs).get_params():
-                        chosen["tradeoff"] = tradeoff
-                    elif tradeoff > 0.01:
-                        continue
-                    label = f"{name} {task} {recipe} {tradeoff}"
-                    model = kind(costs=paid, random_state=0, **chosen)
-                    half = ROWS // 2
-                    held = {"X_val": X[half:], "y_val": y[half:]}
-                    queries = {} if qid is None else {"qid": qid[:half], "qid_val": qid[half:]}
-                    yield label, model, (X[:half], y[:half], held | queries), X, paid
+        paid, half = costs if recipe is None else plain, ROWS // 2
+        chosen = {"tradeoff": tradeoff} if "tradeoff" in has else {}
+        chosen |= {"recipe": recipe} if recipe else {}
+        chosen |= {"full_share": 0.3} if recipe and name == "adapt" else {}
+        X, y, qid = draw(task)
+        held = {"X_val": X[half:], "y_val": y[half:]}
+        held |= {} if qid is None else {"qid": qid[:half], "qid_val": qid[half:]}
+        label = f"{name} {task} {recipe} {tradeoff}"
+        yield label, kind(costs=paid, random_state=0, **chosen), (X[:half], y[:half], held), X, paid
+    for name, algorithm in known.items():
         if algorithm.classifier is not None:
             model = algorithm.classifier(costs=cancer.costs, random_state=0)
             yield f"{name} embedded", model, (train.X, train.y, {}), test.X, cancer.costs
@@ -141,7 +138,8 @@ def main() -> int:
     if action == "freeze":
         np.savez_compressed(path, **freeze(folder))
         return 0
-    old, new = np.load(path), freeze(folder / "now") if (folder / "now").mkdir(exist_ok=True) is None else {}
+    (folder / "now").mkdir(exist_ok=True)
+    old, new = np.load(path), freeze(folder / "now")
     wrong = [f"only before: {key}" for key in old.files if key not in new]
     wrong += [f"only now: {key}" for key in new if key not in old.files]
     for key in set(old.files) & set(new):
