@@ -113,8 +113,7 @@ def _columns(
         return list(dataset.feature_names), [], known or dataset.costs, {}
     from costframe.core.tables.splits import SPLIT
     from costframe.datasets.dialects import find_indices
-    from costframe.datasets.one_hot import find_one_hot
-    from costframe.datasets.price_draft import find_ignored
+    from costframe.datasets.price_draft import find_ignored, find_one_hot
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from typing import TYPE_CHECKING, Any
 
+from attrs import field, frozen
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 _SHOWN = 80  # letters of a value in an error text
 _LINE = 120  # letters of a repr
@@ -93,6 +97,30 @@ class WorkersError(CostframeError, RuntimeError):
 
 class PluginError(CostframeError):
     """A plugin that is broken, clashes with another, or lacks the requested entry."""
+
+
+@frozen
+class Problems:
+    """Problems found while a file is read, each an error that was not raised yet."""
+
+    file: Path
+    found: list[CostframeError] = field(factory=list)
+
+    @contextlib.contextmanager
+    def collect(self) -> Iterator[None]:
+        """Keep an error of costframe for `end`."""
+        try:
+            yield
+        except CostframeError as error:
+            self.found.append(error)
+
+    def end(self) -> None:
+        """Raise the error that was found, or a `TableError` with all; it names the file."""
+        if len(self.found) == 1:
+            text = str(self.found[0])
+            raise type(self.found[0])(text if text.startswith(str(self.file)) else f"{self.file}: {text}")
+        if self.found:
+            raise TableError(str(self.file), tuple(map(str, self.found)))
 
 
 def printable(text: str) -> str:

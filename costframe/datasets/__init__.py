@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from costframe.core.errors import CostframeError, PluginError
 from costframe.datasets.dataset import Dataset, Rows
-from costframe.datasets.planes import make_coast, make_islands
-from costframe.datasets.traps import make_parity, make_quadrants, make_selector
+from costframe.datasets.synthetic import make_coast, make_islands, make_parity, make_quadrants, make_selector
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:

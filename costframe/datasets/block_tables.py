@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, quote_names
+from costframe.core.errors import DataError, Problems, quote_names
 from costframe.core.memory import fits_in_memory, share_in_memory
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.columns import as_categories, null_texts
@@ -17,7 +17,6 @@ from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.leaks import find_leaks
-from costframe.datasets.problems import Problems
 from costframe.datasets.splits import check_parts, split_rows
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.tables import BESIDE_WAYS, QID, Reading

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import format_count, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
-from costframe.core.tables.columns import as_numbers
+from costframe.core.tables.columns import as_numbers, is_numeric
 from costframe.datasets.remarks import is_like_id
 from costframe.datasets.text_features import find_dates, why_no_feature
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["PriceDraft", "describe_open", "draft_prices", "find_ignored"]
+__all__ = ["PriceDraft", "describe_open", "draft_prices", "find_ignored", "find_one_hot"]
 
 PLACEHOLDER = 1.0
 _TO_FILL_IN = "fill in"
@@ -186,3 +187,28 @@ def _without_statistics(name: str) -> str | None:
 def _prefix(name: str) -> str | None:
     words = re.split(r"[_.:=]", name, maxsplit=1)
     return words[0] if len(words) > 1 and words[0].strip() and words[0].lower() not in _STATISTICS else None
+
+
+def find_one_hot(columns: Mapping[str, Any]) -> list[list[str]]:
+    """Return groups of two or more columns with names such as color_red, of which each row has at most one.
+
+    `columns` are those of a pyarrow table, by name; a one-hot column holds 0 and 1, or truth values.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in columns:
+        if stem := split_name(name):
+            groups.setdefault(stem, []).append(name)
+    return [names for names in groups.values() if len(names) > 1 and _at_most_one([columns[name] for name in names])]
+
+
+def _at_most_one(columns: list[Any]) -> bool:
+    """Return whether all columns hold 0 and 1, or truth values, and each row at most one 1."""
+    ones = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if not is_numeric(column.type):
+            return False
+        values = np.nan_to_num(as_numbers(column, ""))
+        if not np.isin(values, (0.0, 1.0)).all():
+            return False
+        ones += values == 1
+    return int(ones.max(initial=0)) <= 1

@@ -17,6 +17,7 @@ from costframe.core.errors import (
     CostframeError,
     DataError,
     ParameterError,
+    Problems,
     format_count,
     quote_names,
     shown,
@@ -40,7 +41,6 @@ from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
 from costframe.datasets.dialects import find_indices
 from costframe.datasets.leaks import find_leaks
 from costframe.datasets.price_draft import describe_open
-from costframe.datasets.problems import Problems
 from costframe.datasets.remarks import describe_columns, describe_few_rows
 from costframe.datasets.splits import obey_split
 from costframe.datasets.table_files import TableFile
