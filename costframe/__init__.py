@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Answer, Route
     from costframe.core.storage.saving import load, save
     from costframe.frontier import BudgetSearch, Frontier
-    from costframe.frontier.frontier_display import FrontierDisplay
     from costframe.hooks import Algorithm, hookimpl
+    from costframe.report.frontier_display import FrontierDisplay
     from costframe.report.stages_display import StagesDisplay
     from costframe.report.step_displays import AcquisitionDisplay, RowAcquisitionDisplay, RowsPerStageDisplay
     from costframe.sources import (
@@ -102,7 +102,7 @@ _HOME = {
     "Field": "costframe.sources",
     "FittedEstimator": "costframe.core.predictors.fitted",
     "Frontier": "costframe.frontier",
-    "FrontierDisplay": "costframe.frontier.frontier_display",
+    "FrontierDisplay": "costframe.report.frontier_display",
     "HTTPSource": "costframe.sources",
     "InquiryLog": "costframe.sources",
     "Lookup": "costframe.sources",

@@ -15,10 +15,10 @@ from costframe.core.plugins.registry import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
-from costframe.frontier.table import EXPENDABLE, points_table
 from costframe.hooks import Algorithm
-from costframe.report.console import LEAST_WIDTH, output
+from costframe.report.frontier_table import EXPENDABLE, points_table
 from costframe.report.tables import algorithms_table, paid_table
+from costframe.training.console import LEAST_WIDTH, output
 
 WIDTHS = (40, 45, 50, 60, 70, 80, 100, 200)
 

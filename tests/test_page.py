@@ -20,7 +20,7 @@ from costframe.core.errors import ParameterError, printable
 from costframe.frontier import Frontier, Point
 from costframe.frontier import frontier as frontier_module
 from costframe.frontier.buys import next_buys
-from costframe.frontier.page import frontier_page, render_report
+from costframe.report.frontier_page import frontier_page, render_report
 from costframe.report.page.document import render_page
 from costframe.report.page.model_page import model_page
 from costframe.report.page.scale import CostScale, round_steps, round_up

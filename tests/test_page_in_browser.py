@@ -10,7 +10,7 @@ import pytest
 from page_cases import HOSTILE, PLAIN, cascade, frontier, prices, rows
 
 import costframe as cf
-from costframe.frontier.page import frontier_page
+from costframe.report.frontier_page import frontier_page
 from costframe.report.page.document import render_page
 from costframe.report.page.model_page import model_page
 

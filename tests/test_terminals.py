@@ -10,12 +10,13 @@ from attrs import evolve
 from rich.console import Console
 
 import costframe as cf
+from costframe.core.amounts import compare_cost, cost, saving
 from costframe.core.cost.expected import ExpectedCost
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
 from costframe.frontier.words import describe_model
-from costframe.report.console import Output, compare_cost, cost, saving
 from costframe.report.tables import paid_table
+from costframe.training.console import Output
 
 EVIL = "\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"
 SHOWN = r"\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"

@@ -16,9 +16,9 @@ from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier, Point
 from costframe.frontier.budgets import Budget
-from costframe.frontier.page import frontier_page, render_report
 from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.trial import Rows, measure_latency
+from costframe.report.frontier_page import frontier_page, render_report
 
 # The best feature is cheap and slow; without it, `b` and `d` are good together.
 COSTS = cf.CostModel.of(

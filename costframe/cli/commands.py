@@ -39,8 +39,8 @@ def costframe() -> None:
 def algorithms() -> None:
     """List the installed algorithms, and plugins that cannot be loaded."""
     from costframe.core.plugins.registry import algorithms as usable
-    from costframe.report.console import output
     from costframe.report.tables import algorithms_table
+    from costframe.training.console import output
 
     console = output()
     console.print(algorithms_table(usable(), TASKS, width=console.width))

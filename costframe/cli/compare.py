@@ -119,7 +119,7 @@ def compare(
     from costframe.frontier.budgets import Budget
     from costframe.frontier.checks import check_score, choose_algorithms
     from costframe.frontier.trial import trial_maker
-    from costframe.report.console import output as make_console
+    from costframe.training.console import output as make_console
 
     began = time.monotonic()
     wanted = split_names(algorithms)

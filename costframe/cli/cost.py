@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.certain_layout import Until
-    from costframe.report.console import Output
+    from costframe.training.console import Output
 
 __all__ = ["cost", "evaluate_cost", "show_cost"]
 
@@ -81,7 +81,7 @@ def cost(
     run of which MODEL is, else one by task. Of a model in the folder of a run of `costframe compare`, --part is the
     part that the run made, also where it split the rows by a seed.
     """
-    from costframe.report.console import output
+    from costframe.training.console import output
 
     if score is not None:
         check_fit(None, None, score)
@@ -138,9 +138,9 @@ def evaluate_cost(
 
 def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, scored: Scored | None = None) -> None:
     """Print the cost of rows, and their payments; with their score and mistakes if they are scored."""
+    from costframe.core.amounts import compare_cost, milliseconds
+    from costframe.core.amounts import cost as shown
     from costframe.core.errors import format_count, printable
-    from costframe.report.console import compare_cost, milliseconds
-    from costframe.report.console import cost as shown
     from costframe.report.tables import paid_table
 
     full = costs.full_cost(report.feature_names)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from costframe.frontier.budgets import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
-    from costframe.report.console import Output
+    from costframe.training.console import Output
 
 __all__ = ["fit"]
 
@@ -86,7 +86,7 @@ def fit(
     from costframe.datasets.leaks import Leak
     from costframe.frontier.budgets import Budget
     from costframe.frontier.checks import check_saved, choose_algorithms
-    from costframe.report.console import output as make_console
+    from costframe.training.console import output as make_console
 
     bounds = Budget(budget, time_budget)
     if (tradeoff is None) != bool(bounds):
@@ -126,7 +126,7 @@ def fit(
 def _sweep(*given: Any, **terms: Any) -> tuple[Frontier, bool]:
     """Return the frontier of all fits, or after an interrupt of those that ended, and whether there was one."""
     from costframe.frontier import Frontier
-    from costframe.report.console import show_progress
+    from costframe.training.console import show_progress
 
     so_far: list[Callable[[], Frontier]] = []
     with show_progress() as progress:

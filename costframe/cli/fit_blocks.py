@@ -9,6 +9,8 @@ import numpy as np
 from attrs import evolve
 
 from costframe.cli.group import name_written_files
+from costframe.core.amounts import cost as shown_cost
+from costframe.core.amounts import saving
 from costframe.core.errors import DataError, ParameterError, format_count, printable
 from costframe.core.exact_sums import exact_mean
 from costframe.core.plugins.registry import TASKS, estimator, registry
@@ -17,10 +19,8 @@ from costframe.core.storage.saving import save
 from costframe.datasets.block_tables import BlockDataset, draw_rows, read_block_table
 from costframe.frontier.checks import check_score, name_failures
 from costframe.frontier.clusters import open_client
-from costframe.report.console import cost as shown_cost
-from costframe.report.console import output as make_console
-from costframe.report.console import saving
 from costframe.training.cluster.block_partitions import to_dask
+from costframe.training.console import output as make_console
 from costframe.training.scoring import score_named
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.datasets.block_tables import BlockRows
-    from costframe.report.console import Output
+    from costframe.training.console import Output
 
 __all__ = ["fit_in_blocks"]
 

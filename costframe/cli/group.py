@@ -70,7 +70,7 @@ def _echo(text: str) -> None:
 
 
 def _abandon(stream: IO[Any]) -> None:
-    from costframe.report.console import abandon  # loads rich
+    from costframe.training.console import abandon  # loads rich
 
     abandon(stream)
 

@@ -15,12 +15,12 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets.leaks import Leak
 from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS
-from costframe.frontier.frontier_display import FrontierDisplay
-from costframe.frontier.page import render_report
 from costframe.frontier.points import CONSTANT, describe_useless_budget
 from costframe.frontier.runs import RECOMMENDED
-from costframe.frontier.table import frontier_table, name_purchases, points_table
 from costframe.frontier.words import describe_choice, describe_few_rows, describe_model
+from costframe.report.frontier_display import FrontierDisplay
+from costframe.report.frontier_page import render_report
+from costframe.report.frontier_table import frontier_table, name_purchases, points_table
 from costframe.report.tables import paid_table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from costframe.frontier.budgets import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
-    from costframe.report.console import Output
+    from costframe.training.console import Output
 
 __all__ = ["Results"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from costframe.core.amounts import with_error
 from costframe.core.errors import ParameterError, format_count, printable
-from costframe.report.console import with_error
 from costframe.report.tables import mistakes_table
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.frontier.estimates import Estimate
-    from costframe.report.console import Output
+    from costframe.training.console import Output
     from costframe.training.library_scores import LibraryScore
 
 __all__ = ["Scored", "choose", "score_report"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.live import Live
 
-from costframe.report.console import Lines, Output, progress_bar, update_bar
+from costframe.training.console import Lines, Output, progress_bar, update_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

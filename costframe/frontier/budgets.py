@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from costframe.core.amounts import milliseconds
 from costframe.core.errors import ParameterError, printable, shown
 from costframe.frontier.checks import is_number
 from costframe.frontier.points import at_tradeoff
-from costframe.report.console import milliseconds
 
 if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from costframe.frontier.frontier_display import FrontierDisplay
+    from costframe import FrontierDisplay
     from costframe.frontier.intervals import Difference
 
 __all__ = ["Frontier"]
@@ -301,6 +301,6 @@ class Frontier(FrontierFits):
 
     def plot(self, ax: Axes | None = None, **options: Any) -> FrontierDisplay:
         """Draw score against mean cost per row; options are the parameters of `FrontierDisplay`."""
-        from costframe.frontier.frontier_display import FrontierDisplay
+        import costframe as cf  # displays are above this room; the package loads them by name
 
-        return FrontierDisplay.from_frontier(self, ax=ax, **options)
+        return cf.FrontierDisplay.from_frontier(self, ax=ax, **options)

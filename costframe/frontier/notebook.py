@@ -1,24 +1,67 @@
-"""A frontier at a prompt and in a notebook: four lines of text, a table in HTML, and a data frame."""
+"""A frontier as text: rows of cells for any table, four lines at a prompt, a table in a notebook, and a data frame."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from costframe.core.amounts import cost, milliseconds, saving, with_error
 from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
+from costframe.frontier.paths import choose_spread
 from costframe.frontier.points import plus_minus, points_records
-from costframe.frontier.table import rows_of_frontier
 from costframe.frontier.words import describe_model
-from costframe.report.console import cost, milliseconds, saving, with_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     import pandas as pd
 
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
 
-__all__ = ["describe_frontier", "frontier_html", "points_frame"]
+__all__ = ["describe_frontier", "frontier_html", "points_frame", "rows_of_frontier", "to_cells"]
+
+MOST_ROWS = 6  # of a table of the frontier
+TIMES = ("latency", "95 % within")  # columns of prices with times
+COLUMNS: dict[str, Callable[[Frontier, Point], str]] = {
+    "model": lambda _, point: point.name or point.algorithm,
+    "algorithm": lambda _, point: point.algorithm,
+    "tradeoff": lambda _, point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
+    "score": lambda _, point: with_error(point.score, point.score_error),
+    "score alone": lambda _, point: f"{point.score:.4f}",
+    "90% interval": lambda frontier, point: "{:.4f} to {:.4f}".format(*frontier.score_interval(point)),
+    "cost": lambda _, point: cost(point.cost),
+    "saves": lambda frontier, point: saving(point.cost, frontier.full_cost),
+    "latency": lambda _, point: milliseconds(point.latency),
+    "95 % within": lambda _, point: milliseconds(point.latency_p95),
+    "test score": lambda _, point: "-" if point.test_score is None else f"{point.test_score:.4f}",
+    "test cost": lambda _, point: cost(point.test_cost),
+    "features": lambda _, point: str(point.n_features),
+    "learners": lambda _, point: f"{point.n_learners:,}",
+    "rounds": lambda _, point: f"{point.rounds:.1f}",
+}
+
+
+def to_cells(frontier: Frontier, points: Iterable[Point], columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the names of columns, without those of times where prices have none, and a row of texts for each point."""
+    names = [name for name in columns if frontier.has_times or name not in TIMES]
+    return names, [[COLUMNS[name](frontier, point) for name in names] for point in points]
+
+
+def rows_of_frontier(frontier: Frontier, chosen: Point) -> list[Point]:
+    """Return at most six points by descending cost: the chosen, the best, and non-dominated ones with little loss.
+
+    Each further point most reduces the loss in score against the whole frontier, summed over budgets.
+    """
+    front = frontier.non_dominated()
+    shown = {frontier.best(), chosen, front[0]}
+    kept = [place for place, point in enumerate(front) if point in shown]
+    cost, score = np.array([(point.cost, frontier.rank(point)[0]) for point in front]).T
+    further = choose_spread(cost, score, kept, MOST_ROWS - len(shown), frontier.full_cost)
+    return sorted(shown | {front[place] for place in further}, key=lambda point: (-point.cost, -point.score))
 
 
 def describe_frontier(frontier: Frontier) -> str:
@@ -27,19 +70,16 @@ def describe_frontier(frontier: Frontier) -> str:
     scores = f"{frontier.score_name} {front[0].score:.3g} to {front[-1].score:.3g}"
     span = f"{scores} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
     chosen = {"recommended": frontier.recommended(), "best": frontier.best(), "cheapest useful": frontier.useful()}
-    lines = [
-        f"{label}: {f'{_name(point)}, {_in_words(frontier, point)}' if point else 'none'}"
-        for label, point in chosen.items()
-    ]
+    lines = [f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in chosen.items()]
     return brief(frontier, _count(frontier), span, more=lines)
 
 
 def frontier_html(frontier: Frontier) -> str:
     """Return a table of at most six non-dominated points with the recommendation, without colors of its own."""
     chosen = frontier.recommended()
-    points, times = rows_of_frontier(frontier, chosen), ("latency", "95 % within") if frontier.has_times else ()
-    header = "point", f"{frontier.score_name} \u00b1 error", f"cost ({frontier.unit} per row)", "saves", *times
-    rows = [_cells(frontier, point) for point in points]
+    points = rows_of_frontier(frontier, chosen)
+    (_, _, _, *others), rows = to_cells(frontier, points, ("model", "score", "cost", "saves", *TIMES))
+    header = "point", f"{frontier.score_name} \u00b1 error", f"cost ({frontier.unit} per row)", *others
     table = html_table(f"{_count(frontier)}; the best at each cost:", header, rows, points.index(chosen))
     return f"<div>{table}<p>Recommended: {escape(describe_model(frontier, chosen))}</p></div>"
 
@@ -60,22 +100,10 @@ def _count(frontier: Frontier) -> str:
     return f"{format_count(len(frontier), 'point')} of {format_count(algorithms, 'algorithm')}"
 
 
-def _name(point: Point) -> str:
-    return point.name or point.algorithm
-
-
 def _in_words(frontier: Frontier, point: Point) -> str:
-    """Return a point's score and cost, and the share of the price of all features that it saves."""
+    """Return a point's name, score and cost, and the share of the price of all features that it saves."""
     score = f"{frontier.score_name} {plus_minus(point.score, point.score_error)}"
-    saved = f", saves {_saved(frontier, point)}" if frontier.full_cost > 0 else ""
-    return f"{score} at {plus_minus(point.cost, point.cost_error)} {frontier.unit}{saved}"
-
-
-def _saved(frontier: Frontier, point: Point) -> str:
-    """Return the share of the price of all features that a model saves; nothing if these are free."""
-    return saving(point.cost, frontier.full_cost) if frontier.full_cost > 0 else ""
-
-
-def _cells(frontier: Frontier, point: Point) -> list[str]:
-    texts = [_name(point), with_error(point.score, point.score_error), cost(point.cost), _saved(frontier, point)]
-    return [*texts, *map(milliseconds, (point.latency, point.latency_p95) if frontier.has_times else ())]
+    saved = f", saves {saving(point.cost, frontier.full_cost)}" if frontier.full_cost > 0 else ""
+    return (
+        f"{point.name or point.algorithm}, {score} at {plus_minus(point.cost, point.cost_error)} {frontier.unit}{saved}"
+    )

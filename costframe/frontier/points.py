@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
+from costframe.core.amounts import cost, milliseconds
 from costframe.core.errors import brief, format_count, printable
 from costframe.core.html import html_table
-from costframe.report.console import cost, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

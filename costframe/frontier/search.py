@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.core.amounts import cost, milliseconds
 from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.frontier.budgets import Budget
@@ -21,7 +22,6 @@ from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import silent
-from costframe.report.console import cost, milliseconds
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 
@@ -165,7 +165,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("budget: expected a number >= 0, or a time_budget, got None for both")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
-        from costframe.report.console import show_progress
+        from costframe.training.console import show_progress
 
         with show_progress(silent if not self.verbose else None) as progress:
             self.frontier_ = Frontier.fit(

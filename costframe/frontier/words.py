@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.amounts import compare_cost, cost, milliseconds, with_error
 from costframe.core.errors import format_count, printable, shown
 from costframe.frontier.intervals import NINE_OF_TEN
 from costframe.frontier.points import describe_recommendation, plain_point
-from costframe.report.console import compare_cost, cost, milliseconds, with_error
 from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from costframe.core.amounts import cost
 from costframe.core.errors import format_count, printable, quote_names
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.mixed import MixedPredictor
@@ -15,7 +16,6 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
-from costframe.report.console import cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

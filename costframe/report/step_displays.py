@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
-from costframe.report.console import cost as cost_text
+from costframe.core.amounts import cost as cost_text
 from costframe.report.display import ModelDisplay, as_labels
 from costframe.report.labels import lay_out, put_above
 from costframe.report.pictures import COLORS, INK, cut_text, to_drawable

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 from rich import box
+from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from costframe.core.amounts import cost
 from costframe.core.errors import printable
 from costframe.core.plugins.registry import two_classes_only
-from costframe.report.console import cost, narrow_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,12 +27,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Payment", "algorithms_table", "mistakes_table", "paid_table", "payments"]
 
+BOUNDLESS = 10_000
 NARROW = 70  # a narrower table has the summary below the name
 KINDS = ("resource", "feature", "computing")
 MOST_FEATURES = 20
 MOST_MISTAKES = 10  # pairs of classes, where these are too many for a square
 LONG, LETTERS, FEW_LETTERS = "long names", 30, 20
 _Key = tuple[str, str]  # kind and name
+
+
+def narrow_table(
+    make: Callable[[frozenset[str]], Table], ways: Sequence[Iterable[str]], width: int
+) -> tuple[Table, frozenset[str]]:
+    """Return a table that fits the width in letters, and the parts left out.
+
+    `make` makes the table without some parts; `ways` are sets of parts to leave out, in order of preference. The last
+    one applies if no table fits.
+    """
+    console = Console(width=BOUNDLESS)
+    for without in map(frozenset, ways):
+        table = make(without)
+        if Measurement.get(console, console.options, table).maximum <= width:
+            break
+    return table, without
 
 
 def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, str], *, width: int) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from costframe.report.console import cost, whole_percent
+from costframe.core.amounts import cost, whole_percent
 from costframe.report.page.elements import element, listing
 from costframe.report.tables import KINDS
 

@@ -6,8 +6,8 @@ import importlib.resources
 import json
 from typing import TYPE_CHECKING
 
+from costframe.core.amounts import cost, saving
 from costframe.core.errors import format_count
-from costframe.report.console import cost, saving
 from costframe.report.page.cards import draw_card, draw_facts
 from costframe.report.page.elements import element, to_html
 from costframe.report.page.picture import Picture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.report.console import compare_cost, cost, milliseconds
+from costframe.core.amounts import compare_cost, cost, milliseconds
 from costframe.report.page.content import ModelCard, Page
 from costframe.report.page.stages import view_stages
 from costframe.report.tables import payments

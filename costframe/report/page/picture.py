@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from costframe.core.amounts import cost
 from costframe.core.errors import format_count
-from costframe.report.console import cost
 from costframe.report.page.elements import element
 from costframe.report.page.scale import CostScale, round_steps
 from costframe.training.model_path import keep_non_dominated

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.amounts import cost, milliseconds, saving
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.fitted import as_predictor
@@ -13,7 +14,6 @@ from costframe.frontier.buys import next_buys
 from costframe.frontier.finished import MODELS
 from costframe.frontier.points import at_tradeoff, best_first
 from costframe.frontier.words import describe_model
-from costframe.report.console import cost, milliseconds, saving
 from costframe.report.page.content import BudgetChoice, FrontierView, ModelCard, Page, Spot
 from costframe.report.page.document import render_page
 from costframe.report.page.stages import view_stages

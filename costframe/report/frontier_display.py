@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
+from costframe.core.amounts import cost as cost_text
+from costframe.core.amounts import with_error
 from costframe.core.checks import check_choice
 from costframe.core.errors import ParameterError, format_count
-from costframe.report.console import cost as cost_text
-from costframe.report.console import with_error
 from costframe.report.display import Display
 from costframe.report.labels import bar_boxes, lay_out, line_boxes, marker_boxes, place_label, put_above
 from costframe.report.pictures import COLORS, INK, PALE, to_drawable

@@ -1,4 +1,4 @@
-"""Console of the command line: texts, tables that fit the terminal, progress, and readers that have gone."""
+"""Consoles: results on a terminal, the progress of many fits, and readers that have gone."""
 
 from __future__ import annotations
 
@@ -9,80 +9,19 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from costframe.core.errors import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from rich.table import Table
+    ProgressCallback = Callable[[int, int, str], None]  # finished fits, expected fits, a text about the current one
 
-    from costframe.frontier.trial import Progress as ProgressCallback
-
-__all__ = [
-    "Lines",
-    "Output",
-    "abandon",
-    "compare_cost",
-    "cost",
-    "milliseconds",
-    "narrow_table",
-    "output",
-    "progress_bar",
-    "saving",
-    "show_progress",
-    "time_left",
-    "update_bar",
-    "whole_percent",
-    "with_error",
-]
+__all__ = ["LEAST_WIDTH", "Lines", "Output", "abandon", "output", "progress_bar", "show_progress", "update_bar"]
 
 WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
-BOUNDLESS = 10_000
-_NOTHING = 1e-9  # a share that is rounding, not a saving
 _KNOWN = 0.05  # least share of the work that allows an estimate of the time left
-
-
-def cost(value: float | None) -> str:
-    """Return a cost as text: two decimals, whole if it is large, or with an exponent if it is very small or large."""
-    if value is None:
-        return "-"
-    if value and not 0.005 <= abs(value) < 1e15:
-        return f"{value:.1e}"
-    return f"{value:,.2f}" if abs(value) < 1e5 else f"{value:,.0f}"
-
-
-def with_error(score: float, error: float) -> str:
-    """Return a score with its standard error as text."""
-    return f"{score:.4f} \u00b1{error:.3f}".replace("\u00b10.", "\u00b1.")
-
-
-def milliseconds(time: float | None) -> str:
-    """Return a time as text."""
-    return "-" if time is None else f"{time:.4g} ms"
-
-
-def whole_percent(share: float) -> str:
-    """Return a share in percent as text; "<1%" and ">99%" for less than one percent from nothing and from all."""
-    if _NOTHING < share < 0.01:
-        return "<1%"
-    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
-
-
-def saving(paid: float, full: float) -> str:
-    """Return the share of the price of all features that a cost saves, as text; "0%" if these are free."""
-    return whole_percent(max(0.0, 1 - paid / full) if full > 0 else 0.0)
-
-
-def compare_cost(paid: float, full: float) -> str:
-    """Return a text that compares a cost with that of all features."""
-    if abs(paid - full) <= _NOTHING * full:
-        return "as much as"
-    if abs(paid - full) < 0.01 * full:
-        return "hardly less than" if paid <= full else "hardly more than"
-    return f"{saving(paid, full)} less than" if paid < full else f"{paid / full - 1:.0%} more than"
 
 
 def abandon(stream: IO[Any]) -> None:
@@ -133,22 +72,6 @@ def output() -> Output:
         console.width = WIDTH_OF_FILES
     console.width = max(console.width, LEAST_WIDTH)  # a narrower terminal breaks lines itself
     return console
-
-
-def narrow_table(
-    make: Callable[[frozenset[str]], Table], ways: Sequence[Iterable[str]], width: int
-) -> tuple[Table, frozenset[str]]:
-    """Return a table that fits the width in letters, and the parts left out.
-
-    `make` makes the table without some parts; `ways` are sets of parts to leave out, in order of preference. The last
-    one applies if no table fits.
-    """
-    console = Console(width=BOUNDLESS)
-    for without in map(frozenset, ways):
-        table = make(without)
-        if Measurement.get(console, console.options, table).maximum <= width:
-            break
-    return table, without
 
 
 @contextlib.contextmanager

@@ -1,0 +1,119 @@
+"""Tables of a frontier on the terminal: six rows of it, and all points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from costframe.core.amounts import whole_percent
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.errors import printable
+from costframe.frontier.notebook import TIMES, rows_of_frontier, to_cells
+from costframe.frontier.points import distinct
+from costframe.report.tables import narrow_table, payments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from costframe.datasets import Dataset
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
+
+__all__ = ["frontier_table", "name_purchases", "points_table"]
+
+ROWS_PAID, NEARLY_ALL = 2000, 0.995  # rows to find purchases on, and the share of them that needs no number
+OTHER_COLUMNS, TIME_COLUMNS, LEAST_LETTERS = 66, 24, 20  # letters of the other columns, and least for purchases
+# A narrow table keeps score and cost on test.
+EXPENDABLE = ("learners", "rounds", "features", "latency", "score", "cost", "tradeoff", "95 % within")
+EVERY = ("algorithm", "tradeoff", "score", "cost", *TIMES, "test score", "test cost", "features", "learners", "rounds")
+
+
+def frontier_table(
+    frontier: Frontier, chosen: Point, purchases: Mapping[str, Sequence[str]] | None = None, *, width: int
+) -> Table:
+    """Return a table of at most six points of the frontier; `purchases` says what the model of a point buys, by name.
+
+    A narrow table leaves out the purchases, then the intervals.
+    """
+    points, purchases = rows_of_frontier(frontier, chosen), purchases or {}
+    room = max(width - OTHER_COLUMNS - (TIME_COLUMNS if frontier.has_times else 0), LEAST_LETTERS)
+
+    def make(without: frozenset[str]) -> Table:
+        wanted = ("model", "score alone", "90% interval", "cost", "saves", *TIMES)
+        (first, _, *others), rows = to_cells(frontier, points, [name for name in wanted if name not in without])
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+        table.add_column("", no_wrap=True)
+        table.add_column(first, overflow="fold")
+        for name in (printable(frontier.score_name), *others):
+            table.add_column(name, justify="right", no_wrap=True)
+        if purchases and not without:
+            table.add_column("rows buy", no_wrap=True)
+            rows = [
+                [*row, _shorten(purchases.get(point.name, ()), room)] for row, point in zip(rows, points, strict=True)
+            ]
+        for row, point in zip(rows, points, strict=True):
+            _add(table, ">" if point == chosen else " ", row, bold=point == chosen)
+        return table
+
+    return narrow_table(make, [[], ["buys"], ["buys", "90% interval"]], width)[0]
+
+
+def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:
+    """Return a table of all models that fits the width, non-dominated ones in bold, and the columns left out."""
+    algorithms = list(dict.fromkeys(point.algorithm for point in frontier.points))
+    points = sorted(distinct(frontier), key=lambda point: algorithms.index(point.algorithm))
+    good = frozenset(frontier.non_dominated())
+
+    def make(without: frozenset[str]) -> Table:
+        (first, *others), rows = to_cells(frontier, points, [name for name in EVERY if name not in without])
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, int(width > 90), 0, 0), show_edge=False)
+        table.add_column("", no_wrap=True)
+        table.add_column(first, overflow="fold")
+        for name in others:
+            table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True, vertical="bottom")
+        before = points[0].algorithm
+        for row, point in zip(rows, points, strict=True):
+            if point.algorithm != before:
+                table.add_section()
+            before = point.algorithm
+            marks = ("*" if point in good else " ") + (">" if point == chosen else " ")
+            _add(table, marks, row, bold=point in good)
+        return table
+
+    table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
+    return table, [name for name in EVERY if name in without and (frontier.has_times or name not in TIMES)]
+
+
+def _add(table: Table, marks: str, row: list[str], *, bold: bool) -> None:
+    table.add_row(marks, *(Text(printable(cell)) for cell in row), style="bold" if bold else "")
+
+
+def _shorten(names: Sequence[str], letters: int) -> str:
+    """Return names that fit into some letters, and the number of those left out."""
+    for count in range(len(names), 0, -1):
+        left = len(names) - count
+        text = ", ".join(names[:count]) + (f" and {left} more" if left else "")
+        if len(text) <= letters:
+            return text
+    return f"{len(names)} things" if names else ""
+
+
+def name_purchases(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[str, list[str]]:
+    """Return what rows buy by the models of the table's rows, dearest first, with the share of rows if not all do."""
+    part = dataset.part("test").X
+    rows = part[:: max(1, len(part) // ROWS_PAID)]
+    found = {}
+    for point in rows_of_frontier(frontier, chosen):
+        if frontier.has_model(point) and point.n_features:
+            report = ExpectedCost(dataset.costs).evaluate(frontier.model(point).predictor_, rows)
+            paid = sorted(payments(report, dataset.costs), key=lambda payment: -payment.mean)
+            found[point.name] = [
+                printable(each.name)
+                + (f" {whole_percent(each.share or 0.0)}" if (each.share or 0.0) < NEARLY_ALL else "")
+                for each in paid
+                if each.mean > 0 and each.kind != "computing"
+            ]
+    return found
