@@ -14,8 +14,8 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer, Route
-from costframe.report.stage_statistics import see_stages, summarize_stages
-from costframe.report.stages_display import tree_boxes
+from costframe.report.stages import see_stages, summarize_stages
+from costframe.report.stages_display import stage_boxes
 from costframe.report.stages_drawing import place_stages
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -155,8 +155,7 @@ def test_boxes_say_what_there_is_to_know():
     tree = StageTree(WeakLearnerBank.columns(names), stages, costs)
     X = np.zeros((4, 8))
     X[3, 0] = 1.0
-    seen = see_stages(tree, costs.select(names), X)
-    boxes = tree_boxes(stages, seen, tree.cost(X).per_row, "CAD")
+    boxes, _ = stage_boxes(tree, costs, X)
     text = [[(line.left, line.right) for line in (box.title, *box.lines)] for box in boxes]
     assert text[0] == [
         ("stage 0", "100 % of rows"), ("up if score > 0.25", ""), ("evaluates 2 learners, all new", ""),
@@ -172,13 +171,13 @@ def test_boxes_say_what_there_is_to_know():
         ("mean cost of these rows", "35.5 CAD"),
     ]  # fmt: skip
     assert boxes[2].lines[3].kind == "resource"
-    unreached = tree_boxes(stages, see_stages(tree, costs.select(names), X[:3]), np.ones(3), "CAD")[2]
+    unreached = stage_boxes(tree, costs, X[:3])[0][2]
     assert [line.left for line in unreached.lines][1:] == ["no row comes here"]
     assert not unreached.has_panel
 
 
 def test_a_constant_says_its_value():
     tree = StageTree(WeakLearnerBank.columns(["a"]), [Answer([], [], 0.0, "sigmoid")])
-    (box,) = tree_boxes(tree.stages, summarize_stages(tree, CostModel.uniform(["a"]).select(["a"])), None, None)
+    ((box,), _) = stage_boxes(tree, None)
     assert [line.left for line in box.lines] == ["answers 0.5", "acquires nothing new"]
     assert (box.title.right, box.share, box.has_panel) == ("", None, False)

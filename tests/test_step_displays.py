@@ -12,8 +12,8 @@ import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.fitted import as_predictor
 from costframe.report.pictures import new_figure
-from costframe.report.price_groups import group_items
-from costframe.report.steps import follow_rows
+from costframe.report.stages import follow_rows
+from costframe.report.step_displays import group_items
 
 KINDS = (cf.RowsPerStageDisplay, cf.AcquisitionDisplay, cf.RowAcquisitionDisplay)
 

@@ -18,7 +18,7 @@ from costframe.frontier import BudgetSearch, Frontier, Point
 from costframe.frontier.budgets import Budget
 from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.trial import Rows, measure_latency
-from costframe.report.frontier_page import frontier_page, render_report
+from costframe.report.page import frontier_page, render_page
 
 # The best feature is cheap and slow; without it, `b` and `d` are good together.
 COSTS = cf.CostModel.of(
@@ -214,9 +214,9 @@ def test_a_page_chooses_within_the_time_budget():
     card = next(card for card in page.cards if card.name == page.frontier.choices[-1].name)
     assert ("latency per row", "5 ms", "95 % of the rows within 10 ms") in card.figures
     assert ("chosen models", "have 95 % of the rows within 50 ms") in page.facts
-    text = render_report(timed, rows_of_pages(), prices_of_pages(), title="patients", time_budget=50)
+    text = render_page(frontier_page(timed, rows_of_pages(), prices_of_pages(), title="patients", time_budget=50))
     assert "95 % within" in text
-    assert "95 % within" not in render_report(found, rows_of_pages(), prices_of_pages(), title="patients")
+    assert "95 % within" not in render_page(frontier_page(found, rows_of_pages(), prices_of_pages(), title="patients"))
 
 
 @pytest.fixture

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import costframe as cf
-from costframe.report.stage_statistics import see_stages
+from costframe.report.stages import see_stages
 from harness.tables import fitting_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costframe.datasets import Dataset
-    from costframe.report.stage_statistics import StageSeen
+    from costframe.report.stages import StageSeen
     from harness.points import Point
 
 MEANS, DEVIATION = (3.0, 1.0, -1.0, -3.0), 2.5

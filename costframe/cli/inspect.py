@@ -54,8 +54,7 @@ def inspect(
     MODEL and DATA are those of `costframe cost`. The default prices are those in MODEL. The page needs no network.
     """
     from costframe.report.model_facts import describe_model, facts_table
-    from costframe.report.page.document import render_page
-    from costframe.report.page.model_page import model_page
+    from costframe.report.page import model_page, render_page
     from costframe.training.console import output as make_console
 
     for option, given in (("--part", part), ("--missing", missing)):

@@ -19,8 +19,8 @@ from costframe.frontier.points import CONSTANT, describe_useless_budget
 from costframe.frontier.runs import RECOMMENDED
 from costframe.frontier.words import describe_choice, describe_few_rows, describe_model
 from costframe.report.frontier_display import FrontierDisplay
-from costframe.report.frontier_page import render_report
 from costframe.report.frontier_table import frontier_table, name_purchases, points_table
+from costframe.report.page import frontier_page, render_page
 from costframe.report.tables import paid_table
 
 if TYPE_CHECKING:
@@ -113,10 +113,11 @@ class Results:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
         if within_time:
             facts += [("possible leak", leak) for leak in self._leaks(frontier, self.choose(frontier))]
-        return render_report(
+        page = frontier_page(
             frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget.cost,
             time_budget=self.budget.time if within_time else None,
         )  # fmt: skip
+        return render_page(page)
 
     def _leaks(self, frontier: Frontier, point: Point) -> list[str]:
         """Return what may leak, except through features that the model of a point does not read."""

@@ -12,9 +12,8 @@ from costframe.core.amounts import cost as cost_text
 from costframe.core.amounts import with_error
 from costframe.core.checks import check_choice
 from costframe.core.errors import ParameterError, format_count
-from costframe.report.display import Display
 from costframe.report.labels import bar_boxes, lay_out, line_boxes, marker_boxes, place_label, put_above
-from costframe.report.pictures import COLORS, INK, PALE, to_drawable
+from costframe.report.pictures import COLORS, INK, PALE, Display, to_drawable
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import score_label
 
@@ -30,6 +29,8 @@ __all__ = ["FrontierDisplay"]
 PARTS = ("estimate", "test")
 MARKERS = ("o", "s", "^", "v", "D", "<", ">")  # another number than of colors, so that no two algorithms look alike
 ON_TEST: dict[str, Any] = {"marker": "*", "ls": "", "ms": 11, "mfc": "white", "mec": INK, "mew": 1.2}
+GOOD: dict[str, Any] = {"ms": 7, "mec": "white", "mew": 0.8, "zorder": 5}
+PALER: dict[str, Any] = {"ms": 4.5, "alpha": 0.5, "mew": 0, "zorder": 3}
 LINE_LABEL = 0.22  # inches for the label of a vertical line
 LOG_SPAN = 50  # costs that span more than this factor have a logarithmic scale
 
@@ -48,6 +49,8 @@ class FrontierDisplay(Display):
         non-dominated ones, and the chosen point has its result on test beside it. Results on test are not joined,
         because the points were not chosen by them.
     title : str, optional
+    mark : bool
+        Whether to mark and name the chosen point.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class FrontierDisplay(Display):
     chosen: Point = field()
     part: str = field(default="estimate", kw_only=True)
     title: str | None = field(default=None, kw_only=True)
+    mark: bool = field(default=True, kw_only=True)
 
     @chosen.default
     def _recommended(self) -> Point:
@@ -121,9 +125,10 @@ class _Drawing:
         # A much worse constant would squeeze all other points.
         points = self.frontier.points
         self.points = [p for p in points if p.n_features or p == display.chosen] or list(points)
-        drawn = frozenset(self.points)
-        front = [point for point in self.frontier.non_dominated() if point in drawn]
+        self.drawn = frozenset(self.points)
+        front = [point for point in self.frontier.non_dominated() if point in self.drawn] or self.points
         self.best = keep_non_dominated(front, lambda point: (point.cost, point.score))
+        self.names = {point: f"point-{place}" for place, point in enumerate(points)}
         self.lines: list[Line2D] = []  # that labels must not cover
         self.bars: list[Any] = []
 
@@ -143,21 +148,19 @@ class _Drawing:
         self._errors()
         if not self.on_test:
             self._line()
-        tested = self._chosen()
+        tested = self.display.mark and self._chosen()
         self._axes()
         self._legend(tested=tested)
         self._labels()
 
     def _algorithm(self, name: str, color: str, marker: str) -> None:
-        mine = [point for point in self.points if point.algorithm == name]
-        label = to_drawable(name)
-        for points, how in (
-            ([p for p in mine if p not in self.best], {"ms": 4.5, "alpha": 0.5, "mew": 0, "zorder": 3}),
-            ([p for p in mine if p in self.best], {"ms": 7, "mec": "white", "mew": 0.8, "zorder": 5}),
-        ):
-            if points:  # layouts take an empty line for a point in the corner
-                places = np.array([self.at(point) for point in points]).T
-                self.lines += self.ax.plot(*places, marker, ls="", color=color, label=label, clip_on=False, **how)
+        best = frozenset(self.best)
+        mine = sorted((point for point in self.points if point.algorithm == name), key=best.__contains__)
+        for point in mine:
+            self.lines += self.ax.plot(
+                *self.at(point), marker, ls="", color=color, label=to_drawable(name), clip_on=False,
+                gid=self.names[point], **(GOOD if point in best else PALER),
+            )  # fmt: skip
 
     def _errors(self) -> None:
         errors = [(p.test_error if self.on_test else p.score_error) or 0.0 for p in self.best]
@@ -214,7 +217,7 @@ class _Drawing:
 
     def _left_out(self) -> str:
         """Return a line on the points that are not drawn, if there are some."""
-        scores = [self.at(point)[1] for point in self.frontier.points if point not in self.points]
+        scores = [self.at(point)[1] for point in self.frontier.points if point not in self.drawn]
         if not scores:
             return ""
         upto = "" if len(scores) == 1 else "up to "
@@ -235,8 +238,9 @@ class _Drawing:
         taken = [marker_boxes(line) for line in self.lines if line.get_marker() != "None"]
         taken += [line_boxes(line) for line in self.lines if line.get_linestyle() != "None"]
         boxes = np.vstack([*taken, *map(bar_boxes, self.bars)])
-        point = self.display.chosen
-        boxes = place_label(self.ax, self._name(point), [self.at(point)], boxes, color=INK)
+        if self.display.mark:
+            point = self.display.chosen
+            boxes = place_label(self.ax, self._name(point), [self.at(point)], boxes, color=INK)
         if (full := self.frontier.full_cost) > 0:
             along = [(full, float(y)) for y in np.linspace(*self.ax.get_ylim(), 15)]
             place_label(self.ax, f"all features: {full:.6g}", along, boxes, beside=True, rotation=90)

@@ -1,4 +1,4 @@
-"""Pictures of stage trees and plans."""
+"""Stages of trees and stops of plans: a box of texts for each, and the picture of all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError, ParameterError, format_count
 from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -16,10 +16,9 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import Route
 from costframe.core.tables.rows import as_rows
-from costframe.report.display import ModelDisplay, as_labels
-from costframe.report.stage_statistics import see_stages, see_stops, summarize_stages, summarize_stops
-from costframe.report.stages_boxes import Line, Panels, StageBox, decision, money, percent
-from costframe.report.stages_drawing import GAP, Picture, Way, height_of, place_stages
+from costframe.report.pictures import ModelDisplay, as_labels, percent
+from costframe.report.stages import see_stages, see_stops, summarize_stages, summarize_stops
+from costframe.report.stages_drawing import GAP, Line, Panels, Picture, StageBox, Way, height_of, place_stages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +26,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.predictors.predictor import Predictor
     from costframe.core.stages.stages import Stage
-    from costframe.report.stage_statistics import StageSeen
+    from costframe.report.stages import Acquired, StageSeen
 
-__all__ = ["StagesDisplay", "tree_boxes"]
+__all__ = ["StagesDisplay", "stage_boxes", "view_stages"]
+
+_NAMELESS = "unit"  # default unit of a cost model
+_MOST_ITEMS = 4  # most lines of acquired items
+_GIVES = {"sigmoid": "the sigmoid of its score", "softmax": "the softmax of its scores", "identity": "its score"}
 
 
 @define(eq=False)
@@ -97,9 +101,9 @@ class StagesDisplay(ModelDisplay):
         if rows is not None and not len(rows):
             raise DataError("X: expected at least one row, got none")
         labels = None if rows is None else as_labels(y, len(rows))
-        if isinstance(predictor, PlannedPredictor):
-            return cls(_plan_picture(predictor, rows, labels, model, title, n_jobs))
-        return cls(_tree_picture(predictor, rows, labels, model, acquisition, title, n_jobs))
+        boxes, moves = stage_boxes(predictor, model, rows, acquisition, n_jobs)
+        panels = None if rows is None else Panels.of([box.stage for box in boxes], [box.seen for box in boxes], labels)
+        return cls((_tree_picture if isinstance(predictor, StageTree) else _plan_picture)(boxes, moves, panels, title))
 
     @property
     def size(self) -> tuple[float, float]:
@@ -116,92 +120,104 @@ class StagesDisplay(ModelDisplay):
         self.picture.draw(ax)
 
 
-def _tree_picture(
-    tree: StageTree,
-    rows: NDArray[np.float64] | None,
-    labels: NDArray[Any] | None,
+def stage_boxes(
+    predictor: StageTree | PlannedPredictor,
     model: CostModel | None,
-    acquisition: str,
-    title: str | None,
-    n_jobs: int | None,
-) -> Picture:
-    prices = CostModel.of(model, tree.feature_names).select(tree.feature_names)
-    per_row, panels = None, None
-    if rows is None:
-        seen = summarize_stages(tree, prices)
+    rows: NDArray[np.float64] | None = None,
+    acquisition: str = "path",
+    n_jobs: int | None = None,
+) -> tuple[list[StageBox], NDArray[np.int64] | None]:
+    """Return a box for each stage of a tree or stop of a plan, and the moves of rows between stops; see `see_stops`.
+
+    Boxes show prices if there is a model of them, and shares and costs of rows, float64 (n, d) with n > 0, if given.
+    """
+    unit, moves, per_row, boxes = None if model is None else model.unit, None, None, []
+    stages: Sequence[Stage]
+    if isinstance(predictor, StageTree):
+        stages, word, whose = predictor.stages, "stage", "these rows"
+        prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
+        if rows is None:
+            seen = summarize_stages(predictor, prices)
+        else:
+            seen = see_stages(predictor, prices, rows, acquisition, n_jobs)
+            per_row = None if model is None else predictor.cost(rows, model, acquisition=acquisition).per_row
     else:
-        seen = see_stages(tree, prices, rows, acquisition, n_jobs)
-        per_row = None if model is None else tree.cost(rows, model, acquisition=acquisition).per_row
-        panels = Panels.of(tree.stages, seen, labels)
-    boxes = tree_boxes(tree.stages, seen, per_row, None if model is None else prices.unit)
-    place = place_stages(tree.stages, [height_of(box) for box in boxes], GAP)
+        terms, stages, word, whose = predictor.terms(model), [s.answer for s in predictor.stops], "stop", "the answered"
+        if rows is None:
+            seen = summarize_stops(predictor, terms.prices)
+        else:
+            seen, moves = see_stops(predictor, terms.prices, predictor.walk(rows, terms, n_jobs))
+            per_row = predictor.cost(rows, model).per_row
+    for number, (stage, mine) in enumerate(zip(stages, seen, strict=True)):
+        own = np.empty(0, np.int64) if mine.rows is None else mine.rows
+        came = len(own) if moves is None else int(moves[number].sum())
+        first, last = [_decision(stage, mine)] if word == "stage" else [], []
+        if word == "stop" and came:
+            first = [Line(f"answers {percent(len(own) / came)} of them" if len(own) else "answers none")]
+        if per_row is not None and unit is not None and len(own) and not isinstance(stage, Route):
+            last = [Line(f"mean cost of {whose}", _money(per_row[own].mean(), unit))]
+        share = None if rows is None else came / len(rows)
+        boxes.append(_box(f"{word} {number}", stage, mine, share, unit, first, last))
+    return boxes, moves
+
+
+def view_stages(
+    predictor: Predictor, costs: CostModel, rows: NDArray[np.float64] | None = None
+) -> tuple[StageBox, ...]:
+    """Return the boxes of `stage_boxes` without stages that no row reaches.
+
+    Other predictors, and those with one stage, have none to show.
+    """
+    if isinstance(predictor, StageTree | PlannedPredictor):
+        boxes, _ = stage_boxes(predictor, costs, rows)
+        return tuple(box for box in boxes if box.share != 0) if len(boxes) > 1 else ()
+    return ()
+
+
+def _tree_picture(
+    boxes: Sequence[StageBox], _moves: NDArray[np.int64] | None, panels: Panels | None, title: str | None
+) -> Picture:
+    place = place_stages([box.stage for box in boxes], [height_of(box) for box in boxes], GAP)
     ways = [
         Way(number, child, boxes[child].share, side)
-        for number, stage in enumerate(tree.stages)
-        if isinstance(stage, Route)
-        for child, side in ((stage.below, -1), (stage.above, 1))
+        for number, box in enumerate(boxes)
+        if isinstance(box.stage, Route)
+        for child, side in ((box.stage.below, -1), (box.stage.above, 1))
     ]
     shown = "What each stage acquires" if title is None else title
     return Picture(boxes, place, ways, panels, shown, _notes_of_tree(boxes, panels))
 
 
-def tree_boxes(
-    stages: Sequence[Stage], seen: Sequence[StageSeen], per_row: NDArray[np.float64] | None, unit: str | None
-) -> list[StageBox]:
-    """Make the boxes of stages; `per_row` is the cost of each row, if known, and no `unit` shows no prices."""
-    boxes, every = [], seen[0].rows
-    for number, (stage, mine) in enumerate(zip(stages, seen, strict=True)):
-        share = None if every is None or mine.rows is None else len(mine.rows) / len(every)
-        paid = _mean_cost("mean cost of these rows", None if isinstance(stage, Route) else per_row, mine, unit)
-        boxes.append(StageBox.of(f"stage {number}", stage, mine, share, unit, [decision(stage, mine)], paid))
-    return boxes
-
-
 def _plan_picture(
-    plan: PlannedPredictor,
-    rows: NDArray[np.float64] | None,
-    labels: NDArray[Any] | None,
-    model: CostModel | None,
-    title: str | None,
-    n_jobs: int | None,
+    boxes: Sequence[StageBox], moves: NDArray[np.int64] | None, panels: Panels | None, title: str | None
 ) -> Picture:
-    terms, answers = plan.terms(model), [stop.answer for stop in plan.stops]
-    per_row, panels, moves = None, None, None
-    if rows is None:
-        seen = summarize_stops(plan, terms.prices)
-    else:
-        seen, moves = see_stops(plan, terms.prices, plan.walk(rows, terms, n_jobs))
-        per_row = plan.cost(rows, model).per_row
-        panels = Panels.of(answers, seen, labels)
-    unit, boxes = None if model is None else model.unit, []
-    for number, (answer, mine) in enumerate(zip(answers, seen, strict=True)):
-        share, first = None, []
-        if moves is not None:
-            came, answered = moves[number].sum(), moves[number, number]
-            share = float(came / np.trace(moves))
-            if came:
-                first = [Line(f"answers {percent(answered / came)} of them" if answered else "answers none")]
-        paid = _mean_cost("mean cost of the answered", per_row, mine, unit)
-        boxes.append(StageBox.of(f"stop {number}", answer, mine, share, unit, first, paid))
     heights = np.array([height_of(box) for box in boxes])
     place = np.arange(len(boxes)), heights.max() - heights / 2  # aligned at the top
+    ways = []
+    if moves is not None:
+        shares = moves / np.trace(moves)
+        pairs = zip(*np.nonzero(np.triu(moves, 1)), strict=True)
+        ways = [Way(int(a), int(b), shares[a, b], label=percent(shares[a, b])) for a, b in pairs]
     shown = "What each stop acquires" if title is None else title
-    return Picture(boxes, place, _ways(moves), panels, shown, _notes_of_plan(boxes, panels))
+    return Picture(boxes, place, ways, panels, shown, _notes_of_plan(boxes, panels))
 
 
-def _mean_cost(what: str, per_row: NDArray[np.float64] | None, seen: StageSeen, unit: str | None) -> list[Line]:
-    """Return a line with the mean cost of a stage's rows, if it has rows, and costs are known."""
-    if per_row is None or unit is None or not len(per_row[seen.rows]):
-        return []
-    return [Line(what, money(per_row[seen.rows].mean(), unit))]
-
-
-def _ways(moves: NDArray[np.int64] | None) -> list[Way]:
-    if moves is None:
-        return []
-    shares = moves / np.trace(moves)
-    pairs = zip(*np.nonzero(np.triu(moves, 1)), strict=True)
-    return [Way(int(a), int(b), shares[a, b], label=percent(shares[a, b])) for a, b in pairs]
+def _box(
+    name: str,
+    stage: Stage,
+    seen: StageSeen,
+    share: float | None,
+    unit: str | None,
+    first: Sequence[Line],
+    last: Sequence[Line],
+) -> StageBox:
+    """Make a box whose acquisitions stand between `first` and `last`; prices are shown if they have a `unit`."""
+    title = Line(name, "" if share is None else f"{100 * share:.3g} % of rows")
+    if share == 0:
+        lines = [Line("no row comes here", kind="faint")]
+    else:
+        lines = [*_learners_line(seen), *_acquired_lines(seen.acquired, unit), *last]
+    return StageBox(title, (*first, *lines), stage, seen, share)
 
 
 def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
@@ -252,3 +268,41 @@ def _notes_on_items(boxes: Sequence[StageBox], rows: str) -> list[str]:
     if any(one.share < 1 for one in acquired):
         notes.append(f"In brackets: share of {rows} that acquire it there.")
     return notes
+
+
+def _money(amount: float, unit: str) -> str:
+    """Return an amount with its unit, if the unit has a name."""
+    return f"{amount:.4g}" if unit == _NAMELESS else f"{amount:.4g} {unit}"
+
+
+def _decision(stage: Stage, seen: StageSeen) -> Line:
+    """Return a line that says how a stage routes or answers."""
+    if isinstance(stage, Route):
+        return Line(f"up if score > {stage.threshold:.4g}")
+    if seen.n_learners == 0 and len(stage.intercept) == 1:
+        return Line(f"answers {stage.predictions(stage.intercept[None])[0, 0]:.4g}")
+    if stage.link == "ranked":
+        return Line(f"answers with a rank of level {stage.level:.4g}")
+    return Line(f"answers with {_GIVES[stage.link]}")
+
+
+def _learners_line(seen: StageSeen) -> list[Line]:
+    if not seen.n_learners:
+        return []
+    new = "" if seen.n_new == 0 else ", all new" if seen.n_new == seen.n_learners else f", {seen.n_new:,} new"
+    return [Line(f"evaluates {format_count(seen.n_learners, 'learner')}{new}", kind="faint")]
+
+
+def _acquired_lines(acquired: Sequence[Acquired], unit: str | None) -> list[Line]:
+    if not acquired:
+        return [Line("acquires nothing new", kind="faint")]
+    shown = acquired if len(acquired) <= _MOST_ITEMS else acquired[: _MOST_ITEMS - 1]
+    lines = [Line("acquires", "" if unit is None else "price" if unit == _NAMELESS else unit, kind="faint")]
+    for one in shown:
+        price = "" if unit is None else f"{one.price:.4g}"
+        some = "" if one.share == 1 else f"({percent(one.share)})"
+        kind = "resource" if one.is_resource else "plain"
+        lines.append(Line(one.name, " ".join(part for part in (some, price) if part), kind))
+    if len(shown) < len(acquired):
+        lines.append(Line(f"+ {len(acquired) - len(shown):,} more"))
+    return lines
