@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pandas as pd
 import pytest
@@ -60,7 +61,7 @@ def test_the_page_has_the_same_and_how_to_load_it(run, saved, tmp_path):
     said = words(run("inspect", *saved, "--output", "my.html"))
     assert said.endswith("wrote my.html")
     page = (tmp_path / "my.html").read_text()
-    text = " ".join(re.sub("<style>.*</style>|<[^>]*>", " ", page, flags=re.DOTALL).split())
+    text = " ".join(unescape(re.sub("<style>.*</style>|<[^>]*>", " ", page, flags=re.DOTALL)).split())
     for known in ("1 route, 2 answers; 4 columns", "Means of 40 rows of rows.csv", "draw of chol", "Prices of what it"):
         assert known in text
     assert "cf.load('my.model')" in text

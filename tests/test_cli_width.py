@@ -7,7 +7,6 @@ import re
 import shlex
 
 import pytest
-from cli_cases import shell
 from rich.console import Console
 
 from costframe.cli.commands import costframe
@@ -211,12 +210,3 @@ def test_compare_fits(run, monkeypatch, width):
     assert ("rows buy" in said) == (width == 80)
     ranged = re.search(r"^> +miser-\d+ +0\.\d{4} +0\.\d{4} to", result.stdout, re.MULTILINE)
     assert (ranged is not None) == (width >= 60)
-
-
-def test_compare_fits_as_a_process(tmp_path):
-    done = shell(
-        "$COSTFRAME compare --algorithms miser --points 2 --folds 0 && $COSTFRAME algorithms", tmp_path, COLUMNS="40"
-    )
-    assert done.returncode == 0, done.stderr
-    assert max(len(line) for line in done.stdout.splitlines() if not line.startswith("wrote")) <= 40
-    assert "…" not in done.stdout

@@ -160,9 +160,10 @@ def test_many_items_are_grouped_by_price_or_by_what_rows_pay():
     assert len(group_items(follow_rows(wide(np.zeros(500)), WIDE_ROWS), 12)) == 1
 
 
-@pytest.mark.parametrize("size", [(4, 3), (9, 6)])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "size"), [*((case, (4, 3)) for case in CASES), ("a full tree", (9, 6)), ("a wide table", (9, 6))]
+)
 def test_pictures_have_no_text_over_another_or_cut_off(case, kind, size):
     make, rows, _ = CASES[case]
     y = np.array(["a label that is longer than its part", "b$_"])[np.arange(len(rows)) % 2]

@@ -128,7 +128,7 @@ class _Drawing:
         self.drawn = frozenset(self.points)
         front = [point for point in self.frontier.non_dominated() if point in self.drawn] or self.points
         self.best = keep_non_dominated(front, lambda point: (point.cost, point.score))
-        self.names = {point: f"point-{place}" for place, point in enumerate(points)}
+        self.places = {point: place for place, point in enumerate(points)}
         self.lines: list[Line2D] = []  # that labels must not cover
         self.bars: list[Any] = []
 
@@ -154,13 +154,14 @@ class _Drawing:
         self._labels()
 
     def _algorithm(self, name: str, color: str, marker: str) -> None:
-        best = frozenset(self.best)
-        mine = sorted((point for point in self.points if point.algorithm == name), key=best.__contains__)
-        for point in mine:
-            self.lines += self.ax.plot(
-                *self.at(point), marker, ls="", color=color, label=to_drawable(name), clip_on=False,
-                gid=self.names[point], **(GOOD if point in best else PALER),
-            )  # fmt: skip
+        mine, best = [point for point in self.points if point.algorithm == name], frozenset(self.best)
+        for points, how in (([p for p in mine if p not in best], PALER), ([p for p in mine if p in best], GOOD)):
+            if points:  # layouts take an empty line for a point in the corner
+                places = np.array([self.at(point) for point in points]).T
+                gid = "-".join(["points", *(str(self.places[point]) for point in points)])
+                self.lines += self.ax.plot(
+                    *places, marker, ls="", color=color, label=to_drawable(name), clip_on=False, gid=gid, **how
+                )
 
     def _errors(self) -> None:
         errors = [(p.test_error if self.on_test else p.score_error) or 0.0 for p in self.best]

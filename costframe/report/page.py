@@ -341,24 +341,24 @@ def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
     """Return the picture of a frontier as SVG in the page's colors, whose points have words and a card to pick."""
     frontier, label = view.frontier, score_label(view.frontier.score_name)
     root = ET.fromstring(FrontierDisplay(frontier, mark=False).to_bytes("svg", PICTURE))  # noqa: S314 - our own
-    for part in [root, *root.iter()]:
+    for part in list(root.iter()):
         part.tag = part.tag.rpartition("}")[2]
         part.attrib = {name.rpartition("}")[2]: value for name, value in part.attrib.items()}
         for child in [child for child in part if child.tag.endswith(("metadata", "style"))]:
             part.remove(child)  # of matplotlib; the page has a style of its own
     root.attrib |= {"role": "img", "aria-label": f"{label} against mean cost per row; the models are in the tables"}
-    groups = {group.get("id"): group for group in root.iter("g")}
-    for place, point in enumerate(frontier.points):
-        if (group := groups.get(f"point-{place}")) is None:
-            continue
-        name = view.names[point]
-        group.set("class", "spot")
-        use = next(group.iter("use"))
-        ring = {"class": "ring", "cx": str(use.get("x")), "cy": str(use.get("y")), "r": "9"}
-        ET.SubElement(group, "circle", ring)  # around the chosen point; of others only for a mouse
-        if name in numbers:
-            group.set("data-card", str(numbers[name]))
-        words = f"{name}: {label} {point.score:.4f} \u00b1 {point.score_error:.4f}, cost {cost(point.cost)}"
-        ET.SubElement(group, "title").text = printable(f"{words} {frontier.unit} per row")
+    for group in [group for group in root.iter("g") if str(group.get("id")).startswith("points-")]:
+        places = map(int, str(group.get("id")).split("-")[1:])
+        signs = [(holder, sign) for holder in group.iter("g") for sign in holder if sign.tag == "use"]
+        for (holder, sign), point in zip(signs, map(frontier.points.__getitem__, places), strict=True):
+            holder.remove(sign)
+            name, spot = view.names[point], ET.SubElement(holder, "g", {"class": "spot"})
+            if name in numbers:
+                spot.set("data-card", str(numbers[name]))
+            words = f"{name}: {label} {point.score:.4f} \u00b1 {point.score_error:.4f}, cost {cost(point.cost)}"
+            ET.SubElement(spot, "title").text = printable(f"{words} {frontier.unit} per row")
+            spot.append(sign)
+            ring = {"class": "ring", "cx": str(sign.get("x")), "cy": str(sign.get("y")), "r": "9"}
+            ET.SubElement(spot, "circle", ring)  # around the chosen point; of others only for a mouse
     text = ET.tostring(root, encoding="unicode")
     return re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda found: PAINTS.get(found[0], "var(--line)"), text)
