@@ -30,7 +30,7 @@ def lowest(session: nox.Session) -> None:
     extras = project["optional-dependencies"]
     bounds = [*project["dependencies"], *extras["test"], *extras["catboost"], *extras["lightgbm"]]
     session.install("-e", ".", *(bound.replace(">=", "==") for bound in bounds))
-    names = ["cli_models", "frontier_display", "kernel_cache", "package", "storage", "table_files"]
+    names = ["cli_models", "frontier_display", "kernel_cache", "package", "page", "storage", "table_files"]
     files = [f"tests/test_{name}.py" for name in names]  # where other libraries' versions matter
     cache = session.create_tmp()  # of kernels of another numba
     old = ["-W", "default::DeprecationWarning"]  # of old releases, about what they import of newer ones
