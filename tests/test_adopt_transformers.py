@@ -38,7 +38,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
-from costframe.adoption.pipelines.preparing import prepare
+from costframe.adoption.pipelines.adopt import prepare
 from costframe.core.errors import AdoptionError, DataError
 
 RNG = np.random.default_rng(5)

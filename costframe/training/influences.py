@@ -85,13 +85,13 @@ def kinds_of(y: NDArray[Any], p: NDArray[np.float64], *, of_classes: bool, label
     They have equal labels and predictions; only the likeliest class counts with `labels_only`. Probabilities of class 1
     of two classes are equal if they lie at the same twentieth between the rows of both classes.
     """
-    shown = p[:, 1] if of_classes and p.ndim == 2 and p.shape[1] == 2 else p
+    shown: Any = p[:, 1] if of_classes and p.ndim == 2 and p.shape[1] == 2 else p
     if of_classes and labels_only:
         shown = guesses(p)
     elif of_classes and shown.ndim == 1:
         ranks = [np.sort(shown[y == k]) for k in (0, 1)]
         below = [np.searchsorted(each, shown, side) / max(len(each), 1) for each in ranks for side in ("left", "right")]
-        shown = np.floor(np.minimum(np.mean(below, axis=0), 1 - 1e-9) * PARTS / 2)  # type: ignore[arg-type]
+        shown = np.floor(np.minimum(np.mean(below, axis=0), 1 - 1e-9) * PARTS / 2)
     return np.unique(np.column_stack([y, shown]), axis=0, return_inverse=True)[1].ravel()
 
 
@@ -103,9 +103,10 @@ def jackknife(
 ) -> NDArray[np.float64]:
     """Return the influence of each row on a score of rows by number: float64 (n,).
 
-    If there are at most `PARTS` kinds of rows, a few rows of a kind are left out at a time, at most half of them, and all
-    of the kind have the mean influence of these. Else rows, or whole units of rows, are dealt to parts by chance, and a part is left out
-    at a time. Its rows, or the first rows of its units, share its influence so that their squares add up to its square.
+    If there are at most `PARTS` kinds of rows, a few rows of a kind are left out at a time, at most half of them, and
+    all of the kind have the mean influence of these. Else rows, or whole units of rows, are dealt to parts by chance,
+    and a part is left out at a time. Its rows, or the first rows of its units, share its influence so that their
+    squares add up to its square.
     """
     moved, rows = np.zeros(len(weight)), np.arange(len(weight))
     alike = kinds.max(initial=-1) < PARTS

@@ -184,7 +184,9 @@ def _find(name: str) -> LibraryScore | None:
     from sklearn.metrics import get_scorer
 
     scorer = get_scorer(name)
-    module = scorer._score_func.__module__  # noqa: SLF001
+    if (metric := getattr(scorer, "_score_func", None)) is None:
+        raise ParameterError(f"score: {name!r}: this version of scikit-learn may keep its metric elsewhere")
+    module = metric.__module__
     if ".cluster" in module:
         raise ParameterError(f"score: {name!r} compares clusterings, not predictions with labels")
     if name.endswith("_samples"):
@@ -205,7 +207,7 @@ def read_scorer(scoring: Any, parameter: str) -> str | LibraryScore:
     if not callable(scoring) or isinstance(scoring, type):
         raise ParameterError(f"{expected}, got {shown(scoring)}")
     metric = getattr(scoring, "_score_func", scoring)
-    alike = {name: one for name, one in _library().items() if one._score_func is metric}  # noqa: SLF001
+    alike = {name: one for name, one in _library().items() if getattr(one, "_score_func", None) is metric}
     if metric is not scoring:
         same = (name for name, one in alike.items() if _settings(one) == _settings(scoring))
         named = repr(scoring).replace(", response_method='predict'", "")
@@ -227,7 +229,7 @@ def _score_of_metric(
     from sklearn.metrics import make_scorer
 
     for known, one in alike.items():
-        if not one._kwargs:  # noqa: SLF001
+        if not getattr(one, "_kwargs", True):
             return known
     if not alike and name.endswith(("_error", "_loss")):
         raise ParameterError(
@@ -235,7 +237,7 @@ def _score_of_metric(
             f"make_scorer({name}, greater_is_better=False)"
         )
     how = {name.removeprefix("_"): getattr(one, name) for one in alike.values() for name in ("_response_method",)}
-    better = all(one._sign > 0 for one in alike.values())  # noqa: SLF001
+    better = all(getattr(one, "_sign", 1) > 0 for one in alike.values())
     return read_scorer(make_scorer(metric, greater_is_better=better, **how), parameter)
 
 

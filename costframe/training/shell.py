@@ -23,8 +23,7 @@ from costframe.training.block_columns import is_dataset, read_fit_rows
 from costframe.training.blocks import BlockTable
 from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData
-from costframe.training.gains import Gains
-from costframe.training.predicting import Predicting
+from costframe.training.predicting import Gains, Predicting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

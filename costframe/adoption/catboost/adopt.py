@@ -13,10 +13,8 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.adopted import OpaqueOnlyError, choose_names, one_answer
-from costframe.adoption.catboost.files import read_document
-from costframe.adoption.catboost.info import LOG_SIGMA
-from costframe.adoption.catboost.model import CATEGORICAL
-from costframe.adoption.catboost.trees import tabulate
+from costframe.adoption.catboost.files import LOG_SIGMA, read_document
+from costframe.adoption.catboost.trees import CATEGORICAL, tabulate
 from costframe.adoption.documents import parse_json
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.tree_table import TreeTable
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.catboost.model import CatBoostModel
+    from costframe.adoption.catboost.trees import CatBoostModel
     from costframe.core.predictors.stage_tree import StageTree
 
 __all__ = ["adopt_catboost", "adopt_catboost_file", "is_catboost", "looks_like_catboost"]

@@ -9,9 +9,8 @@ import numpy as np
 
 from costframe.adoption.adopted import choose_names, one_answer
 from costframe.adoption.documents import Part
-from costframe.adoption.lightgbm.categories import find_meanings
 from costframe.adoption.lightgbm.text import read_text
-from costframe.adoption.lightgbm.trees import make_table
+from costframe.adoption.lightgbm.trees import find_meanings, make_table
 from costframe.core.errors import AdoptionError, StageError, shown
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.lightgbm.saved import SavedModel
+    from costframe.adoption.lightgbm.text import SavedModel
     from costframe.core.predictors.stage_tree import StageTree
 
 __all__ = ["adopt_lightgbm", "adopt_lightgbm_file", "is_lightgbm", "looks_like_lightgbm"]
