@@ -121,7 +121,8 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
     name, n_classes = type(model).__name__, model.n_classes_
     for member in model.estimators_:
         if not hasattr(member, "tree_"):
-            raise OpaqueOnlyError(f"{name}: its members, {type(member).__name__}, are no trees")
+            members = type(member).__name__
+            raise OpaqueOnlyError(f"{name}: cannot be adopted part by part: its members, {members}, are no trees")
     if n_classes < 2:
         raise AdoptionError(f"{name}: expected at least two classes, got {n_classes}")
     weight = np.asarray(model.estimator_weights_, np.float64)
