@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm_cases import EXTREMES, TINY, assert_equal, hard_rows, import_lightgbm
 
-from costframe.adoption.lightgbm.adopt import adopt_lightgbm, is_lightgbm
-from costframe.adoption.lightgbm.trees import at_most
+from costframe.adoption.lightgbm.adopt import adopt_lightgbm, at_most, is_lightgbm
 from costframe.core.errors import AdoptionError, DataError
 
 lgb = import_lightgbm()

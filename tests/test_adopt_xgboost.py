@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_adopt import magnitude, nasty_rows, outputs, parts, scores, walk
 
-from costframe.adoption.xgboost.adopt import adopt_xgboost
-from costframe.adoption.xgboost.files import adopt_xgboost_file
+from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file
 from costframe.core.errors import AdoptionError
 
 EPS32 = float(np.finfo(np.float32).eps)

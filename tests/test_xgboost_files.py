@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from mutations import copies, mutate_bytes, mutate_json, survive
 
 import costframe as cf
-from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
-from costframe.adoption.xgboost.files import parse_ubjson
+from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost, parse_ubjson
 from costframe.core.errors import AdoptionError
 
 FOREIGN = Path(__file__).resolve().parents[2] / "shared" / "foreign"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.adopted import choose_names
+from costframe.adoption.adopted import choose_names, is_of
 from costframe.adoption.given.refitting import describe, is_unfitted
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.sparse import CallableTransformer, Table, absent_is_missing, framed, over_sparse
@@ -42,23 +42,18 @@ _HIGHEST = ((np.inf, np.inf), (1e39, float(np.finfo(np.float64).max)), (_FLOAT32
 
 def is_pipeline(model: object) -> bool:
     """Return whether a model is scikit-learn's Pipeline, or a search that chose one, without importing it."""
-    bases = type(getattr(model, "best_estimator_", model)).__mro__
-    return any(base.__name__ == "Pipeline" and base.__module__.split(".")[0] == "sklearn" for base in bases)
+    return is_of(getattr(model, "best_estimator_", model), "sklearn", "Pipeline")
 
 
-def adopt_pipeline(
-    pipeline: Any, feature_names: Sequence[str] | None = None, adopt: Callable[..., Predictor] | None = None
-) -> Predictor:
+def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None = None) -> Predictor:
     """Adopt a fitted pipeline: a predictor of its raw columns.
 
     Parameters
     ----------
     pipeline : sklearn.pipeline.Pipeline, or a search that chose one
-        Its last step is a model that `adopt` takes, or a fitted estimator of costframe, or again a pipeline.
+        Its last step is a model that `costframe.adopt` takes, or a fitted estimator of costframe, or again a pipeline.
     feature_names : sequence of str, optional
         Raw columns by position. By default the names from its fit, else f0, f1, ...
-    adopt : callable
-        Adopts the last step, given it and the names of its columns; by default `costframe.adopt`.
 
     Returns
     -------
@@ -70,7 +65,6 @@ def adopt_pipeline(
     AdoptionError
         If it is not fitted, or a step cannot be adopted; the text names the step.
     """
-    take: Callable[..., Predictor] = _public_adopt if adopt is None else adopt
     pipeline = getattr(pipeline, "best_estimator_", pipeline)
     names = raw_names(pipeline, feature_names)
     steps, last = _flatten(pipeline)
@@ -82,10 +76,10 @@ def adopt_pipeline(
     made = name_columns(_without_last(pipeline), names, len(outputs)) if steps else names
     preparation = recipe.finish(outputs, made)
     if preparation.is_plain:
-        tree = _adopt_last(last, [names[f] for f in outputs], take)
+        tree = _adopt_last(last, [names[f] for f in outputs])
         if isinstance(tree, StageTree):
             return _over(tree, names)
-    inner: Any = _adopt_last(last, made, take)
+    inner: Any = _adopt_last(last, made)
     if table.form is not None:
         inner = over_sparse(inner, table.form, hidden=hidden)
     if labels := inner.categories:
@@ -96,12 +90,6 @@ def adopt_pipeline(
     if not isinstance(getattr(last, "predictor_", None), Predictor):
         refuse_as(last, "predict", table.values if hidden else outputs, table.form, recipe)
     return PreparedPredictor(inner, recipe.finish(outputs, made))
-
-
-def _public_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor:
-    from costframe.adoption import adopt
-
-    return adopt(model, feature_names)
 
 
 def _flatten(pipeline: Any) -> tuple[list[tuple[str, Any]], Any]:
@@ -124,8 +112,10 @@ def _without_last(pipeline: Any) -> Any:
     return type(before)([*before.steps, *((f"then {name}", step) for name, step in after.steps)])
 
 
-def _adopt_last(model: Any, names: Sequence[str], adopt: Callable[..., Predictor]) -> Predictor:
+def _adopt_last(model: Any, names: Sequence[str]) -> Predictor:
     """Adopt the last step over columns with these names; a fitted estimator of costframe has its predictor."""
+    from costframe.adoption import adopt
+
     fitted = getattr(model, "predictor_", None)
     return _renamed(fitted, names) if isinstance(fitted, Predictor) else adopt(model, feature_names=names)
 
