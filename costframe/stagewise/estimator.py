@@ -162,8 +162,7 @@ class TwoClassesOnly(CostAwareClassifier):
                 f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
                 "A cascade rejects rows of one class"
             )
-        found: StageTree = super()._train(data)  # type: ignore[safe-super] # of the class it is mixed with
-        return found
+        return super()._train(data)  # type: ignore[return-value,safe-super] # of the class it is mixed with
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,8 +178,7 @@ class GradedRanker(CostAwareRanker):
 
     def _train(self, data: TrainingData) -> StageTree:
         relevant = resolve("relevant", self.relevant, self._usually_relevant(data), strict=True)
-        found: StageTree = super()._train(with_targets(data, relevant))  # type: ignore[safe-super] # as above
-        return found
+        return super()._train(with_targets(data, relevant))  # type: ignore[return-value,safe-super] # as above
 
     def _usually_relevant(self, data: TrainingData) -> float | None:  # noqa: ARG002 - for those that divide grades
         """Return the least relevant grade by default; None keeps degrees."""

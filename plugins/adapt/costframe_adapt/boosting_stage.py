@@ -67,7 +67,8 @@ def fit_boosted_stage(
         All candidates, the last shares of both models together, and loss + tradeoff * cost of each round.
     """
     cheap = _CheapModel.best(judge, trees, given)
-    found, history, shares = [cheap.candidate], [], None
+    found, shares = [cheap.candidate], None
+    history: list[float] = []
     if judge.settings.full_share != 0:
         more, history = _gates(judge, trees, cheap)
         found += more

@@ -186,10 +186,8 @@ class _EarlyExit(PlainBoosting):
         for name in sorted(set(tree.feature_names) & set(data.categories)):
             known, wanted = tree.categories.get(name, ()), data.categories[name]
             if known != wanted:
-                known, wanted = (
-                    str(list(each)) if isinstance(each, tuple) else "by their hashes" for each in (known, wanted)
-                )
-                raise DataError(f"model: knows the categories {known} of {name!r}, expected those of X, {wanted}")
+                here, there = (str(list(each)) if isinstance(each, tuple) else "by hashes" for each in (known, wanted))
+                raise DataError(f"model: knows the categories {here} of {name!r}, expected those of X, {there}")
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:

@@ -394,7 +394,9 @@ class ProximityExits(ExitPredictor):
     def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[np.float64]:
         """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
         model = self.of_queries(qid)
-        return (self.whole if model.queries is None else super(ProximityExits, model)).predict(X, **limits)
+        if model.queries is None:
+            return self.whole.predict(X, **limits)
+        return super(ProximityExits, model).predict(X, **limits)
 
     decision_function = predict
 
@@ -417,7 +419,9 @@ class ProximityExits(ExitPredictor):
         n_jobs: int | None = None,
     ) -> Charges:
         """Charge rows with the kernels; see `Predictor.charges`."""
-        return (self.whole if self.queries is None else super()).charges(X, costs, weight, how, n_jobs)
+        if self.queries is None:
+            return self.whole.charges(X, costs, weight, how, n_jobs)
+        return super().charges(X, costs, weight, how, n_jobs)
 
 
 def _below_fifth_best(scores: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
