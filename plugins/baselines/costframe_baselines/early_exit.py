@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, fields_dict, frozen
@@ -26,7 +26,7 @@ from costframe.trees.boosting.ranking import LambdaRankLoss
 from costframe.trees.estimator import BoostedRanker
 from costframe.trees.settings import TreeSettings
 from costframe_baselines.boosting import PlainBoosting
-from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, Exits, ProximityExits
+from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, ProximityExits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.annealing.annealed import Annealing
+    from costframe_baselines.exits import ExitPredictor
 
 __all__ = ["EarlyExitClassifier", "EarlyExitRanker"]
 
@@ -84,17 +85,7 @@ class _EarlyExit(PlainBoosting):
     threshold: float | None = field(default=None, kw_only=True)
     n_trees_per_exit: int | None = field(default=None, kw_only=True)
 
-    @abstractmethod
-    def _predictor(self, exits: Exits, threshold: float) -> Predictor:
-        """Return the model at a threshold."""
-
-    @abstractmethod
-    def _rule(self, exits: Exits, threshold: float, held: Rows) -> ConfidenceExits | ProximityExits:
-        """Return the model by which held-out rows leave."""
-
-    @abstractmethod
-    def _thresholds(self, scores: NDArray[np.float64], held: Rows) -> NDArray[np.float64]:
-        """Return finite thresholds to try, ascending, from scores at exits, float64 (exits, n, K)."""
+    _kind: ClassVar[type[ExitPredictor]]
 
     @abstractmethod
     def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
@@ -107,7 +98,7 @@ class _EarlyExit(PlainBoosting):
         if held is not None:
             threshold = self._best(self._points(exits, held if self.model is None else _held(data), data))
         self.threshold_ = float(threshold)
-        return self._predictor(exits, self.threshold_)
+        return evolve(exits, threshold=self.threshold_).simplest()
 
     def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> Any:
         """Make a point of every threshold."""
@@ -118,7 +109,7 @@ class _EarlyExit(PlainBoosting):
         exits = self._exits(data, evolve(settings, n_estimators=asked.annealer.most_rounds))
         points = self._points(exits, _held(data), data, asked.annealer.score)[::-1]
         self.threshold_ = self._best(points)
-        makers = tuple(lambda point=point: self._predictor(exits, point.threshold) for point in points)
+        makers = tuple(lambda at=point.threshold: evolve(exits, threshold=at).simplest() for point in points)
         if asked.progress is not None:
             asked.progress(1.0)
         return DeferredPath(tuple(points), makers, data.costs)
@@ -126,19 +117,22 @@ class _EarlyExit(PlainBoosting):
     def _best(self, points: list[ExitPoint]) -> float:
         return min(points, key=lambda point: point.total(float(self.tradeoff))).threshold
 
-    def _points(self, exits: Exits, held: Rows, data: TrainingData, score: Any = None) -> list[ExitPoint]:
+    def _points(self, exits: ExitPredictor, held: Rows, data: TrainingData, score: Any = None) -> list[ExitPoint]:
         """Measure thresholds from the exit of every row to that of none; the core prices the learners of each exit."""
-        prices, n_jobs = data.costs.select(exits.tree.feature_names), self._settings(data).n_threads
-        prefixes, everyone = [exits.prefix(number) for number in range(len(exits.ends))], np.arange(len(held))
-        scores = np.array([one.decision_function(held.X, n_jobs=n_jobs).reshape(len(held), -1) for one in prefixes])
-        reports = [one.cost(held.X, data.costs) for one in prefixes]
+        everyone, n_jobs = np.arange(len(held)), self._settings(data).n_threads
+        scores = np.array(
+            [one.decision_function(held.X, n_jobs=n_jobs).reshape(len(held), -1) for one in exits.prefixes]
+        )
+        reports = [one.cost(held.X, data.costs) for one in exits.prefixes]
+        prices = data.costs.select(exits.feature_names)
         cost, once = np.array([report.per_row for report in reports]), np.flatnonzero(prices.once)
         bought = np.array([np.asarray(report.acquired[:, once], np.bool_) for report in reports])
-        tried = self._thresholds(scores, held)
+        rule: Any = exits.of_queries(held.qid)
+        tried = rule.thresholds(scores)
         some = np.unique(np.linspace(0, len(tried) - 1, min(_TRIED, len(tried))).round().astype(np.int64))
         found = []
         for threshold in (EVERY_ROW, *tried[some].tolist(), np.inf):
-            rule = self._rule(exits, threshold, held)
+            rule = evolve(rule, threshold=threshold)
             own, at = rule.walk(lambda number, rows: scores[number, rows], len(held))
             predictions = rule.answers(own, at)
             loss = self._lost(data, held, own, predictions)
@@ -149,7 +143,7 @@ class _EarlyExit(PlainBoosting):
             found.append(ExitPoint(threshold, count, 0.0, loss, mean, value, batch))
         return found
 
-    def _exits(self, data: TrainingData, settings: TreeSettings | None = None) -> Exits:
+    def _exits(self, data: TrainingData, settings: TreeSettings | None = None) -> ExitPredictor:
         """Place exits in the given model over the data's columns, or in one boosted without prices."""
         every = int(resolve("n_trees_per_exit", self.n_trees_per_exit, _EVERY, low=1, whole=True))
         if self.model is None:
@@ -160,7 +154,8 @@ class _EarlyExit(PlainBoosting):
         else:
             tree = self._given(data)
             self.n_iter_ = len(tree.bank)
-        return Exits.of(tree.with_categories({**tree.categories, **data.categories}).with_costs(data.costs), every)
+        tree = tree.with_categories({**tree.categories, **data.categories}).with_costs(data.costs)
+        return self._kind.of(tree, every)
 
     def _given(self, data: TrainingData) -> StageTree:
         own = (set(fields_dict(TreeSettings)) | {"scoring", "objective"}) - _UNTOUCHED
@@ -241,20 +236,10 @@ class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
     classes_ : ndarray (K,)
     """
 
-    class_weight: Any = field(default=None, kw_only=True)
+    _kind: ClassVar = ConfidenceExits
     most_classes_saved = 2
 
-    def _predictor(self, exits: Exits, threshold: float) -> Predictor:
-        model = ConfidenceExits(exits, threshold)
-        return model.as_stage_tree() if len(exits.answer.intercept) == 1 or abs(threshold) == np.inf else model
-
-    def _rule(self, exits: Exits, threshold: float, held: Rows) -> ConfidenceExits:
-        del held
-        return ConfidenceExits(exits, threshold)
-
-    def _thresholds(self, scores: NDArray[np.float64], held: Rows) -> NDArray[np.float64]:
-        del held
-        return ConfidenceExits.thresholds(scores)
+    class_weight: Any = field(default=None, kw_only=True)
 
     def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
         del ranks
@@ -284,6 +269,7 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         As for `EarlyExitClassifier`.
     """
 
+    _kind: ClassVar = ProximityExits
     most_classes_saved = 0
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[Any]:
@@ -307,18 +293,6 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         n_rows = len(self._read(X))
         queries = np.zeros(n_rows, np.int64) if qid is None else check_queries(qid, n_rows, "qid")
         return ndcg_at_5(self._encode(y, n_rows, "y", first=False), self.predict(X, qid=queries), None, queries)
-
-    def _predictor(self, exits: Exits, threshold: float) -> Predictor:
-        if threshold == EVERY_ROW:
-            return exits.prefix(0).with_costs(exits.tree.costs)
-        return ProximityExits(exits, threshold)
-
-    def _rule(self, exits: Exits, threshold: float, held: Rows) -> ProximityExits:
-        return ProximityExits(exits, threshold, held.qid)
-
-    def _thresholds(self, scores: NDArray[np.float64], held: Rows) -> NDArray[np.float64]:
-        assert held.qid is not None  # noqa: S101 - rankings have queries
-        return ProximityExits.thresholds(scores, held.qid)
 
     def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
         del data, scores

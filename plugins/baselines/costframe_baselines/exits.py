@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import define, evolve
 
 from costframe.core.caps.expected_outputs import expect_everywhere
 from costframe.core.cost.report import sum_charges
@@ -44,34 +44,68 @@ if TYPE_CHECKING:
 
     ScoresAt = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
-__all__ = ["EVERY_ROW", "ConfidenceExits", "Exits", "ProximityExits"]
+__all__ = ["EVERY_ROW", "ConfidenceExits", "ExitPredictor", "ProximityExits"]
 
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
 _PLACE = 5  # of the row to which all others of a query are compared
 
 
-@frozen(eq=False)
-class Exits:
-    """A model of one answer and its exits.
+@define(eq=False, frozen=True, slots=False, repr=False)
+class ExitPredictor(Predictor):
+    """What both rules share: the exits, the walk from one to the next, and the price of the learners before.
 
-    Attributes
+    Parameters
     ----------
     tree : StageTree
+        The model of all learners, of one answer, with the default prices.
     ends : tuple of int
         Learners evaluated at each exit: 0 first, which only `EVERY_ROW` takes, and all of them last.
+    threshold : float
     """
 
     tree: StageTree
-    ends: tuple[int, ...]
+    ends: tuple[int, ...] = (0, 0)
+    threshold: float = np.inf
+
+    _no_limits = ""  # why rows have none
 
     @classmethod
-    def of(cls, tree: StageTree, every: int) -> Exits:
+    def of(cls, tree: StageTree, every: int) -> Self:
         """Place an exit after every so many trees; a round of one tree for each of several outputs counts as one."""
-        found = cls(tree, (0, 0))
+        found = cls(tree)
         count, width = len(found.answer.learners), found.answer.weights.shape[1]
         feeds = np.add.reduceat(found.answer.weights != 0, found._first_outputs, axis=0) if count else np.ones((1, 2))
         step = every * (width if width > 1 and (feeds.sum(axis=1) <= 1).all() else 1)
         return evolve(found, ends=(*range(0, count, step), count) if count else (0, 0))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Its size, for its `repr`."""
+        return format_count(len(self.ends), "exit"), format_count(len(self.tree.bank), "learner")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.tree.feature_names
+
+    @property
+    def costs(self) -> CostModel | None:
+        """Default prices."""
+        return self.tree.costs
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts."""
+        return self.tree.categories
+
+    @property
+    def bank(self) -> Any:
+        """The weak learners."""
+        return self.tree.bank
+
+    def with_costs(self, costs: CostModel | None) -> Any:
+        """Return the same model with other prices of its own."""
+        return evolve(self, tree=self.tree.with_costs(costs))
 
     @property
     def answer(self) -> Answer:
@@ -88,7 +122,7 @@ class Exits:
 
     def prefix(self, number: int, link: str = "identity") -> StageTree:
         """Return the model of the learners before an exit; its prediction is the score by default."""
-        return StageTree(self.tree.bank, (self.prefix_answer(number, link),))
+        return StageTree(self.tree.bank, (self.prefix_answer(number, link),), costs=self.costs)
 
     def prefix_answer(self, number: int, link: str) -> Answer:
         """Return the answer of the learners before an exit."""
@@ -96,56 +130,18 @@ class Exits:
         learners, weights = self.answer.learners[:count], self.answer.weights[: first[count]]
         return evolve(self.answer, learners=learners, weights=weights, link=link, by_scores=False, cut=0.0)
 
-
-@define(eq=False, frozen=True, slots=False, repr=False)
-class ExitPredictor(Predictor):
-    """What both rules share: the walk from exit to exit, and the price of the learners before.
-
-    Parameters
-    ----------
-    exits : Exits
-        Its tree has the default prices.
-    threshold : float
-    """
-
-    exits: Exits
-    threshold: float
-
-    _no_limits = ""  # why rows have none
-
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """Its size, for its `repr`."""
-        return format_count(len(self.exits.ends), "exit"), format_count(len(self.bank), "learner")
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-        return self.exits.tree.feature_names
-
-    @property
-    def costs(self) -> CostModel | None:
-        """Default prices."""
-        return self.exits.tree.costs
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts."""
-        return self.exits.tree.categories
-
-    @property
-    def bank(self) -> Any:
-        """The weak learners."""
-        return self.exits.tree.bank
-
-    def with_costs(self, costs: CostModel | None) -> Any:
-        """Return the same model with other prices of its own."""
-        return evolve(self, exits=evolve(self.exits, tree=self.exits.tree.with_costs(costs)))
-
     @cached_property
     def prefixes(self) -> tuple[StageTree, ...]:
         """The model of each exit; predictions are scores."""
-        return tuple(self.exits.prefix(number) for number in range(len(self.exits.ends)))
+        return tuple(self.prefix(number) for number in range(len(self.ends)))
+
+    @abstractmethod
+    def simplest(self) -> Predictor:
+        """Return the same model as a stage tree, if one can hold it."""
+
+    @abstractmethod
+    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return thresholds at which some row leaves at an exit, from scores (exits, n, K): float64, ascending."""
 
     @abstractmethod
     def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -157,10 +153,10 @@ class ExitPredictor(Predictor):
 
     def walk(self, scores_at: ScoresAt, n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the scores and the exit of each row, float64 (n, K), int64 (n,), by the scores of rows at exits."""
-        last, rows = len(self.exits.ends) - 1, np.arange(n_rows)
+        last, rows = len(self.ends) - 1, np.arange(n_rows)
         if self.threshold == EVERY_ROW:
             return scores_at(0, rows), np.zeros(n_rows, np.int64)
-        scores, exits = np.zeros((n_rows, self.exits.tree.n_outputs)), np.full(n_rows, last)
+        scores, exits = np.zeros((n_rows, self.tree.n_outputs)), np.full(n_rows, last)
         for number in range(1 if self.threshold < np.inf else last, last + 1):
             if not len(rows):
                 break
@@ -230,16 +226,15 @@ class ConfidenceExits(ExitPredictor):
         best = np.sort(scores, axis=-1)
         return np.asarray(best[..., -1] - np.logaddexp.reduce(best[..., :-1], axis=-1))
 
-    @classmethod
-    def thresholds(cls, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return thresholds at which a row leaves at an exit, from scores (exits, n, K): float64, ascending."""
-        found = cls.confidence(scores[1:-1])
+    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the confidences of all rows at exits, and 0."""
+        found = self.confidence(scores[1:-1])
         return np.unique(np.append(found[np.isfinite(found)], 0.0))
 
     def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return probabilities: float64 (n,) of the second of two classes, or (n, K)."""
         del exits
-        return squeeze(apply_link(self.exits.answer.link, scores))
+        return squeeze(apply_link(self.answer.link, scores))
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
@@ -267,26 +262,28 @@ class ConfidenceExits(ExitPredictor):
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the exits of rows; see `Predictor.gains`."""
         del costs
-        answers = {number: self.exits.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
+        answers = {number: self.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
         exits = self.walk_rows(rows.X)[1]
         return gains_of_answers(self.bank, answers, exits, rows, expect_everywhere(self.bank, rows))
 
-    def as_stage_tree(self) -> StageTree:
-        """Return the model of two classes, or of one exit, as a stage tree: a chain with two sides.
+    def simplest(self) -> Predictor:
+        """Return a stage tree for two classes, or if all rows take one exit: a chain with two sides.
 
         The second route of an exit has the learners of the first one, which are free by then.
         """
-        exits, last = self.exits, len(self.exits.ends) - 1
+        link, last = self.answer.link, len(self.ends) - 1
         if self.threshold == EVERY_ROW:
-            return exits.prefix(0, exits.answer.link).with_costs(self.costs)
+            return self.prefix(0, link)
+        if len(self.answer.intercept) > 1 and self.threshold < np.inf:
+            return self
         stages: list[Stage] = []
         for number in range(1, last) if self.threshold < np.inf else ():
-            answer = exits.prefix_answer(number, exits.answer.link)
+            answer = self.prefix_answer(number, link)
             for sign in (1.0, -1.0):
                 place, weights, constant = len(stages), sign * answer.weights, sign * answer.intercept
                 route = Route(answer.learners, weights, constant, self.threshold, 1.0, place + 2, place + 1)
                 stages += [route, answer]
-        return StageTree(self.bank, (*stages, exits.prefix_answer(last, exits.answer.link))).with_costs(self.costs)
+        return StageTree(self.bank, (*stages, self.prefix_answer(last, link)), costs=self.costs)
 
 
 class _ExitWalker:
@@ -310,7 +307,7 @@ class _ExitWalker:
     @property
     def answer(self) -> tuple[NDArray[np.float64], int]:
         """Probabilities, and the number of the exit."""
-        return apply_link(self._model.exits.answer.link, self._scores())[0], self._number - 1
+        return apply_link(self._model.answer.link, self._scores())[0], self._number - 1
 
     @property
     def evaluated(self) -> Fraction:
@@ -365,21 +362,25 @@ class ProximityExits(ExitPredictor):
     def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which rows leave."""
         assert self.queries is not None  # noqa: S101 - only rows of queries leave
-        gap, last = _below_fifth_best(scores[:, 0], self.queries[rows]), len(self.exits.ends) - 1
+        gap, last = _below_fifth_best(scores[:, 0], self.queries[rows]), len(self.ends) - 1
         return (gap > 0) & (gap >= (last - number) / (last - 1) * self.threshold)
 
-    @staticmethod
-    def thresholds(scores: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the s at which a row would leave at an exit as the first, from scores (exits, n, 1): ascending."""
+    def simplest(self) -> Predictor:
+        """Return a constant, if all rows leave before the first learner."""
+        return self.prefix(0) if self.threshold == EVERY_ROW else self
+
+    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each s at which a row of the queries would be the first to leave at an exit."""
+        assert self.queries is not None  # noqa: S101 - only rows of queries leave
         last, found = len(scores) - 1, [np.empty(0)]
         for number in range(1, last):
-            gap = _below_fifth_best(scores[number, :, 0], qid)
+            gap = _below_fifth_best(scores[number, :, 0], self.queries)
             found.append(gap[(gap > 0) & (gap < np.inf)] * (last - 1) / (last - number))
         return np.unique(np.concatenate(found))
 
     def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rank rows by their exit, then by their score: float64 (n,)."""
-        return np.asarray((exits - (len(self.exits.ends) - 1)) + apply_link("ranked", scores[:, 0]))
+        return np.asarray((exits - (len(self.ends) - 1)) + apply_link("ranked", scores[:, 0]))
 
     def walk_rows(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the scores and the exit of each row of a table."""
@@ -389,7 +390,7 @@ class ProximityExits(ExitPredictor):
     @cached_property
     def whole(self) -> StageTree:
         """The model of a row alone."""
-        return self.exits.prefix(len(self.exits.ends) - 1, "ranked").with_costs(self.costs)
+        return self.prefix(len(self.ends) - 1, "ranked")
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[np.float64]:
         """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
