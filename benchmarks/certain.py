@@ -23,7 +23,7 @@ from harness.timing import clock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from costframe.core.stages.certain_layout import Until
+    from costframe.core.stages.certain import Until
 
 TABLES = ("heart", "thyroid", "nhanes", "sat12", "letter")
 GOALS: tuple[Until, ...] = ("class", 0.1, 0.5)
@@ -90,11 +90,12 @@ def measure(name: str, model: cf.StageTree, X: np.ndarray, costs: cf.CostModel) 
 def measure_until(name: str, model: cf.StageTree, X: np.ndarray, whole: cf.CostReport, until: Until) -> tuple[str, str]:
     """Return what rows save, and rows a second; dashes for a model without classes."""
     try:
-        report = model.cost(X, until=until, rounds=True)
+        ending = cf.certain(model, until)
     except ParameterError:
         return "-", "-"
+    report = ending.cost(X, rounds=True)
     with clock() as took:
-        early = model.decision_function(X, n_jobs=1, until=until)
+        early = ending.decision_function(X, n_jobs=1)
     if until == "class":
         right = np.array_equal(classes(model, report.predictions), classes(model, whole.predictions))
     else:

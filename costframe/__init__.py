@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from costframe.core.errors import CostframeError
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.plugins.registry import algorithms, estimator
+    from costframe.core.predictors.certain import certain
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.importances import importances
     from costframe.core.predictors.inquiry import Prediction
@@ -126,6 +127,7 @@ _HOME = {
     "adopt": "costframe.adoption",
     "algorithms": "costframe.core.plugins.registry",
     "audit": "costframe.sources",
+    "certain": "costframe.core.predictors.certain",
     "datasets": "costframe",
     "estimator": "costframe.core.plugins.registry",
     "hookimpl": "costframe.hooks",
@@ -179,6 +181,7 @@ __all__ = [
     "adopt",
     "algorithms",
     "audit",
+    "certain",
     "datasets",
     "estimator",
     "hookimpl",

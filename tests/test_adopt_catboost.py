@@ -140,7 +140,7 @@ def test_labels_obey_the_threshold(threshold, tmp_path, run):
     adopted = [cf.FittedEstimator(cf.adopt(one)) for one in (model, tmp_path / "cbm", tmp_path / "json")]
     for one in (*adopted, cf.load(tmp_path / "saved")):
         assert one.predict(X).tolist() == labels
-        assert one.predict(X, until="class").tolist() == labels
+        assert cf.certain(one, "class").predict(X).tolist() == labels
         np.testing.assert_allclose(one.predict_proba(X)[:, 1], likely, rtol=1e-12)
         values = np.array(
             [predict_one(one.predictor_, dict(zip(["f0", "f1", "f2"], row, strict=True))).value for row in X]

@@ -1,6 +1,7 @@
 """Rows that end as soon as they are certain: never another class, never further than epsilon, never dearer."""
 
 import asyncio
+import pickle
 import re
 from pathlib import Path
 
@@ -22,11 +23,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 import costframe as cf
-from costframe.core.errors import InquiryError, ParameterError
+from costframe.core.errors import InquiryError, ParameterError, StorageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.classes import likeliest
+from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.stages.stages import Answer, Route
@@ -56,9 +58,9 @@ def sums(draw):
     return tree, draw(cost_models(names)), draw(rows(len(names))), draw(st.sampled_from(UNTIL))
 
 
-def labels(tree, X, **terms):
+def labels(model, X):
     """The class of each row, or several yes or no."""
-    p = tree.predict(X, **terms)
+    p, tree = model.predict(X), getattr(model, "inner", model)
     if tree.classes is None and tree.links == ("sigmoid",):
         return p > 0.5
     return likeliest(p, np.arange(max(2, tree.n_outputs)))
@@ -69,9 +71,10 @@ def labels(tree, X, **terms):
 def test_no_class_changes_and_no_score_moves_further_than_epsilon(case):
     tree, costs, X, until = case
     tree = tree.with_costs(costs)
-    whole, early = tree.decision_function(X), tree.decision_function(X, until=until)
+    ending = cf.certain(tree, until)
+    whole, early = tree.decision_function(X), ending.decision_function(X)
     if until == "class":
-        np.testing.assert_array_equal(labels(tree, X, until=until), labels(tree, X))
+        np.testing.assert_array_equal(labels(ending, X), labels(tree, X))
     elif until == 0.0:
         missing = np.isnan(whole)
         assert np.array_equal(missing, np.isnan(early))
@@ -79,10 +82,10 @@ def test_no_class_changes_and_no_score_moves_further_than_epsilon(case):
     else:
         with np.errstate(invalid="ignore"):
             assert (np.abs(early - whole) <= until).all(where=np.isfinite(whole))
-    report, all_paid = tree.cost(X, until=until), tree.cost(X)
+    report, all_paid = ending.cost(X), tree.cost(X)
     assert (report.per_row <= all_paid.per_row * (1 + 1e-9)).all()
     assert (report.acquired <= all_paid.acquired).all()
-    np.testing.assert_array_equal(report.predictions, tree.predict(X, until=until))
+    np.testing.assert_array_equal(report.predictions, ending.predict(X))
     whole_rows = ~report.cut
     np.testing.assert_array_equal(report.acquired[whole_rows], all_paid.acquired[whole_rows])
     np.testing.assert_array_equal(report.predictions[whole_rows], all_paid.predictions[whole_rows])
@@ -93,10 +96,11 @@ def test_no_class_changes_and_no_score_moves_further_than_epsilon(case):
 @given(sums())
 def test_report_inquiry_and_naive_twin_agree(case):
     tree, costs, X, until = case
-    report = tree.cost(X, costs, until=until, rounds=True)
+    ending = cf.certain(tree, until)
+    report = ending.cost(X, costs, rounds=True)
     for i, row in enumerate(X):
         scores, cost, acquired, rounds, early = naive_certain.certain_row(tree, row, costs, until)
-        end, source = inquire(tree, row, costs, until=until)
+        end, source = inquire(ending, row, costs)
         expect_as_reported(report, i, end, source, f"row {i}", by_the_book=False)
         value = naive.link(tree.links[0], np.divide(scores, tree.stages[0].temperature))
         np.testing.assert_array_equal(np.atleast_1d(end.value), value)
@@ -117,7 +121,7 @@ def test_values_and_resources_known_before_cost_nothing(case, data):
         {names[f]: value for f, value in given_values.items()},
         [*map(names.__getitem__, given_values), *bought],
     ):
-        inquiry = tree.inquire(costs, known=known, until=until)
+        inquiry = cf.certain(tree, until).inquire(costs, known=known)
         paid = inquiry._ledger.paid_before  # with what these need
         values = given_values if isinstance(known, dict) else {}
         _, cost, acquired, rounds, _ = naive_certain.certain_row(tree, row, costs, until, values, *paid)
@@ -144,20 +148,19 @@ def summed(bank, intercept=0.0, link="sigmoid", **more):
 
 def test_a_row_ends_when_the_rest_cannot_change_its_class():
     tree = summed(stumps([-3.0, 3.0], [-1.0, 1.0], [-1.0, 1.0]))
-    end, _ = inquire(tree, np.ones(3), cf.CostModel.uniform(tree.feature_names), until="class")
+    end, _ = inquire(cf.certain(tree, "class"), np.ones(3), cf.CostModel.uniform(tree.feature_names))
     assert (end.acquired, end.rounds, end.reason) == (("x0",), 1, "certain")
     assert end.value == tree.stages[0].predictions(np.array([[3.0]]))[0, 0]  # the middle of 1 to 5
     dear = cf.CostModel.of({"x0": 100.0, "x1": 1.0, "x2": 1.0}, tree.feature_names)
-    assert inquire(tree, np.ones(3), dear, until="class")[0].acquired == ("x1", "x2", "x0")
-    assert inquire(tree, np.ones(3), dear, until=3.0)[0].acquired == ("x1", "x2")
-    assert inquire(tree, np.ones(3), dear, until=5.0)[0].acquired == ()
+    for until, acquired in (("class", ("x1", "x2", "x0")), (3.0, ("x1", "x2")), (5.0, ())):
+        assert inquire(cf.certain(tree, until), np.ones(3), dear)[0].acquired == acquired
 
 
 def test_features_that_are_free_with_a_resource_come_in_its_round():
     tree = summed(stumps([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]))
     blood = {"cost": 0.0, "needs": ["blood"]}
     costs = cf.CostModel.from_dict({"features": {"x0": 9.0, "x1": blood, "x2": blood}, "resources": {"blood": 5.0}})
-    end, source = inquire(tree, np.ones(3), costs, until="class")
+    end, source = inquire(cf.certain(tree, "class"), np.ones(3), costs)
     assert (end.acquired, end.rounds, end.cost, source.charged) == (("x1", "x2"), 1, 5.0, 5.0)
 
 
@@ -165,15 +168,17 @@ def test_a_class_that_only_rounding_decides_waits_for_all():
     tiny = 1e-17  # 1 / (1 + exp(-1e-17)) is 1/2
     tree = summed(stumps([tiny, 2 * tiny], [0.0, 1.0]), classes=["no", "yes"])
     X = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    assert tree.cost(X, until="class").cut.tolist() == [False, True]
-    assert labels(tree, X, until="class").tolist() == labels(tree, X).tolist() == [0, 1]
+    ending = cf.certain(tree, "class")
+    assert ending.cost(X).cut.tolist() == [False, True]
+    assert labels(ending, X).tolist() == labels(tree, X).tolist() == [0, 1]
 
 
 def test_a_score_may_end_at_either_zero():
     tree = summed(stumps([-0.0, 0.0]), intercept=-0.0, link="identity")
     X = np.array([[-1.0], [1.0]])
-    assert np.signbit(tree.predict(X, until=0.0)).tolist() == np.signbit(tree.predict(X)).tolist() == [True, False]
-    assert tree.inquire(until=1e-9).answer.reason == "certain"
+    for model in (cf.certain(tree, 0.0), tree):
+        assert np.signbit(model.predict(X)).tolist() == [True, False]
+    assert cf.certain(tree, 1e-9).inquire().answer.reason == "certain"
 
 
 def test_an_error_of_an_opaque_learner_changes_nothing():
@@ -186,7 +191,7 @@ def test_an_error_of_an_opaque_learner_changes_nothing():
     calls = []
     opaque = WeakLearnerBank.opaque(["x0", "x1"], [OpaqueLearner("service", fail_once, (1,), 1)])
     bank = WeakLearnerBank.concatenate([stumps([-1.0, 1.0], [0.0, 0.0]), opaque])
-    inquiry = summed(bank).inquire(until="class")
+    inquiry = cf.certain(summed(bank), "class").inquire()
     assert inquiry.needs == ("x1",)  # the opaque learner's: nothing bounds its output
     with pytest.raises(OSError, match="no answer"):
         inquiry.supply({"x1": 7.0})
@@ -197,8 +202,8 @@ def test_an_error_of_an_opaque_learner_changes_nothing():
 
 def test_threads_change_nothing():
     rng = np.random.default_rng(0)
-    tree, X = summed(stumps(*rng.normal(size=(6, 2)))), rng.normal(size=(700, 6))
-    one, two = (tree.predict(X, until="class", n_jobs=n_jobs) for n_jobs in (1, 2))
+    model, X = cf.certain(summed(stumps(*rng.normal(size=(6, 2)))), "class"), rng.normal(size=(700, 6))
+    one, two = (model.predict(X, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one.tobytes() == two.tobytes()
 
 
@@ -207,38 +212,46 @@ def test_drivers_and_estimators_take_it():
     X = rng.normal(size=(300, 4))
     y = np.where(X[:, 0] + 0.3 * X[:, 1] * X[:, 2] > 0, "yes", "no")
     model = cf.estimator("cegb", costs={f"x{f}": 1.0 + f for f in range(4)}, tradeoff=0.0, n_estimators=20).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X, until="class"), model.predict(X))
-    assert np.abs(model.decision_function(X, until=0.2) - model.decision_function(X)).max() <= 0.2
-    report = model.cost(X, until="class")
+    ending = cf.certain(model, "class")
+    assert (ending.kind, ending.classes_.tolist(), ending.costs_) == ("classifier", ["no", "yes"], model.costs_)
+    np.testing.assert_array_equal(ending.predict(X), model.predict(X))
+    np.testing.assert_array_equal(ending.predict_proba(X)[:, 1], ending.predictor_.predict(X))
+    assert np.abs(cf.certain(model, 0.2).decision_function(X) - model.decision_function(X)).max() <= 0.2
+    report = ending.cost(X)
     assert report.mean < 0.9 * model.cost(X).mean
     assert report.cut.any()
-    many = cf.predict_many(model.predictor_, X[:20], until="class")
-    one = cf.predict_one(model.predictor_, X[3], until="class")
-    other = asyncio.run(cf.predict_one_async(model.predictor_, X[3], until="class"))
+    many, one = cf.predict_many(ending, X[:20]), cf.predict_one(ending, X[3])
     assert [end.cost for end in many] == pytest.approx(report.per_row[:20])
-    for each in (many[3], other):
+    for each in (many[3], asyncio.run(cf.predict_one_async(ending, X[3]))):
         assert (each.value, each.cost, each.acquired, each.rounds, each.reason) == (
             one.value, one.cost, one.acquired, one.rounds, "certain",
         )  # fmt: skip
-    assert cf.ExpectedCost(until="class").evaluate(model.predictor_, X).mean == report.mean
+    assert cf.ExpectedCost().evaluate(ending.predictor_, X).mean == report.mean
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ending)).cost(X).per_row, report.per_row)  # noqa: S301 - ours
 
 
-def test_an_adopted_pipeline_takes_it():
+def test_models_around_a_sum_take_it(tmp_path):
     data = cf.datasets.load("breast-cancer")
     train, test = data.part("train"), data.part("test")
     steps = make_column_transformer(
         (StandardScaler(), slice(20)), (KBinsDiscretizer(3, encode="onehot-dense"), [21, 22])
     )
     given = make_pipeline(steps, GradientBoostingClassifier(max_depth=2, n_estimators=30, random_state=0))
-    model = cf.adopt(given.fit(train.X, train.y), feature_names=data.feature_names).with_costs(data.costs)
-    whole, early = model.cost(test.X), model.cost(test.X, until="class", rounds=True)
-    assert early.mean < 0.8 * whole.mean
-    np.testing.assert_array_equal(early.predictions > 0.5, whole.predictions > 0.5)
-    np.testing.assert_array_equal(early.predictions, model.predict(test.X, until="class"))
-    assert (early.acquired <= whole.acquired).all()
-    for i in range(5):
-        end, source = inquire(model, test.X[i], data.costs, until="class")
-        expect_as_reported(early, i, end, source, f"row {i}")
+    piped = cf.adopt(given.fit(train.X, train.y), feature_names=data.feature_names).with_costs(data.costs)
+    table, free = data.costs.to_dict(), data.feature_names[0]
+    costs = cf.CostModel.from_dict(table | {"features": table["features"] | {free: 0.0}})
+    for model in (piped, MixedPredictor(*[piped.with_costs(costs)] * 2, 0.4, (free,))):
+        ending = cf.certain(model, "class")
+        whole, early = model.cost(test.X), ending.cost(test.X, rounds=True)
+        assert early.mean < 0.8 * whole.mean
+        np.testing.assert_array_equal(early.predictions > 0.5, whole.predictions > 0.5)
+        np.testing.assert_array_equal(early.predictions, ending.predict(test.X))
+        assert (early.acquired <= whole.acquired).all()
+        for i in range(5):
+            end, source = inquire(ending, test.X[i], model.costs)
+            expect_as_reported(early, i, end, source, f"row {i}")
+        with pytest.raises(StorageError, match=r"CertainPredictor; save the model without cf\.certain"):
+            cf.save(ending, tmp_path / "a")
 
 
 def refused(match):
@@ -248,69 +261,65 @@ def refused(match):
 def test_what_does_not_fit_is_refused():
     tree = summed(stumps([-1.0, 1.0]))
     X = np.zeros((1, 1))
-    for wrong in ("classes", -0.1, np.nan, np.inf, True, [1.0]):
-        with refused("^until"):
-            tree.predict(X, until=wrong)
-    for other in ({"max_cost": 1.0}, {"unavailable": ["x0"]}):
-        for ask in (tree.predict, tree.decision_function, tree.cost):
-            with refused("^until: .*max_cost or unavailable"):
-                ask(X, until="class", **other)
-        with refused("^until: .*max_cost or unavailable"):
-            tree.inquire(until=0.5, **other)
-    with refused("^until: needs acquisition='path'"):
-        tree.inquire(acquisition="learner", until="class")
-    with refused("^until: needs acquisition='path'"):
-        tree.cost(X, acquisition="learner", until="class")
-    with refused("^until: has no meaning for soft routing"):
-        tree.cost(X, routing="soft", until="class")
+    for wrong in ("classes", -0.1, np.nan, np.inf, True, [1.0], None):
+        with refused("^until: expected"):
+            cf.certain(tree, wrong)
+    for model in (cf.certain(tree, "class"), cf.certain(tree, 0.5)):
+        for other in ({"max_cost": 1.0}, {"unavailable": ["x0"]}):
+            for ask in (model.predict, model.decision_function, model.cost):
+                with refused("^max_cost or unavailable: "):
+                    ask(X, **other)
+            with refused("^max_cost or unavailable: "):
+                model.inquire(**other)
+        with refused("^acquisition: expected 'path'.* got 'learner'"):
+            model.inquire(acquisition="learner")
+        with refused("^acquisition: expected 'path'.* got 'learner'"):
+            model.cost(X, acquisition="learner")
+        with refused("^routing: expected 'hard'.* got 'soft'"):
+            model.cost(X, routing="soft")
 
 
 @pytest.mark.parametrize("link", ["identity", "exp", "softplus", "signed-square", "isolation", "ranked"])
 def test_a_model_without_classes_has_no_certain_class(link):
     tree = summed(stumps([-1.0, 1.0]), link=link)
     with refused(f"^until='class': .*link '{link}'.* no classes"):
-        tree.inquire(until="class")
-    assert tree.inquire(until=1.0).answer.reason == "certain"
+        cf.certain(tree, "class")
+    assert cf.certain(tree, 1.0).inquire().answer.reason == "certain"
     if link == "identity":
-        assert tree.with_classes(["no", "yes"]).inquire(until="class").needs == ("x0",)
+        assert cf.certain(tree.with_classes(["no", "yes"]), "class").inquire().needs == ("x0",)
 
 
 @settings(max_examples=3)
 @given(feature_names(2).flatmap(planned_predictors))
-def test_models_without_bounds_refuse_it(planned):
+def test_models_without_bounds_are_refused(planned):
     def steps():
         yield "x0"
         return 1.0
 
-    X, stepped = np.zeros((1, len(planned.feature_names))), SteppedPredictor(planned.feature_names, steps)
-    for model in (planned, stepped):
-        for ask in (model.predict, model.decision_function, model.cost):
-            with refused(f"^until: expected a model that is one sum of learners.*{type(model).__name__}"):
-                ask(X, until="class")
-        with refused("^until: expected a model that is one sum of learners"):
-            model.inquire(until=0.1)
-        with refused("^until: expected a model that is one sum of learners"):
-            cf.predict_one(model, X[0], until=0.1)
+    stepped, tree = SteppedPredictor(planned.feature_names, steps), summed(stumps([-1.0, 1.0]))
+    for model in (planned, stepped, cf.FittedEstimator(stepped), cf.certain(tree, 0.1)):
+        name = type(getattr(model, "predictor_", model)).__name__
+        with refused(f"^model: expected one sum of learners, .*a {name} does not know what it can still add"):
+            cf.certain(model, 0.1)
+    for other, named in (
+        (GradientBoostingClassifier(), "adopt"),
+        (cf.estimator("cegb"), "not fitted"),
+        (tree.bank, ""),
+    ):
+        with refused(f"^model: expected a Predictor or a fitted estimator, got .*{named}"):
+            cf.certain(other, 0.1)
 
 
-def test_models_of_several_stages_refuse_it():
-    bank = stumps([-1.0, 1.0])
+def test_models_of_several_sums_are_refused():
     answers = [Answer([0], [weight], 0.0, "sigmoid") for weight in (1.0, 2.0)]
-    cascade = StageTree(bank, (Route([0], [1.0], 0.0, 0.0, 1.0, 1, 2), *answers))
-    for ask in (cascade.predict, cascade.cost):
-        with refused("^until: expected a model that is one sum of learners, got 3 stages"):
-            ask(np.zeros((1, 1)), until="class")
-    with refused("^until: expected a model that is one sum of learners, got 3 stages"):
-        cascade.inquire(until=0.1)
-
-
-def test_models_that_mix_links_of_several_sums_refuse_it():
+    cascade = StageTree(stumps([-1.0, 1.0]), (Route([0], [1.0], 0.0, 0.0, 1.0, 1, 2), *answers))
     X = np.round(np.random.default_rng(0).normal(size=(60, 2)), 1)
     boosted = GradientBoostingClassifier(n_estimators=2)
     voters = cf.adopt(VotingClassifier([("a", boosted), ("b", boosted)], voting="soft").fit(X, X[:, 0] > 0))
     for until in UNTIL:
-        with refused("^until: expected a model that is one sum of learners, got one that mixes links"):
-            voters.cost(X, until=until)
+        for model, named in ((cascade, "3 stages"), (voters, "one that mixes links")):
+            with refused(f"^model: expected one sum of learners, got {named}"):
+                cf.certain(model, until)
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
@@ -318,15 +327,15 @@ def test_means_of_trees_end_rows_by_their_means(kind):
     X = np.round(np.random.default_rng(0).normal(size=(200, 3)), 1)
     y = X[:, 0] + X[:, 1] ** 2 > 0.5
     forest = cf.adopt(kind(10, max_depth=3, random_state=0).fit(X, y)).with_costs(None)
-    near, report = forest.decision_function(X, until=0.2), forest.cost(X, until=0.2)
+    near, report = cf.certain(forest, 0.2).decision_function(X), cf.certain(forest, 0.2).cost(X)
     assert 0.01 < np.abs(near - forest.decision_function(X)).max() <= 0.2
     assert report.cut.any()
     if forest.classes is not None:
-        np.testing.assert_array_equal(labels(forest, X, until="class"), labels(forest, X))
+        np.testing.assert_array_equal(labels(cf.certain(forest, "class"), X), labels(forest, X))
 
 
 def test_wrong_values_are_refused_and_change_nothing():
-    inquiry = summed(stumps([-1.0, 1.0], [-5.0, 5.0])).inquire(until="class")
+    inquiry = cf.certain(summed(stumps([-1.0, 1.0], [-5.0, 5.0])), "class").inquire()
     assert inquiry.needs == ("x1",)
     with pytest.raises(InquiryError, match="missing"):
         inquiry.supply({"x0": 1.0})

@@ -56,10 +56,10 @@ def test_cost_of_a_foreign_model(run, patients, tmp_path, named):
     (tmp_path / "theirs").write_bytes(booster.save_raw("ubj"))  # content tells, not the suffix
     adopted = cf.adopt(booster, feature_names=list(rows))
     for until in (None, "class", 0.5):
-        more = () if until is None else ("--until", until)
+        more, model = ((), adopted) if until is None else (("--until", until), cf.certain(adopted, until))
         result = run("cost", "theirs", table, "--costs", prices, *more)
         assert result.exit_code == 0, result.output
-        assert f"300 rows cost {adopted.cost(rows, prices, until=until).mean:,.6g} CAD per row" in result.stdout
+        assert f"300 rows cost {model.cost(rows, prices).mean:,.6g} CAD per row" in result.stdout
         assert ("of the rows end before the last learner" in result.stdout) == (until is not None)
     assert "give them with --costs" in refused(run("cost", "theirs", table))
     assert "--until: expected 'class' or a number, got 'soon'" in refused(

@@ -151,7 +151,7 @@ def test_what_predict_refuses_writes_nothing(run, rows, tmp_path):
         (("late.csv", "--output", "o.csv"), "late.csv: column 'chol': texts in a column of numbers: 'x' (1 time);"),
         (("rows.csv", "--keep", "id", "--output", "o.csv"), "rows.csv: no column 'id' to copy"),
         (("more.csv", "--keep", "cost", "--output", "o.csv"), "--keep 'cost': the predictions have a column"),
-        (("rows.csv", "--until", "class", "--output", "o.csv"), "until: expected a model that is one sum of learners"),
+        (("rows.csv", "--until", "class", "--output", "o.csv"), "model: expected one sum of learners"),
         (("rows.csv", "--unavailable", "scam", "--output", "o.csv"), "scam"),
     ]:  # fmt: skip
         assert text in refused(run("predict", "my.model", *given)), given
@@ -173,7 +173,7 @@ def test_a_foreign_model_predicts_as_it_is_adopted(run, rows, tmp_path):
     np.testing.assert_array_equal(out["prediction"], adopted.predict(rows))
     np.testing.assert_array_equal(out["cost"], adopted.cost(rows, PRICES).per_row)
     early = run(*given, "early.csv", "--until", "class")
-    report = adopted.cost(rows, PRICES, until="class")
+    report = cf.certain(adopted, "class").cost(rows, PRICES)
     assert f"{report.cut.sum()} rows ended early" in early.stdout
     np.testing.assert_array_equal(pd.read_csv(tmp_path / "early.csv")["cost"], report.per_row)
 

@@ -356,7 +356,7 @@ def test_an_infinite_cap_is_none():
     assert tree.decision_function(row, **free) == tree.decision_function(row)
     report = tree.cost(row, **free)
     assert (report.mean, report.cut) == (tree.cost(row).mean, tree.cost(row).cut)
-    assert tree.cost(row, until=1.0, **free).mean == tree.cost(row, until=1.0).mean
+    assert cf.certain(tree, 1.0).cost(row, **free).mean == cf.certain(tree, 1.0).cost(row).mean
     assert tree.inquire(**free).needs == tree.inquire().needs
     assert tree.predict(row, unavailable=["blood"], **free) != tree.predict(row)
     for end in (cf.predict_one(tree, row[0], **free), *cf.predict_many(tree, row, **free)):

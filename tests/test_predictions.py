@@ -69,7 +69,7 @@ def cases(draw):
         predictor = draw(stage_trees(draw(banks(names)), most_routes=routes))
         if kind == "sum" and (until := draw(st.sampled_from((0.0, 0.5)))) is not None:
             predictor = evolve(predictor, stages=[evolve(predictor.stages[0], link="sigmoid", level=0.0)])
-            acquisition = "path"
+            predictor, acquisition = cf.certain(predictor, until), "path"
     elif kind == "plan":
         predictor = draw(planned_predictors(names, planned=draw(st.booleans())))
     elif kind == "prepared":
@@ -85,9 +85,7 @@ def cases(draw):
     known = draw(st.just(()) | st.sets(st.sampled_from(names), max_size=2))
     if draw(st.booleans()):
         known = dict.fromkeys(known, draw(st.sampled_from((0.0, 1.0))))
-    return predictor, draw(rows(len(names))), {
-        "costs": costs, "acquisition": acquisition, "known": known, "until": until, **limits,
-    }  # fmt: skip
+    return predictor, draw(rows(len(names))), {"costs": costs, "acquisition": acquisition, "known": known, **limits}
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")

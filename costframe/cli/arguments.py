@@ -16,7 +16,7 @@ from costframe.core.files import check_target, write_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from costframe.core.stages.certain_layout import Until
+    from costframe.core.predictors.fitted import FittedEstimator
 
 __all__ = [
     "amount",
@@ -131,18 +131,28 @@ part_option = click.option(
 )
 
 
-def _goal(_context: click.Context, _option: click.Parameter, until: str | None) -> Until:
-    """Return the value of `--until`; refuse other texts."""
-    if until is None or until == "class":
-        return until
+def _wrapper(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> Callable[[FittedEstimator], FittedEstimator]:
+    """Return the function that wraps a model as `--until` says; refuse other texts."""
+    if text is None:
+        return lambda fitted: fitted
     try:
-        return float(until)
+        until = text if text == "class" else float(text)
     except ValueError:
-        raise ParameterError(f"--until: expected 'class' or a number, got {until!r}") from None
+        raise ParameterError(f"--until: expected 'class' or a number, got {text!r}") from None
+
+    def wrap(fitted: FittedEstimator) -> FittedEstimator:
+        from costframe.core.predictors.certain import certain
+
+        wrapped: FittedEstimator = certain(fitted, until)
+        return wrapped
+
+    return wrap
 
 
 until_option = click.option(
-    "--until", metavar="class|NUMBER", callback=_goal,
+    "--until", "wrap", metavar="class|NUMBER", callback=_wrapper,
     help="End a row as soon as the rest cannot change its class, or move its score by more than this.",
 )  # fmt: skip
 

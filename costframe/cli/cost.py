@@ -20,7 +20,7 @@ from costframe.cli.arguments import (
 from costframe.cli.models import open_blocks, open_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
-    from costframe.core.stages.certain_layout import Until
     from costframe.training.console import Output
 
 __all__ = ["cost", "evaluate_cost", "show_cost"]
@@ -66,7 +65,7 @@ def cost(
     part: str | None,
     missing: tuple[str, ...],
     acquisition: str,
-    until: Until,
+    wrap: Callable[[FittedEstimator], FittedEstimator],
 ) -> None:
     """Report the exact cost of predicting the rows of DATA, and their payments.
 
@@ -86,10 +85,10 @@ def cost(
     if score is not None:
         check_fit(None, None, score)
     fitted, prices = open_model(model, costs)
-    how: dict[str, Any] = {"acquisition": acquisition, "until": until}
+    fitted = wrap(fitted)
     if target is None and score is None:
         blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, missing=missing))
-        report, scored = evaluate_cost(fitted, blocks, prices, **how), None
+        report, scored = evaluate_cost(fitted, blocks, prices, acquisition=acquisition), None
     else:
         from costframe.cli.labelled import open_labelled
         from costframe.cli.scoring import choose, score_report
@@ -97,7 +96,7 @@ def cost(
         rows = open_labelled(model, fitted, data, target, part, missing)
         predictions: list[NDArray[np.float64]] = []
         chosen = choose(fitted, rows.task, rows.score, score)
-        report = evaluate_cost(fitted, rows.blocks, prices, predictions, **how)
+        report = evaluate_cost(fitted, rows.blocks, prices, predictions, acquisition=acquisition)
         scored = score_report(fitted, report, np.concatenate(predictions), *rows.labels(), chosen)
     console = output()
     show_cost(console, report, prices, part or "all", scored)

@@ -164,7 +164,7 @@ class LiveRun:
     def _digest(self, keys: Keys) -> str:
         """Return a text that differs between runs whose rows must not be mixed."""
         prices = json.dumps(self.prices.to_dict(), sort_keys=True)
-        texts = [each.encode() for each in (repr(keys.rows), repr(self.limits), prices)]
+        texts = [each.encode() for each in (repr(keys.rows), repr(self.limits), repr(self.fitted), prices)]
         parts = [Path(self.model).read_bytes(), self.sources.read_bytes(), *texts]
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 

@@ -29,7 +29,7 @@ from costframe.cli.overwriting import check_overwrite, force_option
 from costframe.core.errors import ParameterError, format_count, printable, quote_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -96,6 +96,7 @@ def predict(
     log: Path | None,
     resume: bool,
     cluster: str | None,
+    wrap: Callable[[FittedEstimator], FittedEstimator],
     **limits: Any,
 ) -> None:
     """Predict the rows of DATA, in their order: prediction, probability of each class, and cost of each row.
@@ -114,6 +115,7 @@ def predict(
     """
     ending = _check_output(output, force=force)
     fitted, prices = open_model(model, costs)
+    fitted = wrap(fitted)
     if source is not None or keys is not None:
         if source is None or keys is None or data is not None or part is not None or keep or missing:
             raise click.UsageError("--source goes with --keys, and without DATA, --part, --keep and --missing")

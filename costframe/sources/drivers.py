@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.checks import check_number
-from costframe.core.cost.expected import ExpectedCost, until_terms
+from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.predictors.predictor import Known, Predictor
-    from costframe.core.stages.certain_layout import Until
     from costframe.sources.driving import Ended, Observe
 
 __all__ = ["predict_many", "predict_one", "predict_one_async", "predict_stream", "predict_stream_async"]
@@ -55,7 +54,6 @@ def predict_one(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
-    until: Until = None,
     deadline: float | None = None,
     observe: Observe | None = None,
 ) -> Prediction:
@@ -82,9 +80,6 @@ def predict_one(
     unavailable : iterable of str
         Features and resources that must not be fetched, for example because a source is down. The row still gets an
         answer, whose `reason` says why it was cut.
-    until : "class" or float, optional
-        The row ends as soon as nothing further can change its class, or move its scores by more than this; see
-        `StageTree.inquire`.
     deadline : float, optional
         Seconds after which the row has an answer, from what has come until then; its `reason` is "deadline".
     observe : callable, optional
@@ -110,10 +105,9 @@ def predict_one(
     """
     predictor = as_predictor(predictor)
     if (live := _live(source, key, deadline, predictor)) is not None:
-        drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+        drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, deadline, observe)
         return run(drive.one(key))
-    more = until_terms(predictor, until)
-    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable, **more)
+    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
         with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
@@ -133,17 +127,15 @@ async def predict_one_async(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
-    until: Until = None,
     deadline: float | None = None,
     observe: Observe | None = None,
 ) -> Prediction:
     """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
     predictor = as_predictor(predictor)
     if (live := _live(source, key, deadline, predictor)) is not None:
-        drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+        drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, deadline, observe)
         return await drive.one(key)
-    more = until_terms(predictor, until)
-    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable, **more)
+    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
         with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
@@ -164,7 +156,6 @@ def predict_many(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
-    until: Until = None,
     deadline: float | None = None,
 ) -> Predictions:
     """Predict many rows: those of an array or a data frame by compiled kernels, others in lockstep.
@@ -181,7 +172,7 @@ def predict_many(
     keys : iterable of hashable
         Distinct keys of the rows for a callable source; None for a table. Those of a dask collection are distinct
         within each partition, and each partition's task calls the function.
-    costs, acquisition, known, max_cost, unavailable, until
+    costs, acquisition, known, max_cost, unavailable
         As in `predict_one`, the same for all rows.
     deadline : float, optional
         Seconds after which every row of a callable source has an answer, from what has come until then.
@@ -207,8 +198,7 @@ def predict_many(
     table = as_table(source, keys, predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
-    barred, more = names_of(unavailable), until_terms(predictor, until)
-    limits = {"max_cost": max_cost, "unavailable": barred, **more}
+    limits: dict[str, Any] = {"max_cost": max_cost, "unavailable": (barred := names_of(unavailable))}
     begin = partial(predictor.inquire, prices, acquisition, paid, **limits)
     if table is not None:
         begin()  # refuses terms that do not fit
@@ -217,7 +207,7 @@ def predict_many(
     order, fetch = rows_fetcher(source, keys, predictor.feature_names)
     if deadline is not None and fetch is source:
         live = _calls(CallSource(source), predictor, deadline)
-        drive = _drive(live, predictor, prices, acquisition, paid, max_cost, barred, until, deadline, None)
+        drive = _drive(live, predictor, prices, acquisition, paid, max_cost, barred, deadline, None)
         return Predictions.of(run(_predict_all(drive, order)), predictor.feature_names)
     inquiries = {key: begin() for key in order}
     unfinished = dict(inquiries)
@@ -250,7 +240,6 @@ def predict_stream(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
-    until: Until = None,
     deadline: float | None = None,
     observe: Observe | None = None,
 ) -> Generator[Ended, None, None]:
@@ -268,7 +257,7 @@ def predict_stream(
     keys : iterable of hashable, or of mappings of str to hashable
         Keys of the rows; read block by block. A key may come again. The rows of a dask array, column or data frame (of
         mappings) end partition by partition, while further tasks run. A lost worker's partition begins, and pays, anew.
-    costs, acquisition, known, max_cost, unavailable, until
+    costs, acquisition, known, max_cost, unavailable
         As in `predict_one`, the same for all rows.
     in_flight : int
         Rows of a block.
@@ -289,7 +278,7 @@ def predict_stream(
     ParameterError
         If no lookup serves a feature that the model may read, or its table or place is not there; before the first row.
     """
-    drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+    drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, deadline, observe)
     size = check_number("in_flight", in_flight, low=1, whole=True)
     run(drive.open())
     for begun, block in blocks(keys, size):  # in the caller's thread
@@ -312,12 +301,11 @@ async def predict_stream_async(
     known: Known = (),
     max_cost: float | None = None,
     unavailable: Iterable[str] = (),
-    until: Until = None,
     deadline: float | None = None,
     observe: Observe | None = None,
 ) -> AsyncIterator[Ended]:
     """Predict many rows like `predict_stream`, in the running event loop."""
-    drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, until, deadline, observe)
+    drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, deadline, observe)
     size = check_number("in_flight", in_flight, low=1, whole=True)
     await drive.open()
     async for ended in drive.many(keys, size):
@@ -375,11 +363,10 @@ def _drive(
     known: Known,
     max_cost: float | None,
     unavailable: Iterable[str],
-    until: Until,
     deadline: float | None,
     observe: Observe | None,
 ) -> Drive:
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
-    terms = RowTerms(predictor, prices, acquisition, paid, max_cost, unavailable, until, sources.policies)
+    terms = RowTerms(predictor, prices, acquisition, paid, max_cost, unavailable, sources.policies)
     return Drive(terms, sources, deadline, observe)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.cost.expected import until_terms
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
 from costframe.core.predictors.inquiry import Ledger, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain_layout import Until
     from costframe.sources.lookup import Outcome
 
 __all__ = ["LiveRow", "RowTerms", "supply_rows", "warm_up"]
@@ -42,7 +40,6 @@ class RowTerms:
     known: Known = ()
     max_cost: float | None = field(default=None, converter=as_cap)
     unavailable: tuple[str, ...] = field(default=(), converter=names_of)
-    until: Until = None
     policies: Mapping[str, str] = field(factory=dict)  # what a row does without a feature that did not come
 
     prices: PriceArrays = field(init=False)
@@ -62,9 +59,8 @@ class RowTerms:
     def inquire(self, known: Known, spent: float, unavailable: Iterable[str]) -> Inquiry:
         """Begin an inquiry that may still spend what is left of the cap."""
         cap = None if self.max_cost is None else left_of(self.max_cost, spent)
-        more = until_terms(self.predictor, self.until)
         return self.predictor.inquire(
-            self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable), **more
+            self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable)
         )
 
 

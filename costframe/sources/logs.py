@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "InquiryLog", "audit"]
 
 FORMAT = 1
-_TERMS = ("acquisition", "known", "max_cost", "unavailable", "until", "policies")
+_TERMS = ("acquisition", "known", "max_cost", "unavailable", "policies")
 
 
 class InquiryLog:
@@ -107,7 +107,6 @@ def _header(terms: RowTerms) -> dict[str, Any]:
         "known": dict(known) if isinstance(known, Mapping) else [known] if isinstance(known, str) else list(known),
         "max_cost": terms.max_cost,
         "unavailable": list(terms.unavailable),
-        "until": terms.until,
         "policies": dict(terms.policies),
     }
     return {"costframe": FORMAT, "prices": _digest(terms.costs), "terms": plain}

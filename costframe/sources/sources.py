@@ -202,8 +202,8 @@ class Sources:
             Only the lookups of the features that it may read are opened. It walks a few made-up rows, so that its
             kernels are loaded or compiled; functions in it are called.
         costs, **terms
-            As later in `predict_one`: prices, and `acquisition`, `known`, `max_cost`, `unavailable` and `until`. Others
-            may need other kernels.
+            As later in `predict_one`: prices, and `acquisition`, `known`, `max_cost` and `unavailable`. Others may need
+            other kernels.
 
         Returns
         -------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.errors import CostframeError
+from costframe.core.errors import CostframeError, ParameterError
+from costframe.core.predictors.certain import certain
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
@@ -40,11 +41,13 @@ def inquiries(predictor: Any, rows: Any) -> Iterator[tuple[str, Callable[[], Any
     half = 0.5 * float(predictor.cost(rows).per_row.max())
     terms: tuple[dict[str, Any], ...] = (
         {}, {"acquisition": "learner"}, {"max_cost": half}, {"unavailable": predictor.feature_names[1:2]},
-        {"until": 0.01},
     )  # fmt: skip
     models = [("", predictor)]
     if isinstance(predictor, Predictor) and hasattr(predictor, "with_costs"):
         models.append((" from raw columns", _behind_operations(predictor)))
+        with suppress(ParameterError):  # no sum of learners
+            ending = certain(predictor, 0.01)
+            models += [(" until certain", ending), (" until certain, from raw columns", _behind_operations(ending))]
     for which, model in models:
         for more in terms:
             begin = partial(model.inquire, **more)

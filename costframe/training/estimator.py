@@ -33,9 +33,8 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     """Base of classifiers; labels become class codes 0..K-1, and the predictor gives probabilities.
 
     Methods that predict take `max_cost`, a hard cap on the cost of each row, and `unavailable`, names of unavailable
-    features and resources, as for all estimators: rows that cannot go on get the best answer so far. With
-    `until="class"`, rows of a sum of learners end as soon as their class is certain, and with a number, as soon as
-    their scores are; see `StageTree.inquire`. A plan also accepts other `costs` and another `tradeoff`.
+    features and resources, as for all estimators: rows that cannot go on get the best answer so far. A plan also
+    accepts other `costs` and another `tradeoff`.
 
     Attributes
     ----------

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.core.cost.expected import until_terms
 from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.cost.report import CostReport
 from costframe.core.errors import ParameterError, shown
@@ -91,8 +90,7 @@ class Predicting(RowReader):
         """Return the exact cost of predicting rows; see `Predictor.cost`.
 
         No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
-        early as `cut`. With `until`, rows end as soon as they are certain; see `StageTree.inquire`. `costs` replace
-        the estimator's prices; a plan also accepts another `tradeoff`.
+        early as `cut`. `costs` replace the estimator's prices; a plan also accepts another `tradeoff`.
         """
         if is_dataset(X) and sample_weight is not None:
             raise ParameterError("sample_weight: expected None for a dataset, whose rows all count once")
@@ -130,12 +128,10 @@ class Predicting(RowReader):
 
     def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
         """Return the terms of a prediction; refuse those of a plan if the predictor is not one."""
-        until_terms(self.predictor_, terms.get("until"))
         for name, value in terms.items():
-            if name not in {"costs", "tradeoff", "until"}:
-                known = "max_cost, unavailable, costs or tradeoff, or until"
-                raise ParameterError(f"{name}: expected {known}, got {shown(name)}")
-            if name != "until" and value is not None and not isinstance(self.predictor_, PlannedPredictor):
+            if name not in {"costs", "tradeoff"}:
+                raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {shown(name)}")
+            if value is not None and not isinstance(self.predictor_, PlannedPredictor):
                 raise ParameterError(
                     f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
                     f"only a plan takes others when it predicts; got {shown(value)}"

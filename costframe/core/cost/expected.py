@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Predictor
-    from costframe.core.stages.certain_layout import Until
 
 __all__ = ["CostReport", "ExpectedCost"]
 
@@ -50,8 +49,6 @@ class ExpectedCost:
         Hard cap on the cost of each row; for hard routing only, like `unavailable`.
     unavailable : iterable of str
         Unavailable features and resources; see `Predictor.inquire`.
-    until : "class" or float, optional
-        Rows end as soon as they are certain; see `StageTree.inquire`. For hard routing only.
     """
 
     costs: object = None
@@ -60,7 +57,6 @@ class ExpectedCost:
     steepness: float | None = field(default=None, kw_only=True)
     max_cost: float | None = field(default=None, kw_only=True, converter=as_cap)
     unavailable: tuple[str, ...] = field(default=(), kw_only=True, converter=names_of)
-    until: Until = field(default=None, kw_only=True)
 
     @routing.validator
     def _known_routing(self, _attribute: Attribute[str], value: str) -> None:
@@ -70,8 +66,7 @@ class ExpectedCost:
         check_acquisition(self.acquisition)
         if self.steepness is not None and self.routing == "hard":
             raise ParameterError("steepness: has no effect on hard routing")
-        given = self.max_cost is not None, bool(self.unavailable), self.until is not None
-        for name, is_given in zip(("max_cost", "unavailable", "until"), given, strict=True):
+        for name, is_given in (("max_cost", self.max_cost is not None), ("unavailable", bool(self.unavailable))):
             if is_given and self.routing == "soft":
                 raise ParameterError(f"{name}: has no meaning for soft routing, whose rows go all ways; use 'hard'")
         if self.steepness is not None:
@@ -85,8 +80,8 @@ class ExpectedCost:
 
     @property
     def limited(self) -> bool:
-        """Whether rows may be cut: there is a cap, something is unavailable, or they end when they are certain."""
-        return self.max_cost is not None or bool(self.unavailable) or self.until is not None
+        """Whether rows may be cut: there is a cap, or something is unavailable."""
+        return self.max_cost is not None or bool(self.unavailable)
 
     def evaluate(
         self,
@@ -120,7 +115,6 @@ class ExpectedCost:
         """
         rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
         weight = _weights(sample_weight, len(rows))
-        until_terms(predictor, self.until)
         model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)
         for name, wanted in (("rounds", rounds), ("latency", latency)):
@@ -147,23 +141,12 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]
     return weight if 1e-100 < largest < 1e100 else weight / largest
 
 
-def until_terms(predictor: Predictor, until: Until) -> dict[str, Any]:
-    """Return `until` as an argument of the predictor's methods, or none; refuse it for one that has no bounds."""
-    if until is not None and not predictor.has_bounds:
-        raise ParameterError(
-            "until: expected a model that is one sum of learners, a StageTree with one answer; "
-            f"a {type(predictor).__name__} does not know what it can still add; leave it out"
-        )
-    return {} if until is None else {"until": until}
-
-
 def replay(
     predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost, clock: Clock | None = None
 ) -> Prediction:
     """Predict one row, float64 (d,), with an inquiry; the clock counts its rounds' time."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
-    limits: dict[str, Any] = {"max_cost": how.max_cost, "unavailable": how.unavailable}
-    inquiry = predictor.inquire(costs, how.acquisition, **limits, **until_terms(predictor, how.until))
+    inquiry = predictor.inquire(costs, how.acquisition, max_cost=how.max_cost, unavailable=how.unavailable)
     while needs := inquiry.needs:
         inquiry.supply({name: float(row[column[name]]) for name in needs})
         if clock is not None:

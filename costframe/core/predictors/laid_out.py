@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import StageError, format_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.predictor import OverBank
 from costframe.core.prices.exact_prices import as_multiples
-from costframe.core.stages.certain_layout import lay_out_certain
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.plan import plan_stages, sum_evaluations
 from costframe.core.stages.run_stages import check_acquisition, marks_for
-from costframe.core.stages.stages import Answer, Route, Stage, apply_link
+from costframe.core.stages.stages import Answer, Route, Stage, apply_link, log_odds, squeeze
 from costframe.core.stages.step_layout import lay_out_steps
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain_layout import Certain
     from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.plan import StagePlan
     from costframe.core.stages.run_stages import ReadingMarks
@@ -112,11 +111,6 @@ class LaidOutStages(OverBank):
         return Fraction(own.evaluated(weight, comparisons, again), own.per_unit)
 
     @cached_property
-    def certain_model(self) -> Certain:
-        """The tree as arrays for rows that end when they are certain."""
-        return lay_out_certain(self.step_layout)
-
-    @cached_property
     def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
         """First states of rows without known values, and their needs, by whether trees acquire split by split."""
         return {}
@@ -162,6 +156,21 @@ class LaidOutStages(OverBank):
             else:
                 values[rows] = apply_link("sigmoid" if self.n_outputs == 1 else "softmax", scores[rows])
         return values
+
+    def margins(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what `decision_function` gives rows with these scores, float64 (rows, K), and exits."""
+        if self.links == ("ranked",):
+            return squeeze(self.linked(scores, exits))
+        if (answer := self.only_answer) is not None:
+            return squeeze(scores[:, answer.class_scores :] if answer.by_scores else answer.blended(scores))
+        return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
+
+    def labels_of(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the class, of those known, of rows with these scores, float64 (rows, K), and exits."""
+        assert self.classes is not None  # noqa: S101 - callers look
+        if (answer := self.only_answer) is not None and answer.class_scores:
+            return likeliest(squeeze(scores[:, : answer.class_scores]), self.classes, 0.0)
+        return likeliest(squeeze(self.linked(scores, exits)), self.classes, self.half)
 
     @cached_property
     def only_answer(self) -> Answer | None:

@@ -10,11 +10,10 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.checks import check_number
-from costframe.core.cost.expected import until_terms
 from costframe.core.cost.report import Charges
 from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Alike, Known, Predictor, open_ledger
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO, Limits, names_of
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.gains import Gains
-    from costframe.core.tables.categories import Categories
 
 __all__ = ["MixedPredictor"]
 
@@ -38,7 +36,7 @@ _ALIKE = ("feature_names", "categories", "costs", "half")
 
 
 @define(eq=False, frozen=True, repr=False)
-class MixedPredictor(Predictor):
+class MixedPredictor(Alike):
     """Two predictors of the same features; the second one answers about a share of the rows, the first one the others.
 
     A hash of a row's values of some free features draws its predictor: by chance, and yet the same one each time. Mean
@@ -97,45 +95,16 @@ class MixedPredictor(Predictor):
         return tuple(name for name in self.first.sure_features if name in self.second.sure_features)
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-        names: tuple[str, ...] = self.first.feature_names
-        return names
-
-    @property
-    def costs(self) -> CostModel | None:
-        """Default prices of both."""
-        costs: CostModel | None = self.first.costs
-        return costs
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts, by name."""
-        found: Categories = self.first.categories
-        return found
-
-    @property
-    def classes(self) -> NDArray[Any] | None:
-        """Labels of the classes."""
-        found: NDArray[Any] | None = self.first.classes
-        return found
-
-    @property
-    def half(self) -> float:
-        """The prediction above which a row is of the second of two classes."""
-        found: float = self.first.half
-        return found
+    def like(self) -> Predictor:
+        """The first predictor, whose features, prices and classes are those of both."""
+        first: Predictor = self.first
+        return first
 
     @cached_property
     def used_features(self) -> tuple[str, ...]:
         """Features that one of both may read, and those of `by`."""
         used = {*self.first.used_features, *self.second.used_features, *self.by}
         return tuple(name for name in self.feature_names if name in used)
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether its methods take `until`: if those of both do."""
-        return bool(self.first.has_bounds and self.second.has_bounds)
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -264,7 +233,6 @@ class MixedPredictor(Predictor):
 
     def _check_terms(self, terms: Mapping[str, Any]) -> None:
         """Refuse terms that would not have their meaning for both predictors."""
-        until_terms(self, terms.get("until"))
         if terms.get("tradeoff") is not None:
             raise ParameterError(
                 f"tradeoff: expected None, as each predictor of a mixture has its own, got {shown(terms['tradeoff'])}"

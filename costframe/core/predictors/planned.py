@@ -13,7 +13,6 @@ from attrs import define, evolve, field
 
 from costframe.core.caps.expected_outputs import expect_everywhere
 from costframe.core.checks import check_number
-from costframe.core.cost.expected import until_terms
 from costframe.core.errors import ParameterError, StageError, format_count
 from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
-    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 
@@ -179,7 +177,6 @@ class PlannedPredictor(OverBank):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         n_jobs: int | None = None,
-        until: Until = None,
     ) -> NDArray[np.float64]:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs; see `StageTree.predict`.
 
@@ -187,18 +184,12 @@ class PlannedPredictor(OverBank):
         ----------
         costs : CostModel, or anything `CostModel.of` accepts
             None uses the predictor's default, as for the tradeoff.
-        until : None
-            Others are refused: a plan has no bounds; see `StageTree.inquire`.
         """
-        until_terms(self, until)
         parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         return squeeze(np.concatenate([self.linked(part) for part in parts]))
 
-    def decision_function(
-        self, X: Any, *, n_jobs: int | None = None, until: Until = None, **terms: Any
-    ) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
         """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
-        until_terms(self, until)
         parts = self.walk(X, self.terms(**terms), n_jobs)
         ranked = self.stops[0].answer.link == "ranked"
         return squeeze(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
@@ -216,11 +207,9 @@ class PlannedPredictor(OverBank):
         tradeoff: float | None = None,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
-        until: Until = None,
     ) -> Inquiry:
         """Begin the prediction of one row; see `Predictor.inquire`. It buys whole sets for any `acquisition`."""
         check_acquisition(acquisition)
-        until_terms(self, until)
         model = self._resolve_costs(costs)
         _, ledger, known_values = open_ledger(self, model, known)
         terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, known_values)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from costframe.core.gains import Gains
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 Known = Mapping[str, Any] | Iterable[str]
@@ -105,11 +104,6 @@ class Predictor(ABC):
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that it may read; frames need no other columns."""
         return self.feature_names
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether its methods take `until`, and rows end as soon as they are certain; see `StageTree.inquire`."""
-        return False
 
     @abstractmethod
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
@@ -223,13 +217,46 @@ class Predictor(ABC):
         latency: bool = False,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
-        until: Until = None,
     ) -> CostReport:
         """Return the exact cost of predicting rows; shorthand for `ExpectedCost`."""
         evaluator = ExpectedCost(
-            costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable, until=until
+            costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
         )
         return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds, latency=latency)
+
+
+class Alike(Predictor):
+    """A predictor with the features, prices and classes of another one."""
+
+    @property
+    @abstractmethod
+    def like(self) -> Predictor:
+        """The other one."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.like.feature_names
+
+    @property
+    def costs(self) -> CostModel | None:
+        """Default prices."""
+        return self.like.costs
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts, by name."""
+        return self.like.categories
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """Labels of the classes."""
+        return self.like.classes
+
+    @property
+    def half(self) -> float:
+        """The prediction above which a row is of the second of two classes."""
+        return self.like.half
 
 
 @define(eq=False, frozen=True, repr=False)

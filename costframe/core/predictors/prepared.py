@@ -114,12 +114,6 @@ class PreparedPredictor(Predictor):
         return found
 
     @property
-    def has_bounds(self) -> bool:
-        """Whether its methods take `until`: if the inner predictor's do."""
-        found: bool = self.inner.has_bounds
-        return found
-
-    @property
     def half(self) -> float:
         """The prediction above which a row is of the second of two classes: the inner predictor's."""
         found: float = self.inner.half

@@ -5,28 +5,24 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.caps.capped import capped_scores, lay_out_capped
 from costframe.core.caps.expected_outputs import expect_outputs
 from costframe.core.caps.fallbacks import ExpectedOutputs, FallbackRows, Fallbacks
-from costframe.core.cost.certain_charges import charge_certain
 from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError
 from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.classes import as_classes, check_classes, likeliest
+from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.laid_out import LaidOutStages
 from costframe.core.predictors.predictor import Known, check_costs, open_ledger
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
-from costframe.core.stages.certain import CertainWalker, certain_rows
-from costframe.core.stages.certain_layout import Goal
 from costframe.core.stages.plan import cannot_bind
 from costframe.core.stages.run_stages import check_acquisition, predict_rows
-from costframe.core.stages.stages import Answer, check_stages, log_odds, squeeze
+from costframe.core.stages.stages import Answer, check_stages, squeeze
 from costframe.core.stages.step import StageStepper
 from costframe.core.stages.walk import StageWalker
 from costframe.core.tables.rows import as_rows, check_weights
@@ -34,13 +30,13 @@ from costframe.core.tables.rows import as_rows, check_weights
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.caps.capped_kernels import Model
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
-    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 
@@ -82,22 +78,13 @@ class StageTree(LaidOutStages):
         check_costs(self.costs, self.feature_names)
 
     @property
-    def has_bounds(self) -> bool:
-        """Whether its methods take `until`; see `inquire`."""
-        return True
-
-    @property
     def half(self) -> float:
         """The prediction above which a row is of the second of two classes; see `Answer`."""
         return 0.5 if self.only_answer is None else self.only_answer.half
 
     def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,); see `Predictor.labels`."""
-        answer = self.only_answer
-        if answer is None or self.classes is None or not answer.class_scores:
-            return super().labels(X, **terms)
-        scores, _ = self._scores(X, **{"n_jobs": None, "max_cost": None, "unavailable": (), "until": None} | terms)
-        return likeliest(squeeze(scores[:, : answer.class_scores]), self.classes, 0.0)
+        return self.labels_of(*self._scores(X, **terms))
 
     @cached_property
     def capped_model(self) -> Model:
@@ -156,7 +143,6 @@ class StageTree(LaidOutStages):
         n_jobs: int | None = None,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
-        until: Until = None,
     ) -> NDArray[np.float64]:
         """Predict rows: apply the link to the score of each row's answer.
 
@@ -169,15 +155,12 @@ class StageTree(LaidOutStages):
             Hard cap on the cost of each row, at the model's own prices, with path acquisition.
         unavailable : iterable of str
             Unavailable features and resources. `fallbacks` answer the rows that limits cut.
-        until : "class" or float, optional
-            Each row ends as soon as it is certain, at the model's own prices; see `inquire`.
 
         Returns
         -------
         float64 (rows,), or (rows, K) for K > 1 outputs
         """
-        scores, exits = self._scores(X, n_jobs, max_cost, unavailable, until)
-        return squeeze(self.linked(scores, exits))
+        return squeeze(self.linked(*self._scores(X, n_jobs, max_cost, unavailable)))
 
     def decision_function(
         self,
@@ -186,22 +169,16 @@ class StageTree(LaidOutStages):
         n_jobs: int | None = None,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
-        until: Until = None,
     ) -> NDArray[np.float64]:
         """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
 
         Ranked answers give predictions, because scores of different stages have no common order.
         """
-        scores, exits = self._scores(X, n_jobs, max_cost, unavailable, until)
-        if self.links == ("ranked",):
-            return squeeze(self.linked(scores, exits))
-        if (answer := self.only_answer) is not None:
-            return squeeze(scores[:, answer.class_scores :] if answer.by_scores else answer.blended(scores))
-        return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
+        return self.margins(*self._scores(X, n_jobs, max_cost, unavailable))
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the stage that answers each row: int64 (rows,)."""
-        return self._scores(X, n_jobs, None, (), None)[1]
+        return self._scores(X, n_jobs)[1]
 
     def inquire(
         self,
@@ -211,23 +188,11 @@ class StageTree(LaidOutStages):
         *,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
-        until: Until = None,
     ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`.
-
-        A model of one answer takes `until`. With a number, the row ends as soon as the rest cannot move any score by
-        more than that from the score given; with "class", as soon as it cannot change the class: p > 1/2 for one
-        output, else the first largest. The answer then has the middle of the scores left open, and the reason
-        "certain". The row never pays more than the whole evaluation does, in often more rounds: each asks for the
-        feature that promises most for its price, and what is free with it.
-        """
+        """Begin the prediction of one row; see `Predictor.inquire`."""
         check_acquisition(acquisition)
         prices, ledger, known_values = open_ledger(self, costs, known)
         by_path, limits = acquisition == "path", Limits.of(max_cost, unavailable, prices, known_values)
-        if until is not None:
-            goal = Goal.of(until, self, limited=limits is not None, acquisition=acquisition)
-            certain = CertainWalker(self, prices, goal, known_values, ledger.paid_before)
-            return Inquiry(certain, self.feature_names, ledger, self.categories)
         if limits is None or cannot_bind(limits, self, prices):
             stepper = StageStepper(self, prices, by_path=by_path, known_values=known_values)
             return Inquiry(stepper, self.feature_names, ledger, self.categories)
@@ -245,9 +210,6 @@ class StageTree(LaidOutStages):
         """Charge rows with the kernels; see `Predictor.charges`."""
         prices = costs.select(self.feature_names)
         limits = Limits.of(how.max_cost, how.unavailable, prices)
-        if how.until is not None:
-            goal = Goal.of(how.until, self, limited=limits is not None, acquisition=how.acquisition)
-            return charge_certain(self, prices, goal, X, weight, n_jobs)
         return charge_tree(self, prices, X, weight, how, limits, n_jobs)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
@@ -259,15 +221,12 @@ class StageTree(LaidOutStages):
         return gains_of_answers(self.bank, answers, exits, rows, expected)
 
     def _scores(
-        self, X: Any, n_jobs: int | None, max_cost: float | None, unavailable: Iterable[str], until: Until
+        self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)) and until is None:
+        if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)):
             return predict_rows(self.bank, self.layout, rows, n_jobs)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)
-        if until is not None:
-            goal = Goal.of(until, self, limited=limits is not None, acquisition="path")
-            return certain_rows(self, prices, goal, rows, n_jobs).scores, np.zeros(len(rows), np.int64)
         assert limits is not None  # noqa: S101 - there is a cap, or a name
         return capped_scores(self, prices, limits, rows, n_jobs)

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
-from costframe.core.cost.expected import ExpectedCost, replay, stack_values, until_terms
+from costframe.core.cost.expected import ExpectedCost, replay, stack_values
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Known, Predictor, open_ledger
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.predictors.inquiry import Ledger
-    from costframe.core.stages.certain_layout import Until
     from costframe.core.tables.categories import Categories
 
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
@@ -84,14 +83,8 @@ class SteppedPredictor(Predictor):
         check_names(self.feature_names, "features")
         check_features(self.categories, self.feature_names)
 
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), until: Until = None
-    ) -> NDArray[np.float64]:
-        """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`.
-
-        `until` is refused: the model does not know what it can still add.
-        """
-        until_terms(self, until)
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+        """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`."""
         rows = as_rows(X, self.feature_names, self.categories)
         if as_cap(max_cost) is None and not names_of(unavailable):
             values = [self._predict_row(row) for row in rows]
@@ -102,10 +95,10 @@ class SteppedPredictor(Predictor):
         return stack_values(values)
 
     def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), until: Until = None
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Return the predictions: a stepped model has no link."""
-        return self.predict(X, max_cost=max_cost, unavailable=unavailable, until=until)
+        return self.predict(X, max_cost=max_cost, unavailable=unavailable)
 
     def inquire(
         self,
@@ -115,7 +108,6 @@ class SteppedPredictor(Predictor):
         *,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
-        until: Until = None,
     ) -> Inquiry:
         """Begin the prediction of one row; `acquisition` has no effect here.
 
@@ -127,7 +119,6 @@ class SteppedPredictor(Predictor):
             If there are limits and no `fallback`.
         """
         check_acquisition(acquisition)
-        until_terms(self, until)
         prices, ledger, known_values = open_ledger(self, costs, known)
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")

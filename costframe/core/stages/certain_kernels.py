@@ -2,6 +2,11 @@
 
 A score is a sum of floats in the order of the learners, and rounding is monotone: the same sum of lower bounds of the
 learners' outputs is at most the score, to the last bit, and that of upper bounds is at least the score.
+
+The *pull* of a feature is how much the trees that wait for it leave open: the distance of their bounds, over the
+outputs on which the goal depends. The row acquires the feature with the largest pull^1.5 / price, the price with all
+resources that are not paid yet. On tables of `benchmarks/certain.py` pull / price and pull^2 / price saved less, and so
+did a price that divides each resource among all features that wait for it.
 """
 
 from __future__ import annotations
@@ -12,12 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from costframe.core.jit import B1, F8, I8, U1, kernel
-from costframe.core.learners.row_kernels import weigh_outputs
+from costframe.core.learners.row_kernels import child, weigh_outputs
+from costframe.core.learners.row_nodes import FEATURE, STEPS_AT
 from costframe.core.learners.tree_table import OPAQUE, TREE
 from costframe.core.prices.needs_kernels import change_needed
-from costframe.core.stages.bound_kernels import bound_tree
-from costframe.core.stages.certain_layout import CLOSE, CUT, LARGEST, PAID, UNPAID
-from costframe.core.stages.choice_kernels import choose_needs, list_needs
+from costframe.core.stages.certain import CLOSE, CUT, LARGEST, LOOKED_AT, PAID, UNPAID
 from costframe.core.stages.step_kernels import run_stage
 from costframe.core.stages.step_layout import (
     CALLED,
@@ -27,17 +31,19 @@ from costframe.core.stages.step_layout import (
     PAYLOAD,
     PLACE,
     READ,
+    READ_END,
     TARGET,
     TARGET_END,
     WIDTH,
 )
 
 if TYPE_CHECKING:
-    from costframe.core.stages.certain import CertainRows
-    from costframe.core.stages.certain_layout import Certain, Goal, RowPrices
+    from costframe.core.prices.needs import Needs
+    from costframe.core.stages.certain import Certain, CertainRows, Goal, RowPrices
     from costframe.core.stages.step_layout import StepLayout
 
 NEVER = np.iinfo(np.int64).min
+WANTED = 128  # a mark of a feature, while needs are listed
 
 
 class CertainRow(NamedTuple):
@@ -60,7 +66,7 @@ class CertainRow(NamedTuple):
     open: B1  # (K,): outputs on which the goal still depends
     paid: U1  # (R,)
     needed: I8  # (U,), of which the first are valid
-    pull: F8  # (U,): see `choice_kernels`
+    pull: F8  # (U,)
     found: I8  # (R,): resources on the way
 
 
@@ -73,6 +79,54 @@ def begin_row(model: Certain, row: CertainRow) -> None:
     for use in range(uses.shape[0]):
         row.at[uses[use, LEARNER]] = uses[use, PLACE] if uses[use, KIND] == TREE else CALLED
     row.bounded[:] = NEVER
+
+
+@kernel
+def raise_bounds(word: I8, uses: I8, lowest: F8, highest: F8) -> None:
+    """Set the bounds of inner nodes from those of the leaves below them; they have the places of a payload."""
+    for use in range(uses.shape[0]):
+        if uses[use, KIND] == TREE:
+            n_targets, v = uses[use, TARGET_END] - uses[use, TARGET], uses[use, PLACE]
+            first, end = uses[use, PAYLOAD] - v * n_targets, v + 1
+            while v < end:  # the nodes of a tree are side by side
+                if word[v] >> STEPS_AT != 0:
+                    end = max(end, v + (word[v] >> STEPS_AT) + 2)
+                v += 1
+            for v in range(end - 1, uses[use, PLACE] - 1, -1):  # children come after their parents
+                left = first + (v + (word[v] >> STEPS_AT)) * n_targets
+                if word[v] >> STEPS_AT != 0:
+                    for j in range(n_targets):
+                        at, right = first + v * n_targets + j, left + n_targets + j
+                        lowest[at] = min(lowest[left + j], lowest[right])
+                        highest[at] = max(highest[left + j], highest[right])
+
+
+@kernel
+def bound_tree(
+    v: int, first: int, x: F8, marks: U1, known: np.int64, word: I8, reads: I8, threshold: F8, span: I8, category: F8,
+    lowest: F8, highest: F8, begin: int, end: int, low: F8, high: F8, stack: I8,
+) -> None:  # fmt: skip
+    """Set a tree's bounds, from `begin` to `end` in `low` and `high`, over the leaves below a node that are left open.
+
+    `known` has the bits of known features, by their numbers modulo 64; `first` is the place of node 0 in `lowest`.
+    """
+    low[begin:end], high[begin:end] = np.inf, -np.inf
+    stack[0], size, n_targets = v, 1, end - begin
+    while size > 0:
+        size -= 1
+        v = stack[size]
+        while reads[v] & known != 0:  # below other nodes nothing is known, so the prepared bounds hold
+            test = word[v]
+            if marks[test & FEATURE] & KNOWN != 0:
+                v = child(v, test, x[test & FEATURE], threshold, span, category)
+            else:
+                v += test >> STEPS_AT
+                stack[size] = v + 1
+                size += 1
+        at = first + v * n_targets - begin
+        for p in range(begin, end):
+            low[p] = min(low[p], lowest[at + p])
+            high[p] = max(high[p], highest[at + p])
 
 
 @kernel
@@ -166,6 +220,111 @@ def _find_open(goal: Goal, row: CertainRow) -> bool:
         any_open |= not done
     row.open[best] |= any_open and goal.kind == LARGEST
     return any_open
+
+
+@kernel
+def list_needs(uses: I8, read: I8, at: I8, marks: U1, needed: I8) -> int:
+    """Set the features that columns and opaque learners wait for, ascending; return their number.
+
+    Their outputs have no bounds, so all these features are certainly needed.
+    """
+    count = 0
+    for use in range(uses.shape[0]):
+        if uses[use, KIND] != TREE and at[uses[use, LEARNER]] >= 0:
+            for u in read[uses[use, READ] : uses[use, READ_END]]:
+                if marks[u] & KNOWN == 0:
+                    marks[u] |= WANTED
+    for u in range(marks.shape[0]):
+        if marks[u] & WANTED != 0:
+            marks[u] ^= WANTED
+            needed[count] = u
+            count += 1
+    return count
+
+
+@kernel
+def _pull_features(model: Certain, row: CertainRow) -> bool:
+    """Set the pull of each feature; return whether any has one."""
+    uses, target, word, found = model.steps.use, model.steps.target, model.steps.word, False
+    at, low, high, is_open, pull = row.at, row.low, row.high, row.open, row.pull
+    pull[:] = 0.0
+    for use in range(uses.shape[0]):
+        v = at[uses[use, LEARNER]]
+        if v < 0:
+            continue
+        for p in range(uses[use, TARGET], uses[use, TARGET_END]):
+            if is_open[target[p]] and high[p] != low[p]:
+                pull[word[v] & FEATURE] += high[p] - low[p]
+                found = True
+    return found
+
+
+@kernel
+def _wait_for_all(model: Certain, row: CertainRow) -> None:
+    """Give all features that trees wait for a pull: the goal depends on no distance of bounds, but on rounding."""
+    steps = model.steps
+    for use in range(steps.use.shape[0]):
+        v = row.at[steps.use[use, LEARNER]]
+        if v >= 0:
+            row.pull[steps.word[v] & FEATURE] += 1.0
+
+
+@kernel
+def _list_unpaid(u: int, needs: Needs, paid: U1, found: I8) -> int:
+    """Set `found` to the resources that a feature needs and that are not paid; return their number."""
+    count = change_needed(u, needs, paid, UNPAID, LOOKED_AT, found, 0)
+    for r in found[:count]:
+        paid[r] = UNPAID
+    return count
+
+
+@kernel
+def _list_free(best: int, cost: F8, needs: Needs, resource_cost: F8, pull: F8, paid: U1, found: I8, needed: I8) -> int:
+    """Set the features needed to `best`, -1 for none, and those with a pull that are free; return their number."""
+    count, first = 0, needs.first
+    for u in range(pull.shape[0]):
+        is_free = pull[u] != 0.0 and cost[u] == 0.0
+        if is_free and first[u] < first[u + 1]:
+            for r in found[: _list_unpaid(u, needs, paid, found)]:
+                is_free &= resource_cost[r] == 0.0
+        if is_free or u == best:
+            needed[count] = u
+            count += 1
+    return count
+
+
+@kernel
+def _find_best(cost: F8, needs: Needs, resource_cost: F8, pull: F8, paid: U1, found: I8) -> int:
+    """Return the feature with the largest pull for its price, that of the resources that it needs first included."""
+    best, most, first = -1, 0.0, needs.first
+    for u in range(pull.shape[0]):
+        if pull[u] != 0.0:
+            price = cost[u]
+            if first[u] < first[u + 1]:
+                for r in found[: _list_unpaid(u, needs, paid, found)]:
+                    price += resource_cost[r]
+            worth = pull[u] * math.sqrt(pull[u]) / price
+            if best < 0 or worth > most:
+                best, most = u, worth
+    return best
+
+
+@kernel
+def choose_needs(model: Certain, prices: RowPrices, row: CertainRow) -> int:
+    """Set the features needed next, ascending; return their number.
+
+    They are those that cost nothing, or else one feature, and those that cost nothing once its resources are paid.
+    """
+    cost, needs, resource_cost = prices.cost, prices.needs, prices.resource_cost
+    pull, paid, found, needed = row.pull, row.paid, row.found, row.needed
+    if not _pull_features(model, row):
+        _wait_for_all(model, row)
+    count = _list_free(-1, cost, needs, resource_cost, pull, paid, found, needed)
+    if count > 0:
+        return count
+    best = _find_best(cost, needs, resource_cost, pull, paid, found)
+    change_needed(best, needs, paid, UNPAID, PAID, found, 0)
+    return _list_free(best, cost, needs, resource_cost, pull, paid, found, needed)
 
 
 @kernel

@@ -12,6 +12,7 @@ from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
 from costframe.core.learners.tree_table import TREE
+from costframe.core.predictors.certain import CertainPredictor
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
@@ -84,6 +85,11 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
         known = "StageTree or a PlannedPredictor"
         hint = "; adopt it first: cf.save(cf.adopt(model), path)" if hasattr(core, "predict") else ""
         hint = "; call fit first" if hasattr(core, "fit") and hasattr(core, "cost") else hint
+        hint = (
+            "; save the model without cf.certain, and wrap what load returns"
+            if isinstance(core, CertainPredictor)
+            else hint
+        )
         raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(core).__name__}{hint}")
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)

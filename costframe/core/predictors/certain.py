@@ -1,0 +1,218 @@
+"""Certain answers early: a predictor around a sum of learners, whose rows end as soon as the rest changes nothing."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, evolve
+
+from costframe.core.cost.charges import charge_masks
+from costframe.core.errors import ParameterError, shown
+from costframe.core.predictors.fitted import FittedEstimator, what_is
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.mixed import MixedPredictor
+from costframe.core.predictors.predictor import Alike, Known, Predictor, open_ledger
+from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.certain import CertainWalker, Goal, certain_rows, lay_out_certain
+from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.stages.stages import squeeze
+from costframe.core.stages.step_layout import COMPARISONS, USES, WEIGHT
+from costframe.core.tables.rows import as_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.cost.expected import ExpectedCost
+    from costframe.core.cost.report import Charges
+    from costframe.core.gains import Gains
+    from costframe.core.stages.certain import Certain, Until
+
+__all__ = ["CertainPredictor", "certain"]
+
+
+def certain(model: Any, until: Until) -> Any:
+    """Return a model whose rows end as soon as nothing further can change their class, or move their scores by much.
+
+    No row pays more than for the whole evaluation, in often more rounds: each asks for the feature that promises most
+    for its price, and what is free with it. The answer of a row that ends early has the middle of the scores left
+    open, and the reason "certain".
+
+    Parameters
+    ----------
+    model : Predictor, or an estimator fitted to one
+        A `StageTree` of one answer, such as boosted trees, a forest, or a linear model; or a mixture of two of them, or
+        one behind a preparation.
+    until : "class" or float
+        "class": a row ends as soon as the rest cannot change its class: p > 1/2 for one output, else the first largest.
+        A number: as soon as the rest cannot move any score by more than that from the score given.
+
+    Returns
+    -------
+    Predictor, or FittedEstimator for an estimator
+        It refuses `max_cost`, `unavailable`, `acquisition="learner"` and soft routing. It is not saved: save the model.
+
+    Raises
+    ------
+    ParameterError
+        If `model` is no sum of learners, or has no classes for "class", or `until` is something else.
+    """
+    if isinstance(model, Predictor):
+        return _wrap(model, until)
+    predictor = getattr(model, "predictor_", None)
+    if not isinstance(predictor, Predictor):
+        raise ParameterError(f"model: expected a Predictor or a fitted estimator, got {what_is(model)}")
+    wrapped = _wrap(predictor, until)
+    return FittedEstimator(wrapped, model.kind) if hasattr(model, "kind") else FittedEstimator(wrapped)
+
+
+def _wrap(predictor: Predictor, until: Until) -> Predictor:
+    """Wrap the sums of learners that decide within a predictor."""
+    if isinstance(predictor, StageTree):
+        return CertainPredictor(predictor, until)
+    if isinstance(predictor, PreparedPredictor):
+        return evolve(predictor, inner=_wrap(predictor.inner, until))
+    if isinstance(predictor, MixedPredictor):
+        return evolve(predictor, first=_wrap(predictor.first, until), second=_wrap(predictor.second, until))
+    raise ParameterError(
+        "model: expected one sum of learners, a StageTree with one answer; "
+        f"a {type(predictor).__name__} does not know what it can still add"
+    )
+
+
+@define(eq=False, frozen=True, repr=False)
+class CertainPredictor(Alike):
+    """A sum of learners whose rows end as soon as they are certain; see `certain`."""
+
+    inner: StageTree
+    until: Until
+
+    def __attrs_post_init__(self) -> None:
+        self.goal  # noqa: B018 - refuses what does not fit
+
+    @property
+    def like(self) -> StageTree:
+        """The sum of learners."""
+        return self.inner
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """When rows end, and the size of the sum, for its `repr`."""
+        return (f"until {shown(self.until)}", *self.inner.facts)
+
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Names of the features that the sum may read."""
+        return self.inner.used_features
+
+    @cached_property
+    def goal(self) -> Goal:
+        """What must be certain of a row's scores."""
+        return Goal.of(self.until, self.inner)
+
+    @cached_property
+    def bounds(self) -> Certain:
+        """The sum as arrays, with what trees can still add."""
+        return lay_out_certain(self.inner.step_layout)
+
+    def with_costs(self, costs: CostModel | None) -> CertainPredictor:
+        """Return the same model with other prices of its own."""
+        return evolve(self, inner=self.inner.with_costs(costs))
+
+    def with_classes(self, classes: ArrayLike | None) -> CertainPredictor:
+        """Return the same model with labels of its classes."""
+        return evolve(self, inner=self.inner.with_classes(classes))
+
+    def only_used_features(self) -> CertainPredictor:
+        """Return the same model for rows, and prices, of the features that its learners read."""
+        return evolve(self, inner=self.inner.only_used_features())
+
+    def predict(
+        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
+        """Predict rows at the model's own prices; see `StageTree.predict`. It takes no limits."""
+        return squeeze(self.inner.linked(*self._scores(X, n_jobs, max_cost, unavailable)))
+
+    def decision_function(
+        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
+        """Score rows at the model's own prices; see `StageTree.decision_function`. It takes no limits."""
+        return self.inner.margins(*self._scores(X, n_jobs, max_cost, unavailable))
+
+    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
+        """Return the class of each row, (rows,); see `Predictor.labels`."""
+        return self.inner.labels_of(*self._scores(X, **terms))
+
+    def inquire(
+        self,
+        costs: object = None,
+        acquisition: str = "path",
+        known: Known = (),
+        *,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`. It takes no limits."""
+        prices, ledger, known_values = open_ledger(self, costs, known)
+        _check_terms(Limits.of(max_cost, unavailable, prices, known_values), acquisition)
+        walker = CertainWalker(self, prices, known_values, ledger.paid_before)
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        how: ExpectedCost,
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows; see `Predictor.charges`. Learners left unfinished cost their comparisons only."""
+        if how.routing == "soft":
+            raise ParameterError("routing: expected 'hard' for rows that end when they are certain, got 'soft'")
+        prices = costs.select(self.feature_names)
+        _check_terms(Limits.of(how.max_cost, how.unavailable, prices), how.acquisition)
+        rows = certain_rows(self, prices, X, n_jobs)
+        charges = charge_masks(
+            self.inner,
+            prices,
+            rows.masks,
+            weight,
+            rows.account[:, WEIGHT],
+            rows.account[:, COMPARISONS],
+            rows.account[:, USES],
+            np.array([float(weight.sum())]),
+            self.inner.linked(rows.scores, np.zeros(len(X), np.int64)),
+            prices.direct_needs.restrict(self.inner.layout.used),
+            np.zeros((len(X), len(prices.cost)), np.bool_),
+        )
+        return evolve(charges, cut=rows.early, rounds=rows.rounds)
+
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns in the whole sum; see `Predictor.gains`."""
+        return self.inner.gains(rows, costs)
+
+    def _scores(
+        self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
+        _check_terms(Limits.of(max_cost, unavailable, prices))
+        return certain_rows(self, prices, rows, n_jobs).scores, np.zeros(len(rows), np.int64)
+
+
+def _check_terms(limits: Limits | None, acquisition: str = "path") -> None:
+    check_acquisition(acquisition)
+    if limits is not None:
+        raise ParameterError("max_cost or unavailable: rows end when they are certain or by limits; give one, not both")
+    if acquisition != "path":
+        raise ParameterError(
+            "acquisition: expected 'path' for rows that end when they are certain, as a tree acquired as a whole "
+            f"leaves nothing open; got {acquisition!r}"
+        )
