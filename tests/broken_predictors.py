@@ -28,8 +28,8 @@ class Delegate(Predictor):
     def decision_function(self, X, **limits):
         return self.inner.decision_function(X, **limits)
 
-    def inquire(self, costs=None, acquisition="path", known=(), **limits):
-        return self.inner.inquire(costs, acquisition, known, **limits)
+    def begin(self, request):
+        return self.inner.begin(request)
 
     def cost(self, X, costs=None, **more):
         return self.inner.cost(X, costs, **more)

@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
 from costframe.core.predictors.inquiry import Ledger, supply_inquiries
-from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Known, Predictor, RowRequest
 from costframe.core.prices.exact_prices import left_of
 from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.core.tables.categories import is_missing
@@ -46,8 +46,8 @@ class RowTerms:
     columns: dict[str, int] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        prices, _, _ = open_ledger(self.predictor, self.costs, self.known)
-        object.__setattr__(self, "prices", prices)
+        request = RowRequest.of(self.predictor, self.costs, self.acquisition, self.known, None, ())
+        object.__setattr__(self, "prices", request.prices)
         object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
 
     @property

@@ -11,15 +11,13 @@ from attrs import define, evolve
 from costframe.core.cost.charges import charge_masks
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import FittedEstimator, what_is
-from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.predictor import Alike, Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Alike, Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.certain import CertainWalker, Goal, certain_rows, lay_out_certain
-from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import squeeze
 from costframe.core.stages.step_layout import COMPARISONS, USES, WEIGHT
 from costframe.core.tables.rows import as_rows
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
+    from costframe.core.predictors.predictor import RowRequest
     from costframe.core.stages.certain import Certain, Until
 
 __all__ = ["CertainPredictor", "certain"]
@@ -150,20 +149,10 @@ class CertainPredictor(Alike):
         """Return the class of each row, (rows,); see `Predictor.labels`."""
         return self.inner.labels_of(*self._scores(X, **terms))
 
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`. It takes no limits."""
-        prices, ledger, known_values = open_ledger(self, costs, known)
-        _check_terms(Limits.of(max_cost, unavailable, prices, known_values), acquisition)
-        walker = CertainWalker(self, prices, known_values, ledger.paid_before)
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
+    def begin(self, request: RowRequest) -> CertainWalker:
+        """Return a walker for one row; see `Predictor.begin`. It takes no limits."""
+        _check_terms(request.limits, request.acquisition)
+        return CertainWalker(self, request.prices, request.values, request.ledger.paid_before)
 
     def charges(
         self,
@@ -208,7 +197,6 @@ class CertainPredictor(Alike):
 
 
 def _check_terms(limits: Limits | None, acquisition: str = "path") -> None:
-    check_acquisition(acquisition)
     if limits is not None:
         raise ParameterError("max_cost or unavailable: rows end when they are certain or by limits; give one, not both")
     if acquisition != "path":

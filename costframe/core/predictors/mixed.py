@@ -12,8 +12,7 @@ from attrs import define, evolve, field
 from costframe.core.checks import check_number
 from costframe.core.cost.report import Charges
 from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown
-from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Alike, Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Alike, Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO, Limits, names_of
@@ -21,7 +20,7 @@ from costframe.core.tables.row_hashes import draw, hash_table
 from costframe.core.tables.rows import as_names, as_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.gains import Gains
+    from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.predictors.predictor import RowRequest
 
 __all__ = ["MixedPredictor"]
 
@@ -137,25 +138,14 @@ class MixedPredictor(Alike):
         """Score rows; see `Predictor.decision_function`."""
         return self._ask("decision_function", X, terms)
 
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        **terms: Any,
-    ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`. Further terms are those of both predictors."""
-        model = CostModel.of(self.costs if costs is None else costs, self.feature_names)
+    def begin(self, request: RowRequest, **terms: Any) -> MixedWalker:
+        """Return a walker for one row; see `Predictor.begin`. Further terms are those of both predictors."""
         self._check_terms(terms)
-        self._check_free(model)
-        prices, ledger, values = open_ledger(self, model, known)
-        terms |= {"max_cost": max_cost, "unavailable": (names := names_of(unavailable))}
-        gone = _unavailable(Limits.of(max_cost, names, prices, values))
-        begun = tuple(each.inquire(model, acquisition, known, **terms) for each in (self.first, self.second))
-        return Inquiry(MixedWalker(self, begun, gone, values), self.feature_names, ledger, self.categories)
+        self._check_free(request.costs)
+        asked = request.costs, request.acquisition, request.known
+        terms |= {"max_cost": request.max_cost, "unavailable": request.unavailable}
+        begun = tuple(each.inquire(*asked, **terms) for each in (self.first, self.second))
+        return MixedWalker(self, begun, _unavailable(request.limits), request.values)
 
     def charges(
         self,

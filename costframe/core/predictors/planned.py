@@ -18,13 +18,11 @@ from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
-from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.planned_terms import Terms, planned_charges
 from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
-from costframe.core.predictors.predictor import Known, OverBank, check_costs, open_ledger
+from costframe.core.predictors.predictor import OverBank, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import squeeze
 from costframe.core.stages.stops import Rung, Stop, as_ladder, as_stops, check_ladder, check_stops, read_by, stop_prices
 from costframe.core.tables.rows import as_rows
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
+    from costframe.core.predictors.predictor import RowRequest
     from costframe.core.tables.categories import Categories
 
 
@@ -198,23 +197,11 @@ class PlannedPredictor(OverBank):
         """Return the stop that answers each row, with terms as for `predict`: int64 (rows,)."""
         return np.concatenate([part.exits for part in self.walk(X, self.terms(**terms), n_jobs)])
 
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        tradeoff: float | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`. It buys whole sets for any `acquisition`."""
-        check_acquisition(acquisition)
-        model = self._resolve_costs(costs)
-        _, ledger, known_values = open_ledger(self, model, known)
-        terms = self.terms(model, tradeoff, max_cost, unavailable, ledger, known_values)
-        walker = PlannedWalker(self.models, self.sets, terms, known_values, self.begun)
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
+    def begin(self, request: RowRequest, *, tradeoff: float | None = None) -> PlannedWalker:
+        """Return a walker for one row; see `Predictor.begin`. It buys whole sets for any `acquisition`."""
+        limits = request.max_cost, request.unavailable
+        terms = self.terms(request.costs, tradeoff, *limits, request.ledger, request.values)
+        return PlannedWalker(self.models, self.sets, terms, request.values, self.begun)
 
     def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""

@@ -7,22 +7,22 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define
+from attrs import define, frozen
 
 from costframe.core.cost.expected import ExpectedCost, replay_charges
 from costframe.core.errors import (
     CostModelError,
-    InquiryError,
     ParameterError,
     brief,
     format_count,
     quote_names,
-    shown,
 )
 from costframe.core.html import html_table
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.stages.run_stages import check_acquisition
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges, CostReport
     from costframe.core.gains import Gains
     from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.inquiry import Walker
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.tables.categories import Categories
 
@@ -118,7 +119,6 @@ class Predictor(ABC):
     ) -> NDArray[np.float64]:
         """Score rows, before the link: float64 (rows,) or (rows, K); limits as for `predict`."""
 
-    @abstractmethod
     def inquire(
         self,
         costs: object = None,
@@ -127,6 +127,7 @@ class Predictor(ABC):
         *,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        **terms: Any,
     ) -> Inquiry:
         """Begin the prediction of one row.
 
@@ -146,7 +147,15 @@ class Predictor(ABC):
         unavailable : iterable of str
             Features and resources that the inquiry must not ask for; with a resource, all features that need it. A
             feature known with its value stays available.
+        **terms
+            Those of the kind of predictor, such as the `tradeoff` of a plan.
         """
+        request = RowRequest.of(self, costs, acquisition, known, max_cost, unavailable)
+        return Inquiry(self.begin(request, **terms), self.feature_names, request.ledger, self.categories)
+
+    @abstractmethod
+    def begin(self, *request: Any, **terms: Any) -> Walker:
+        """Return a walker, the model side of an inquiry, given a `RowRequest` and terms of the kind of predictor."""
 
     def only_used_features(self) -> Predictor:
         """Return the predictor for rows of the features that it reads; itself, if it has prices of its own."""
@@ -284,21 +293,52 @@ def check_costs(costs: CostModel | None, feature_names: tuple[str, ...]) -> None
         costs.select(feature_names)
 
 
-def open_ledger(predictor: Predictor, costs: object, known: Known) -> tuple[PriceArrays, Ledger, dict[int, float]]:
-    """Return prices, a ledger for one row, and known values by column."""
-    model = predictor.costs if costs is None else costs
-    prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
-    if not isinstance(known, Iterable) or not getattr(known, "ndim", 1):
-        raise InquiryError(f"known: expected names, or names with values, got {shown(known)}")
-    names = list(known)
-    known_values: dict[int, float] = {}
-    if isinstance(known, Mapping):
-        column = {name: f for f, name in enumerate(predictor.feature_names)}
-        known_values = {
-            column[name]: as_number(name, known[name], predictor.categories.get(name))
-            for name in names
-            if name in column and known[name] is not None
-        }
-    elif isinstance(known, str):
-        names = [known]
-    return prices, Ledger(prices, names), known_values
+@frozen(eq=False)
+class RowRequest:
+    """What is asked of the inquiry of a row; see `Predictor.inquire`."""
+
+    costs: CostModel
+    acquisition: str
+    known: Known  # names, or names with values
+    max_cost: float | None
+    unavailable: tuple[str, ...]
+    prices: PriceArrays
+    ledger: Ledger
+    values: dict[int, float]  # known ones, by column
+
+    @classmethod
+    def of(
+        cls,
+        predictor: Predictor,
+        costs: object,
+        acquisition: str,
+        known: Known,
+        max_cost: float | None,
+        unavailable: Iterable[str],
+    ) -> RowRequest:
+        """Check what is asked of a predictor, and open the ledger of the row."""
+        check_acquisition(acquisition)
+        model = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
+        prices = model.select(predictor.feature_names)
+        values: dict[int, float] = {}
+        if not isinstance(known, Mapping):
+            known = names_of(known, "known", ", or these with values")
+        elif known:
+            column = {name: f for f, name in enumerate(predictor.feature_names)}
+            values = {
+                column[name]: as_number(name, value, predictor.categories.get(name))
+                for name, value in known.items()
+                if name in column and value is not None
+            }
+        barred = names_of(unavailable)
+        return cls(model, acquisition, known, max_cost, barred, prices, Ledger(prices, known), values)
+
+    @property
+    def by_path(self) -> bool:
+        """Whether a tree acquires features split by split."""
+        return self.acquisition == "path"
+
+    @property
+    def limits(self) -> Limits | None:
+        """The cap and the unavailable columns; None without either."""
+        return Limits.of(self.max_cost, self.unavailable, self.prices, self.values)

@@ -12,8 +12,7 @@ import numpy as np
 from attrs import define, evolve
 
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Known, Predictor, check_costs, open_ledger
+from costframe.core.predictors.predictor import Known, Predictor, check_costs
 from costframe.core.prices.costs import CostModel, ThroughPrices
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.tables.rows import as_rows
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
-    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.predictors.inquiry import Inquiry
+    from costframe.core.predictors.predictor import RowRequest
     from costframe.core.tables.categories import Categories
     from costframe.core.tables.preparation import Preparation
 
@@ -144,31 +144,19 @@ class PreparedPredictor(Predictor):
         """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""
         return self._ask("decision_function", X, **terms)
 
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        **terms: Any,
-    ) -> Inquiry:
-        """Begin the prediction of one raw row; see `Predictor.inquire`. Further terms are the inner predictor's."""
-        model = CostModel.of(self.costs if costs is None else costs, self.feature_names)
-        prices, ledger, values = open_ledger(self, model, known)
-        through, limits = _through(model, self.preparation), Limits.of(max_cost, unavailable, prices, values)
-        columns = {f: np.array([value]) for f, value in values.items()}
+    def begin(self, request: RowRequest, **terms: Any) -> PreparedWalker:
+        """Return a walker for one raw row; see `Predictor.begin`. Further terms are the inner predictor's."""
+        through, limits = _through(request.costs, self.preparation), request.limits
+        columns = {f: np.array([value]) for f, value in request.values.items()}
         inner = self.priced.inquire(
             through.costs,
-            acquisition,
-            self._inner_known(through, ledger.paid_before, prices, columns if isinstance(known, Mapping) else None),
-            max_cost=max_cost,
+            request.acquisition,
+            self._inner_known(through, request, columns),
+            max_cost=request.max_cost,
             unavailable=self._inner_names(through, limits.unavailable if limits else ()),
             **terms,
         )
-        walker = PreparedWalker(inner, self.preparation, columns)
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
+        return PreparedWalker(inner, self.preparation, columns)
 
     def charges(
         self,
@@ -227,16 +215,13 @@ class PreparedPredictor(Predictor):
         return found
 
     def _inner_known(
-        self,
-        through: ThroughPrices,
-        paid: tuple[Collection[int], Collection[int]],
-        prices: PriceArrays,
-        columns: dict[int, NDArray[np.float64]] | None,
+        self, through: ThroughPrices, request: RowRequest, columns: dict[int, NDArray[np.float64]]
     ) -> Known:
         """Return what is paid for before an inquiry, with the made columns that follow from raw columns with values."""
-        raw = [self.feature_names[f] for f in paid[0]] + [prices.resource_names[r] for r in paid[1]]
+        features, resources = request.ledger.paid_before
+        raw = [self.feature_names[f] for f in features] + [request.prices.resource_names[r] for r in resources]
         names = [through.names[name] for name in raw if name in through.names]
-        if columns is None:
+        if not isinstance(request.known, Mapping):
             return names
         ready = [place for place in self._used if columns.keys() >= set(self.preparation.reads[place])]
         made = self.preparation.make(columns, ready)

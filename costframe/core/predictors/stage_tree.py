@@ -15,13 +15,12 @@ from costframe.core.errors import StageError
 from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.classes import as_classes, check_classes
-from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.laid_out import LaidOutStages
-from costframe.core.predictors.predictor import Known, check_costs, open_ledger
+from costframe.core.predictors.predictor import check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.plan import cannot_bind
-from costframe.core.stages.run_stages import check_acquisition, predict_rows
+from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.stages import Answer, check_stages, squeeze
 from costframe.core.stages.step import StageStepper
 from costframe.core.stages.walk import StageWalker
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
+    from costframe.core.predictors.predictor import RowRequest
     from costframe.core.tables.categories import Categories
 
 
@@ -180,24 +180,13 @@ class StageTree(LaidOutStages):
         """Return the stage that answers each row: int64 (rows,)."""
         return self._scores(X, n_jobs)[1]
 
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`."""
-        check_acquisition(acquisition)
-        prices, ledger, known_values = open_ledger(self, costs, known)
-        by_path, limits = acquisition == "path", Limits.of(max_cost, unavailable, prices, known_values)
+    def begin(self, request: RowRequest) -> StageStepper | StageWalker:
+        """Return a walker for one row; see `Predictor.begin`."""
+        prices, limits, by_path = request.prices, request.limits, request.by_path
         if limits is None or cannot_bind(limits, self, prices):
-            stepper = StageStepper(self, prices, by_path=by_path, known_values=known_values)
-            return Inquiry(stepper, self.feature_names, ledger, self.categories)
-        walker = StageWalker(self, prices, limits, by_path=by_path, known_values=known_values, paid=ledger.paid_before)
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
+            return StageStepper(self, prices, by_path=by_path, known_values=request.values)
+        paid = request.ledger.paid_before
+        return StageWalker(self, prices, limits, by_path=by_path, known_values=request.values, paid=paid)
 
     def charges(
         self,

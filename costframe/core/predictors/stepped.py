@@ -11,11 +11,9 @@ from attrs.converters import optional
 
 from costframe.core.cost.expected import ExpectedCost, replay, stack_values
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
-from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import ZERO, Limits, as_cap, names_of
-from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.prices.price_arrays import ZERO, as_cap, names_of
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.rows import as_names, as_rows
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.predictors.inquiry import Ledger
+    from costframe.core.predictors.predictor import RowRequest
+    from costframe.core.prices.price_arrays import Limits
     from costframe.core.tables.categories import Categories
 
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
@@ -100,16 +100,8 @@ class SteppedPredictor(Predictor):
         """Return the predictions: a stepped model has no link."""
         return self.predict(X, max_cost=max_cost, unavailable=unavailable)
 
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> Inquiry:
-        """Begin the prediction of one row; `acquisition` has no effect here.
+    def begin(self, request: RowRequest) -> StepWalker:
+        """Return a walker for one row; see `Predictor.begin`. `acquisition` has no effect here.
 
         The row buys all features of one request, or it buys none of them and the answer is `fallback`.
 
@@ -118,18 +110,15 @@ class SteppedPredictor(Predictor):
         ParameterError
             If there are limits and no `fallback`.
         """
-        check_acquisition(acquisition)
-        prices, ledger, known_values = open_ledger(self, costs, known)
+        prices, limits = request.prices, request.limits
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
-        limits = Limits.of(max_cost, unavailable, prices, known_values)
         if limits is not None and self.fallback is None:
-            named = "unavailable" if as_cap(max_cost) is None else "max_cost"
+            named = "unavailable" if as_cap(request.max_cost) is None else "max_cost"
             raise ParameterError(
                 f"{named}: a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
             )
-        walker = StepWalker(self, known_values, limits, ledger)
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
+        return StepWalker(self, request.values, limits, request.ledger)
 
     def _predict_row(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})

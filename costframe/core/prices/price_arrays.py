@@ -146,11 +146,13 @@ def as_cap(max_cost: float | None) -> float | None:
     return None if max_cost is None or endless else float(check_number("max_cost", max_cost))
 
 
-def names_of(unavailable: Iterable[str]) -> tuple[str, ...]:
+def names_of(names: Iterable[str], what: str = "unavailable", expected: str = "") -> tuple[str, ...]:
     """Return names of features and resources as a tuple; one text is one name."""
-    if not isinstance(unavailable, Iterable) or not getattr(unavailable, "ndim", 1):
-        raise InquiryError(f"unavailable: expected names of features and resources, got {shown(unavailable)}")
-    return (unavailable,) if isinstance(unavailable, str) else tuple(unavailable)
+    if type(names) is tuple:  # as in most inquiries
+        return names
+    if not isinstance(names, Iterable) or not getattr(names, "ndim", 1):
+        raise InquiryError(f"{what}: expected names of features and resources{expected}, got {shown(names)}")
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 @frozen

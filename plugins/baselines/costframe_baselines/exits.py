@@ -18,11 +18,9 @@ from costframe.core.caps.expected_outputs import expect_everywhere
 from costframe.core.cost.report import sum_charges
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.gains import gains_of_answers
-from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Known, Predictor, open_ledger
+from costframe.core.predictors.predictor import Predictor, RowRequest
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.price_arrays import as_cap, names_of
-from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
 from costframe.core.stages.step import StageStepper
 from costframe.core.tables.rows import as_rows, check_queries
@@ -243,21 +241,10 @@ class ConfidenceExits(ExitPredictor):
         self._refuse_limits(max_cost, unavailable)
         return self.walk_rows(as_rows(X, self.feature_names, self.categories))[0]
 
-    def inquire(
-        self,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        *,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`."""
-        check_acquisition(acquisition)
-        self._refuse_limits(max_cost, unavailable)
-        prices, ledger, known_values = open_ledger(self, costs, known)
-        walker = _ExitWalker(self, prices, known_values, by_path=acquisition == "path")
-        return Inquiry(walker, self.feature_names, ledger, self.categories)
+    def begin(self, request: RowRequest) -> _ExitWalker:
+        """Return a walker for one row; see `Predictor.begin`."""
+        self._refuse_limits(request.max_cost, request.unavailable)
+        return _ExitWalker(self, request.prices, request.values, by_path=request.by_path)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the exits of rows; see `Predictor.gains`."""
@@ -401,11 +388,11 @@ class ProximityExits(ExitPredictor):
 
     decision_function = predict
 
-    def inquire(self, *terms: Any, **more: Any) -> Inquiry:
-        """Begin the prediction of one row without others of its query, which evaluates all learners."""
+    def begin(self, request: RowRequest) -> Any:
+        """Return a walker for one row without others of its query, which evaluates all learners."""
         if self.queries is not None:
             raise ParameterError("qid: an inquiry is for one row, and rows of a query leave together")
-        return self.whole.inquire(*terms, **more)
+        return self.whole.begin(request)
 
     def cost(self, X: Any, costs: object = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
