@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.text import Text
 
 import costframe as cf
 from costframe.core.predictors.planned import PlannedPredictor
@@ -68,3 +69,14 @@ def prepared(inner):
     swapped = Preparation(NAMES, (), (4, 3, 2, 1, 0), tuple(f"made {name}" for name in NAMES))
     tree = cf.StageTree(cf.WeakLearnerBank.columns(swapped.names), inner.stages)
     return PreparedPredictor(tree, swapped, inner.costs)
+
+
+def expect_apart(figure, edge=0.0, across=0.0, up=0.0):
+    """Expect that no text lies over another or is cut off, beyond these pixels."""
+    figure.draw_without_rendering()
+    extents = np.array([text.get_window_extent().extents for text in figure.findobj(Text) if text.get_text()])
+    assert (extents[:, :2] >= -edge).all()
+    assert (extents[:, 2:] <= figure.bbox.max + edge).all()
+    for number, extent in enumerate(extents):
+        common = np.minimum(extent[2:], extents[:number, 2:]) - np.maximum(extent[:2], extents[:number, :2])
+        assert ((common[:, 0] <= across) | (common[:, 1] <= up)).all()

@@ -134,14 +134,6 @@ def test_costs_lie_between_by_the_share():
     assert np.array_equal(mixed.second_answers(X), mixed.second_answers(X[::-1])[::-1])
 
 
-def test_equal_numbers_have_one_hash():
-    X = np.array([[0.0, 1.0], [-0.0, 1.0], [np.nan, 1.0], [-np.nan, 1.0]])
-    for share in (0.2, 0.4, 0.6, 0.8):
-        second = mixture(share).second_answers(X)
-        assert second[0] == second[1]
-        assert second[2] == second[3]
-
-
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_one_row_and_none(share):
     mixed = mixture(share)
@@ -161,26 +153,27 @@ def test_without_a_feature_of_the_hash_tables_and_inquiries_draw_alike():
     assert not np.array_equal(mixed.second_answers(X), mixed.second_answers(X, frozenset({1})))
 
 
-def test_wrong_mixtures_are_refused_by_name():
-    mixed = mixture()
-    with pytest.raises(CostModelError, match="'a'"):
-        mixture(costs={"a": 1.0, "b": 2.0})
-    with pytest.raises(CostModelError, match="'a'"):
-        mixed.predict(numbers(3), costs=[1.0, 1.0])
-    with pytest.raises(CostModelError, match="'a'"):
-        mixed.cost(numbers(3), [1.0, 1.0])
-    with pytest.raises(ParameterError, match="by: expected distinct features"):
-        evolve(mixed, by=["c"])
-    with pytest.raises(ParameterError, match="by: expected distinct features"):
-        evolve(mixed, by=[])
-    with pytest.raises(ParameterError, match="no mixture itself"):
-        evolve(mixed, first=mixed)
-    with pytest.raises(ParameterError, match="second: expected the costs of the first"):
-        evolve(mixed, second=mixed.second.with_costs(LABORATORY))
-    with pytest.raises(ParameterError, match="share"):
-        evolve(mixed, share=1.5)
-    with pytest.raises(ParameterError, match="tradeoff: expected None"):
-        mixed.predict(numbers(3), tradeoff=1.0)
+WRONG = {
+    "a dear feature": (lambda _: mixture(costs={"a": 1.0, "b": 2.0}), CostModelError, "'a'"),
+    "dear when it predicts": (lambda m: m.predict(numbers(3), costs=[1.0, 1.0]), CostModelError, "'a'"),
+    "dear in a report": (lambda m: m.cost(numbers(3), [1.0, 1.0]), CostModelError, "'a'"),
+    "an unknown feature": (lambda m: evolve(m, by=["c"]), ParameterError, "by: expected distinct features"),
+    "no feature": (lambda m: evolve(m, by=[]), ParameterError, "by: expected distinct features"),
+    "a mixture within": (lambda m: evolve(m, first=m), ParameterError, "no mixture itself"),
+    "other prices": (
+        lambda m: evolve(m, second=m.second.with_costs(LABORATORY)), ParameterError, "expected the costs of the first"
+    ),
+    "a share of more": (lambda m: evolve(m, share=1.5), ParameterError, "share"),
+    "a tradeoff": (lambda m: m.predict(numbers(3), tradeoff=1.0), ParameterError, "tradeoff: expected None"),
+    "a tradeoff of a row": (lambda m: m.inquire(tradeoff=1.0), ParameterError, "tradeoff: expected None"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_mixtures_are_refused_by_name(case):
+    make, error, match = WRONG[case]
+    with pytest.raises(error, match=match):
+        make(mixture())
 
 
 def test_functions_in_a_mixture_are_not_saved(tmp_path):

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
-from stage_cases import BANK, COSTS, NAMES, X, chain, full, one, plan, prepared
+from stage_cases import BANK, COSTS, NAMES, X, chain, expect_apart, full, one, plan, prepared
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
 from costframe.report.pictures import cut_text, new_figure, to_drawable, width_of, wrap_text
 
 CASES = {
@@ -60,20 +59,7 @@ def drawn(make, size=None, **given):
 def test_no_text_lies_over_another_or_is_cut_off(case, size):
     make, given = CASES[case]
     figure = drawn(make, size, **given)
-    figure.draw_without_rendering()
-    whole, slack = figure.bbox, 0.02 * figure.dpi
-    texts = [text for text in figure.findobj(Text) if text.get_text()]  # those of panels too
-    extents = [text.get_window_extent() for text in texts]
-    for extent in extents:
-        assert extent.x0 >= whole.x0
-        assert extent.y0 >= whole.y0
-        assert extent.x1 <= whole.x1
-        assert extent.y1 <= whole.y1
-    for i, a in enumerate(extents):
-        for j, b in enumerate(extents[:i]):
-            across = min(a.x1, b.x1) - max(a.x0, b.x0)
-            up = min(a.y1, b.y1) - max(a.y0, b.y0)
-            assert across <= 0 or up <= slack, (texts[i].get_text(), texts[j].get_text())
+    expect_apart(figure, up=0.02 * figure.dpi)
 
 
 def boxes_in(figure):
@@ -165,34 +151,30 @@ def test_takes_fitted_estimators_and_frames():
     assert cf.StagesDisplay.of(Fitted(), frame).to_bytes() == cf.StagesDisplay.of(chain(2), X).to_bytes()
 
 
-def test_refusals():
-    class Odd:
-        predictor_ = 3
+class Odd:
+    predictor_ = 3
 
-    with pytest.raises(
-        ParameterError, match=r"estimator: expected a StageTree or a PlannedPredictor, or a .*, got list$"
-    ):
-        cf.StagesDisplay.of([1])
-    with pytest.raises(ParameterError, match="got int as the predictor of Odd"):
-        cf.StagesDisplay.of(Odd())
-    with pytest.raises(DataError, match="expected 5 columns"):
-        cf.StagesDisplay.of(one(), X[:, :3])
-    with pytest.raises(DataError, match="the data lack"):
-        cf.StagesDisplay.of(one(), pd.DataFrame({"e": [1.0]}))
-    with pytest.raises(DataError, match="X: expected at least one row"):
-        cf.StagesDisplay.of(one(), X[:0])
-    with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
-        cf.StagesDisplay.of(one(), X, [1, 2, 3])
-    with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
-        cf.StagesDisplay.of(one(), X, ["a", "b", "c"])
-    with pytest.raises(DataError, match="y: expected finite labels"):
-        cf.StagesDisplay.of(one(), X, np.full(200, np.nan))
-    with pytest.raises(ParameterError, match="y: has no effect without X"):
-        cf.StagesDisplay.of(one(), y=[1.0])
-    with pytest.raises(ParameterError, match="acquisition: expected 'path' or 'learner'"):
-        cf.StagesDisplay.of(one(), acquisition="leaf")
-    with pytest.raises(cf.CostframeError, match="e"):
-        cf.StagesDisplay.of(one(), costs={"features": {"e": 1.0}})
+
+REFUSED = {
+    "a list": (([1],), {}, r"estimator: expected a StageTree or a PlannedPredictor, or a .*, got list$"),
+    "an odd predictor": ((Odd(),), {}, "got int as the predictor of Odd"),
+    "too few columns": ((one(), X[:, :3]), {}, "expected 5 columns"),
+    "a frame of less": ((one(), pd.DataFrame({"e": [1.0]})), {}, "the data lack"),
+    "no rows": ((one(), X[:0]), {}, "X: expected at least one row"),
+    "too few numbers": ((one(), X, [1, 2, 3]), {}, r"y: expected one label a row, shape \(200,\), got \(3,\)"),
+    "too few texts": ((one(), X, ["a", "b", "c"]), {}, r"y: expected one label a row, shape \(200,\), got \(3,\)"),
+    "missing labels": ((one(), X, np.full(200, np.nan)), {}, "y: expected finite labels"),
+    "labels alone": ((one(),), {"y": [1.0]}, "y: has no effect without X"),
+    "an acquisition": ((one(),), {"acquisition": "leaf"}, "acquisition: expected 'path' or 'learner'"),
+    "too few prices": ((one(),), {"costs": {"features": {"e": 1.0}}}, "no price for"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals(case):
+    given, more, match = REFUSED[case]
+    with pytest.raises(cf.CostframeError, match=match):
+        cf.StagesDisplay.of(*given, **more)
 
 
 def test_texts_fit_their_width():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.core.caps.fallbacks import ExpectedOutputs
+from costframe.core.caps.mean_outputs import LeftOutputs
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.caps.expected_outputs import Expected
     from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.caps.mean_outputs import MeanOutputs
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.stages import Answer
 
@@ -33,7 +33,7 @@ def gains_of_answers(
     answers: Mapping[int, Answer],
     exits: NDArray[np.int64],
     rows: FallbackRows,
-    expected: Expected,
+    expected: MeanOutputs,
 ) -> Gains:
     """Return the gains on rows, given the answers by exit, and the exits of rows, int64 (rows,).
 
@@ -84,7 +84,7 @@ def _as_shown(answer: Answer) -> Answer:
 def _add_trees(
     bank: WeakLearnerBank,
     weights: Weights,
-    expected: Expected,
+    expected: MeanOutputs,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
     sums: NDArray[np.float64],
@@ -111,9 +111,9 @@ def _add_trees(
     np.add.at(sums, trees.feature[parent[nodes]], mass[nodes] * (steps * steps).sum(axis=1))
 
 
-def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: Expected) -> NDArray[np.float64]:
+def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs) -> NDArray[np.float64]:
     """Return the weighted expected outputs of the nodes of some trees, tree by tree: float64 (nodes, K)."""
-    table, known = bank.trees, ExpectedOutputs(bank, expected)
+    table, known = bank.trees, LeftOutputs(bank, expected)
     width = next(iter(weights.values())).shape[1]
     parts = []
     for t, weight in weights.items():
@@ -129,7 +129,7 @@ def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: Expecte
 def _add_others(
     bank: WeakLearnerBank,
     weights: Weights,
-    expected: Expected,
+    expected: MeanOutputs,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
     sums: NDArray[np.float64],

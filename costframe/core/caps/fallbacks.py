@@ -8,14 +8,12 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import StageError
-from costframe.core.learners.tree_table import COLUMN, TREE
 from costframe.core.tables.row_hashes import sample_rows
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.expected_outputs import Expected
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.stages import Stage
 
@@ -145,29 +143,3 @@ class FallbackRows:
     def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None, workers: Workers = ALONE) -> FallbackRows:
         """Keep at most a thousand rows of all workers, by a hash of their values."""
         return cls(*sample_rows(X, weight, MOST_ROWS, workers))
-
-
-class ExpectedOutputs:
-    """Lookup of the outputs that `Fallbacks` expect of a learner left at a node."""
-
-    def __init__(self, bank: WeakLearnerBank, fallbacks: Fallbacks | Expected) -> None:
-        self.bank, self.fallbacks = bank, fallbacks
-        trees = bank.trees
-        inner = np.where(trees.feature >= 0, trees.width[trees.tree_of_node], 0)
-        first = np.cumsum(inner) - inner + len(trees.values)
-        self.value = np.where(inner > 0, first, trees.value)  # like the tree table's, and for inner nodes
-        self.values = np.concatenate([trees.values, fallbacks.node_values])
-        self._opaque_first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
-
-    def of(self, t: int, node: int) -> list[float]:
-        """Return the outputs of learner t, left at a node of the tree table; -1 is the root."""
-        bank, index = self.bank, int(self.bank.index[t])
-        if bank.kind[t] == TREE:
-            first = int(self.value[bank.trees.first[index] if node < 0 else node])
-            values = self.values
-        elif bank.kind[t] == COLUMN:
-            first, values = index, self.fallbacks.column_values
-        else:
-            first, values = int(self._opaque_first[index]), self.fallbacks.opaque_values
-        outputs: list[float] = values[first : first + int(bank.widths[t])].tolist()
-        return outputs

@@ -9,8 +9,8 @@ from attrs import evolve
 from scipy.special import logsumexp
 
 from costframe.core.caps.capped import walk_under_limits
-from costframe.core.caps.expected_outputs import expect_outputs
 from costframe.core.caps.fallbacks import Fallbacks
+from costframe.core.caps.mean_outputs import mean_outputs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.run_stages import predict_rows
@@ -68,7 +68,7 @@ def _without_maps(
             middle = middle if link == "identity" else log_odds(middle[None])[0]
             mean[number] = np.clip(middle, low[number], high[number])
     zeros = np.zeros((n_stages * len(KNOTS), width))
-    expected = expect_outputs(bank, tree.layout, X, weight)
+    expected = mean_outputs(bank, X, weight, tree.layout)
     return Fallbacks(
         expected.node_values,
         expected.column_values,

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.caps.expected_outputs import expect_everywhere
+from costframe.core.caps.mean_outputs import mean_outputs
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, StageError, format_count
 from costframe.core.gains import gains_of_answers
@@ -224,7 +224,7 @@ class PlannedPredictor(OverBank):
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
         exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
-        return gains_of_answers(self.bank, answers, exits, rows, expect_everywhere(self.bank, rows))
+        return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
 
     def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.laid_out import LaidOutStages
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.stages import Stage
@@ -140,7 +139,7 @@ class Lookahead:
     test of one of the features `barred`.
     """
 
-    tree: LaidOutStages
+    tree: StageTree
     prices: PriceArrays
     by_path: bool
     barred: int
@@ -231,7 +230,7 @@ def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
     return bool(most <= exact.limit(limits.max_cost))
 
 
-def sum_evaluations(tree: LaidOutStages) -> tuple[int, int, int]:
+def sum_evaluations(tree: StageTree) -> tuple[int, int, int]:
     """Return sums over all learners of a tree: of e_t in its unit, of comparisons on the longest way, of reads."""
     bank, learners = tree.bank, np.unique(tree.layout.learner)
     trees = bank.index[learners[bank.kind[learners] == TREE]]

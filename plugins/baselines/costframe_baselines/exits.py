@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.caps.expected_outputs import expect_everywhere
+from costframe.core.caps.mean_outputs import mean_outputs
 from costframe.core.cost.report import sum_charges
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.gains import gains_of_answers
@@ -251,7 +251,7 @@ class ConfidenceExits(ExitPredictor):
         del costs
         answers = {number: self.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
         exits = self.walk_rows(rows.X)[1]
-        return gains_of_answers(self.bank, answers, exits, rows, expect_everywhere(self.bank, rows))
+        return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
 
     def simplest(self) -> Predictor:
         """Return a stage tree for two classes, or if all rows take one exit: a chain with two sides.

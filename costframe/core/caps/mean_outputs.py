@@ -1,4 +1,4 @@
-"""Expected outputs of learners, over rows without labels: of each inner node of a tree, of columns, of functions."""
+"""Mean outputs of learners, over rows without labels: of each inner node of a tree, of columns, of functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.learners.node_layout import tree_leaves
-from costframe.core.learners.tree_table import OPAQUE
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Answer
@@ -16,7 +16,7 @@ from costframe.core.stages.stages import Answer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.caps.fallbacks import Fallbacks
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.stages.layout import StageLayout
@@ -26,7 +26,7 @@ _LEAF = 1e-6  # weight of each leaf, for nodes that no row reaches
 
 
 @frozen(eq=False)
-class Expected:
+class MeanOutputs:
     """Mean outputs of a bank's learners; see `Fallbacks`, which have them too."""
 
     node_values: NDArray[np.float64]
@@ -34,14 +34,18 @@ class Expected:
     opaque_values: NDArray[np.float64]
 
 
-def expect_outputs(
-    bank: WeakLearnerBank, layout: StageLayout, X: NDArray[np.float64], weight: NDArray[np.float64]
-) -> Expected:
+def mean_outputs(
+    bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64], layout: StageLayout | None = None
+) -> MeanOutputs:
     """Take weighted means over rows, float64 (rows, d): of a node's outputs, over the rows that reach the node.
 
-    Opaque learners are evaluated for the rows that reach their stages. Without rows, the leaves below a node count
-    alike, and the means of other learners are zero.
+    Opaque learners are evaluated for the rows that reach their stages; without a layout, for all rows. Without rows,
+    the leaves below a node count alike, and the means of other learners are zero.
     """
+    if layout is None:
+        opaque = np.flatnonzero(bank.kind == OPAQUE)
+        every = Answer(opaque, np.ones((int(bank.widths[opaque].sum()), 1)), [0.0])
+        layout = lay_out(bank, (every,))
     columns = [
         _mean(np.where(np.isnan(X[:, f]), fill, X[:, f]), weight)
         for f, fill in zip(bank.column_feature, bank.column_fill, strict=True)
@@ -53,14 +57,33 @@ def expect_outputs(
         begin, place = first[bank.index[layout.learner[use]]], layout.place[use]
         for k in range(layout.width[use]):
             opaques[begin + k] = _mean(outputs[:, place + k], weight)
-    return Expected(_node_values(bank.trees, X, weight), np.array(columns, np.float64), opaques)
+    return MeanOutputs(_node_values(bank.trees, X, weight), np.array(columns, np.float64), opaques)
 
 
-def expect_everywhere(bank: WeakLearnerBank, rows: FallbackRows) -> Expected:
-    """Take means over all rows, of every learner of a bank that belongs to no tree of stages; see `expect_outputs`."""
-    opaque = np.flatnonzero(bank.kind == OPAQUE)
-    every = Answer(opaque, np.ones((int(bank.widths[opaque].sum()), 1)), [0.0])
-    return expect_outputs(bank, lay_out(bank, (every,)), rows.X, rows.weight)
+class LeftOutputs:
+    """The mean outputs of learners left at a node."""
+
+    def __init__(self, bank: WeakLearnerBank, means: MeanOutputs | Fallbacks) -> None:
+        self.bank, self.means = bank, means
+        trees = bank.trees
+        inner = np.where(trees.feature >= 0, trees.width[trees.tree_of_node], 0)
+        first = np.cumsum(inner) - inner + len(trees.values)
+        self.value = np.where(inner > 0, first, trees.value)  # like the tree table's, and for inner nodes
+        self.values = np.concatenate([trees.values, means.node_values])
+        self._opaque_first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
+
+    def of(self, t: int, node: int) -> list[float]:
+        """Return the outputs of learner t, left at a node of the tree table; -1 is the root."""
+        bank, index = self.bank, int(self.bank.index[t])
+        if bank.kind[t] == TREE:
+            first = int(self.value[bank.trees.first[index] if node < 0 else node])
+            values = self.values
+        elif bank.kind[t] == COLUMN:
+            first, values = index, self.means.column_values
+        else:
+            first, values = int(self._opaque_first[index]), self.means.opaque_values
+        outputs: list[float] = values[first : first + int(bank.widths[t])].tolist()
+        return outputs
 
 
 def _node_values(trees: TreeTable, X: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
