@@ -214,6 +214,7 @@ def test_drivers_and_estimators_take_it():
     model = cf.estimator("cegb", costs={f"x{f}": 1.0 + f for f in range(4)}, tradeoff=0.0, n_estimators=20).fit(X, y)
     ending = cf.certain(model, "class")
     assert (ending.kind, ending.classes_.tolist(), ending.costs_) == ("classifier", ["no", "yes"], model.costs_)
+    assert repr(ending).startswith("FittedEstimator(classifier, CertainPredictor(until 'class', 1 stage")
     np.testing.assert_array_equal(ending.predict(X), model.predict(X))
     np.testing.assert_array_equal(ending.predict_proba(X)[:, 1], ending.predictor_.predict(X))
     assert np.abs(cf.certain(model, 0.2).decision_function(X) - model.decision_function(X)).max() <= 0.2

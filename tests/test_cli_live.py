@@ -16,6 +16,8 @@ from cluster_cases import cluster_of_two
 from live_cases import COSTS, NAMES, table, tree
 
 import costframe as cf
+from costframe.cli.keys import Keys
+from costframe.cli.live import LiveRun
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
@@ -55,6 +57,28 @@ def test_rows_of_sources_are_predicted_in_the_order_of_their_keys(run, folder):
     text = (folder / "log.jsonl").read_text()
     (folder / "log.jsonl").write_text(text.replace('"cost": 1.0', '"cost": 2.0', 1))
     assert run("audit", "log.jsonl", "my.model").exit_code == 1
+
+
+def test_rows_until_certain_are_logged_audited_and_not_mixed_with_others(run, folder):
+    trees = cf.estimator("cegb", "regression", costs=COSTS, tradeoff=0.0, n_estimators=5, min_samples_leaf=2)
+    model = trees.fit(FRAME[list(NAMES)], FRAME.age + FRAME.chol)
+    cf.save(model, folder / "my.model")
+    done = live(run, "--output", "out.csv", "--log", "log.jsonl", "--until", "0.5")
+    assert done.exit_code == 0, done.output
+    out, report = pd.read_csv(folder / "out.csv"), cf.certain(model, 0.5).cost(FRAME[list(NAMES)])
+    np.testing.assert_array_equal(out.cost, report.per_row)
+    assert ((out.reason == "certain") == report.cut).all()
+    assert report.cut.any()
+    for until, status in (((), 1), (("--until", "0.5"), 0), (("--until", "class"), 2)):
+        assert run("audit", "log.jsonl", "my.model", *until).exit_code == status, until
+    first, other = (
+        LiveRun(cf.FittedEstimator(each), COSTS, *map(folder.joinpath, ("sources.toml", "keys.csv", "out.csv")),
+                str(folder / "my.model"), {})
+        for each in (model.predictor_, cf.certain(model.predictor_, 0.5))
+    )  # fmt: skip
+    with cf.Sources.load(folder / "sources.toml", COSTS) as sources:
+        keys = Keys.read(folder / "keys.csv", sources)
+        assert first._digest(keys) != other._digest(keys)
 
 
 ODD = ["7", "0007", "1E5", "00e1", "+39", "true", "1.50", "12345678901234567890123", "NA", " 7"]

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from costframe.cli.arguments import costs_option, text
+from costframe.cli.arguments import costs_option, text, until_option
 from costframe.cli.models import open_model
 from costframe.core.errors import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from costframe.core.predictors.fitted import FittedEstimator
     from costframe.sources import Audit
 
 __all__ = ["audit"]
@@ -28,20 +31,23 @@ Examples:
 @click.argument("log", type=text)
 @click.argument("model", type=text)
 @costs_option
+@until_option
 @click.option(
     "--periods", type=click.IntRange(1), default=10, show_default=True, metavar="N",
     help="Parts of the log, equally long, whose mean costs are shown.",
 )  # fmt: skip
-def audit(log: str, model: str, costs: str | None, periods: int) -> None:
+def audit(
+    log: str, model: str, costs: str | None, periods: int, wrap: Callable[[FittedEstimator], FittedEstimator]
+) -> None:
     """Replay LOG, a log of inquiries, with the MODEL that was served: what each row asked, paid and was answered.
 
-    The exit status is 1 if any row differs.
+    Give it the --until that `costframe predict` was given. The exit status is 1 if any row differs.
     """
     from costframe.sources import audit as replay
     from costframe.sources.logs import describe
 
     fitted, prices = open_model(model, costs)
-    found = replay(log, fitted, prices, periods=periods)
+    found = replay(log, wrap(fitted), prices, periods=periods)
     click.echo("\n".join(printable(line) for line in describe(found)))
     if len(found.periods) > 1:
         click.echo("\n".join(["", *_table(found)]))

@@ -196,7 +196,7 @@ def audit(path: Any, predictor: Predictor | FittedEstimator, costs: object = Non
     path : str or path
         Written by `InquiryLog`.
     predictor : Predictor, or an estimator fitted to one
-        The model that was served.
+        The model that was served, by `costframe.certain` if it was.
     costs : CostModel, or anything `CostModel.of` accepts
         The prices that it was served with; None uses the predictor's own.
     periods : int
