@@ -146,17 +146,15 @@ def test_tasks_of_joblib_run_on_the_cluster(client):
 
 def test_files_that_workers_do_not_have_are_named(tmp_path):
     """A fit of files that are there comes after: the cluster is well."""
-    from costframe.datasets.block_tables import read_block_table
-    from costframe.training.cluster.block_partitions import to_dask
+    from costframe.datasets.large_tables import read_large_table
 
     folder, moved = tmp_path / "rows", tmp_path / "moved"
     folder.mkdir()
     pd.DataFrame(X, columns=NAMES).assign(ill=Y).to_parquet(folder / "0.parquet", row_group_size=200)
-    data = read_block_table(folder, "ill")
-    rows, labels = to_dask(data.X, data.y)
+    data = read_large_table(folder, "ill")
     folder.rename(moved)
     with pytest.raises(DataError, match=f"{folder}: cannot be read: .*0.parquet"):
-        model().fit(rows, labels)
+        model().fit(data.X, data.y)
     moved.rename(folder)
-    rows, labels = to_dask(data.X, data.y)
-    assert np.array_equal(model().fit(rows, labels).decision_function(X), model().fit(X, Y).decision_function(X))
+    data = read_large_table(folder, "ill")
+    assert np.array_equal(model().fit(data.X, data.y).decision_function(X), model().fit(X, Y).decision_function(X))

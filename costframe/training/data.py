@@ -13,7 +13,6 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.exact_sums import exact_sum
 from costframe.core.tables.row_hashes import hash_table, number_copies
 from costframe.core.workers import ALONE, Workers
-from costframe.training.blocks import BlockTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +49,7 @@ class Rows:
 
     Attributes
     ----------
-    X : float64 (n, d), or a table of blocks for algorithms with `trains_on_blocks`
+    X : float64 (n, d)
         May hold NaN (missing) and infinities.
     y : float64 (n,), or int64 class codes
     weight : float64 (n,)
@@ -161,8 +160,6 @@ class TrainingData:
             raise ParameterError(f"columns: expected numbers of columns from 0 to {width - 1}, got {shown(columns)}")
 
         def hide(rows: Rows) -> Rows:
-            if isinstance(rows.X, BlockTable):
-                return evolve(rows, X=evolve(rows.X, constant=np.setdiff1d(np.arange(width), chosen)))
             X = np.zeros_like(rows.X)
             X[:, chosen] = rows.X[:, chosen]
             return evolve(rows, X=X)

@@ -59,7 +59,11 @@ class CategoricalColumns:
         """Return the columns with the labels of all workers, each of which read its own from its part of the rows."""
         if workers.count == 1 or not self.chosen.any():
             return self
-        known, labels = workers.gather(dict(self.categories)), dict[str, Any]()
+        return self.with_labels(workers.gather(dict(self.categories)))
+
+    def with_labels(self, known: Sequence[Categories]) -> CategoricalColumns:
+        """Return the columns with the labels that parts of the rows have together."""
+        labels: dict[str, Any] = {}
         for name in self.names:
             found: list[Any] = [each[name] for each in known if name in each]
             if found:

@@ -27,7 +27,7 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
 
     Parameters
     ----------
-    table : (n, d), or a table of blocks
+    table : (n, d)
         Numbers.
     start : uint64 (n,), optional
         Hashes to mix in.
@@ -36,17 +36,14 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
     """
     from costframe.core.tables.hash_kernels import hash_rows
 
-    hashes, at = np.zeros(len(table), np.uint64) if start is None else start.copy(), 0
-    for block in table.blocks() if hasattr(table, "blocks") else [table]:
-        of_block = hashes[at : at + len(block)]
+    hashes = np.zeros(len(table), np.uint64) if start is None else start.copy()
 
-        def hash_part(first: int, block: Any = block, of_block: NDArray[np.uint64] = of_block) -> None:
-            rows = np.ascontiguousarray(block[first : first + _ROWS_PER_PART], np.float64)
-            with np.errstate(over="ignore"):  # modulo 2^64, also where it is not compiled
-                hash_rows(rows, rows.view(np.uint64), of_block[first : first + _ROWS_PER_PART])
+    def hash_part(first: int) -> None:
+        rows = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
+        with np.errstate(over="ignore"):  # modulo 2^64, also where it is not compiled
+            hash_rows(rows, rows.view(np.uint64), hashes[first : first + _ROWS_PER_PART])
 
-        run_parallel(hash_part, range(0, len(block), _ROWS_PER_PART), n_threads)
-        at += len(block)
+    run_parallel(hash_part, range(0, len(table), _ROWS_PER_PART), n_threads)
     return hashes
 
 
@@ -85,7 +82,7 @@ def sample_rows(
 
     Parameters
     ----------
-    X : (n, d), or a table of blocks
+    X : (n, d)
     weight : float64 (n,), optional
         Ones by default.
     most : int
@@ -96,10 +93,7 @@ def sample_rows(
     float64 (m, d), float64 (m,)
     """
     grid = None if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
-    found, at = (np.empty(0, np.uint64), np.empty(0), np.empty((0, X.shape[1]))), 0
-    for block in X.blocks() if hasattr(X, "blocks") else [X]:
-        mass = np.ones(len(block)) if grid is None else grid[at : at + len(block)]
-        found, at = _smallest([found, (hash_table(block), mass, block)], most), at + len(block)
+    found = _smallest([(hash_table(X), np.ones(len(X)) if grid is None else grid, X)], most)
     _, mass, rows = _smallest(workers.gather(found), most)
     return rows, mass
 

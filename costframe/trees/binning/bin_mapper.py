@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import Factory, field, frozen
@@ -88,7 +88,7 @@ class BinMapper:
 
         Parameters
         ----------
-        X : (n, d), or a table of blocks
+        X : (n, d)
             Numbers; infinities are ordinary values and NaN is missing.
         max_bins : int
             Upper bound on the bins for values of each feature, 2 to 255.
@@ -151,7 +151,7 @@ class BinMapper:
 
         Parameters
         ----------
-        X : (n, d), or a table of blocks
+        X : (n, d)
             Numbers, with the columns of the fitted data.
         n_threads : int
             Does not change the result.
@@ -169,17 +169,14 @@ class BinMapper:
         bins, columns = empty_bytes(table.shape, table.shape[::-1])
         cuts, named = self.cuts, np.flatnonzero(self.categorical)
 
-        def bin_part(block: NDArray[np.generic], at: int, first: int) -> None:
-            values = np.ascontiguousarray(block[first : first + _ROWS_PER_PART], np.float64)
-            rows = slice(at + first, at + first + len(values))
-            bin_rows(values, cuts, bins[rows], columns, at + first)
+        def bin_part(first: int) -> None:
+            values = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
+            rows = slice(first, first + len(values))
+            bin_rows(values, cuts, bins[rows], columns, first)
             if len(named):
-                mark_unknown(values, cuts, named, bins[rows], columns, at + first)
+                mark_unknown(values, cuts, named, bins[rows], columns, first)
 
-        at = 0
-        for block in table.blocks() if hasattr(table, "blocks") else [table]:
-            run_parallel(partial(bin_part, block, at), range(0, len(block), _ROWS_PER_PART), n_threads)
-            at += len(block)
+        run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
         return BinnedData(bins, columns, self, workers)
 
     @cached_property
@@ -255,10 +252,10 @@ class BinnedData:
 
 
 def _as_table(X: ArrayLike, workers: Workers) -> NDArray[np.generic]:
-    table: Any = X if hasattr(X, "blocks") else np.asarray(X)
+    table = np.asarray(X)
     if (n_rows := workers.count_all(len(table))) >= MAX_ROWS:
         raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {n_rows}")
-    return table  # type: ignore[no-any-return]
+    return table
 
 
 def _turn(rows: NDArray[np.generic]) -> NDArray[np.float64]:
