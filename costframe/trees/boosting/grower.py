@@ -35,7 +35,7 @@ def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] 
         n_threads=settings.n_threads,
         workers=rows.workers,
     )
-    return mapper.transform(rows.X, n_threads=settings.n_threads, workers=rows.workers)
+    return mapper.transform(rows.X, n_threads=settings.n_threads)
 
 
 def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:
