@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.core.tables.parquet_files import ParquetFiles
 
-__all__ = ["LargeDataset", "LargeRows", "draw_rows", "is_large", "read_large_table"]
+__all__ = ["LargeDataset", "LargeRows", "is_large", "read_large_table"]
 
 _FEW = 10  # rows or queries of a group that are drawn at least
 _CELLS = 1 << 21  # to read at a time
@@ -93,7 +93,7 @@ class LargeDataset:
         groups = np.unique(self.split, return_inverse=True)[1]
         if self.classes:
             groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
-        chosen = draw_rows(groups, self.qid, share, seed)
+        chosen = _draw_share(groups, self.qid, share, seed)
         rows = LargeRows(self.X, self.y, self.qid).take(chosen)
         drawn = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
         data = Dataset(
@@ -113,7 +113,7 @@ class LargeDataset:
         return evolve(data, notes=(*data.notes, *find_leaks(data)))
 
 
-def draw_rows(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
+def _draw_share(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
     """Return which rows, or whole queries, are among a share of each group, a few at least, drawn at random.
 
     Parameters

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.cost.draws import draw_rows, hash_rows
 from costframe.core.errors import DataError
+from costframe.core.tables.row_hashes import draw_rows, hash_rows
 from costframe.gates.composite import SURE, Scores
 from costframe.proximal.logistic import REFIT, Standardized
 from costframe.proximal.newton import ROUGH, TIGHT, TURN, Effort, GroupNorms, minimize, scores_of

@@ -9,7 +9,7 @@ from attrs import frozen
 from scipy.special import entr, expit
 
 from costframe.core.accurate_sums import sum_over_rows
-from costframe.core.cost.draws import hash_rows
+from costframe.core.tables.row_hashes import hash_rows
 from costframe.gates.composite import cheap_losses
 from costframe.proximal.logistic import RIDGE, cross_entropy_slopes
 from costframe.proximal.newton import penalty_of

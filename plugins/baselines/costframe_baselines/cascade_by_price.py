@@ -14,7 +14,7 @@ from costframe.stagewise.objective import Slopes
 from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.stagewise.topology import Flow
-from costframe.training.data import halves
+from costframe.training.sampling import halves
 from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_noisy_or
 
 if TYPE_CHECKING:

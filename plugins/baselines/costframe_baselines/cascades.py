@@ -13,8 +13,8 @@ from costframe.stagewise.estimator import OverBank, check_two_classes
 from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.grades import with_targets
 from costframe.stagewise.systems import blas_for
-from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker
+from costframe.training.sampling import split_off
 from costframe_baselines.cascade_by_price import PriceCascade, train_by_price
 
 if TYPE_CHECKING:

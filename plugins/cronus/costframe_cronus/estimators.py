@@ -13,8 +13,8 @@ from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.grades import with_targets
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for
-from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.training.sampling import split_off
 from costframe_cronus.by_exact_cost import CHOICES
 from costframe_cronus.cronus import PAPER_CHOICES
 from costframe_cronus.train import CascadeSettings, train_cronus

@@ -13,8 +13,7 @@ from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.picking import MOST_LEARNERS, pick
 from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import as_stage_tree
-from costframe.training.data import halves
-from costframe.training.sampling import sample_by_hash
+from costframe.training.sampling import halves, sample_by_hash
 from costframe_cronus import cronus
 from costframe_cronus.by_exact_cost import emphasize, initialize, pick_settings, train_by_exact_cost
 

@@ -11,8 +11,7 @@ from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.picking import MOST_LEARNERS
 from costframe.stagewise.rows import Logistic, Softmax
 from costframe.stagewise.soft_tree import as_stage_tree
-from costframe.training.data import halves
-from costframe.training.sampling import sample_by_hash
+from costframe.training.sampling import halves, sample_by_hash
 from costframe_cstc.by_exact_cost import pick_settings, train_by_exact_cost
 from costframe_cstc.cstc import train_as_printed
 
