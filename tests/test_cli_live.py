@@ -12,7 +12,6 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from cluster_cases import cluster_of_two
 from live_cases import COSTS, NAMES, table, tree
 
 import costframe as cf
@@ -196,15 +195,12 @@ def test_keys_with_types_are_numbers_and_truths_are_none(run, folder):
     assert "expected keys that are texts or numbers, got True" in refused.stderr
 
 
-def test_blocks_of_rows_are_tasks_of_a_cluster(run, folder):
-    pytest.importorskip("distributed", reason="needs distributed")
+def test_blocks_of_rows_are_tasks_of_a_cluster(client, run, folder):
     live(run, "--output", "here.csv")
-    with cluster_of_two() as client:
-        asked = ("--in-flight", "7", "--cluster", client.scheduler.address)
-        done = live(run, "--output", "out.csv", *asked)
+    done = live(run, "--output", "out.csv", "--in-flight", "7", "--cluster", client.scheduler.address)
     assert done.exit_code == 0, done.output
     assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
-    gone = live(run, "--output", "out.csv", "--force", *asked)
+    gone = live(run, "--output", "out.csv", "--force", "--cluster", "tcp://127.0.0.1:1")
     assert (gone.exit_code, "no scheduler of dask at" in gone.output) == (2, True)
     assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
 

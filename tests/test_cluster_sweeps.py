@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from attrs import evolve
-from cluster_cases import cluster_of_two
 from test_pages import ROOT, blocks_of, run_blocks
 
 import costframe as cf
@@ -12,12 +11,6 @@ from costframe.core.errors import ParameterError
 pytest.importorskip("dask", reason="needs dask")
 pytest.importorskip("distributed", reason="needs distributed")
 pytest.importorskip("xgboost", reason="needs xgboost")
-
-
-@pytest.fixture(scope="module")
-def client():
-    with cluster_of_two() as found:
-        yield found
 
 
 def points_of(frontier):

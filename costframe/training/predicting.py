@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.core.cost.expected import until_terms
 from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.errors import ParameterError, shown
+from costframe.core.predictors.importances import gains
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.tables.partitions import by_partition
 from costframe.core.threads import limit_threads
@@ -21,12 +23,29 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
-    from costframe.training.gains import Gains
 
-__all__ = ["Predicting"]
+__all__ = ["Gains", "Predicting"]
+
+
+class Gains:
+    """Importances that are computed at their first use; pickles hold them, and no rows."""
+
+    def __init__(self, predictor: Predictor, rows: FallbackRows) -> None:
+        self.rows: FallbackRows | None = rows
+        self._predictor = predictor
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The importances, in the order of columns: float64 (d,)."""
+        assert self.rows is not None  # noqa: S101 - without rows, there are values
+        return gains(self._predictor, self.rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rows": None, "values": self.values}
 
 
 class Predicting(RowReader):

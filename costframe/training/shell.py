@@ -21,8 +21,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import is_dask
 from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData
-from costframe.training.gains import Gains
-from costframe.training.predicting import Predicting
+from costframe.training.predicting import Gains, Predicting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
