@@ -115,6 +115,8 @@ def _checked(client: Any) -> Any:
             client = distributed.get_client()
         except ValueError:
             return None
+        if client.status != "running":  # one that is closing is still the current one
+            return None
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise ParameterError(f"client: expected a distributed.Client that is not asynchronous, got {shown(client)}")
     return client
