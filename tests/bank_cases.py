@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import xgboost
 
 import costframe as cf
 
@@ -33,7 +34,11 @@ def table(seed, n):
 def boosted(n_estimators=100, n=2000):
     """Trees on other rows than the tests'."""
     X, y = table(0, n)
-    return cf.train_bank(
-        X, 2.0 * y - 1, engine="xgboost", n_estimators=n_estimators, learning_rate=0.3, max_features=0.25, max_depth=3,
-        feature_names=NAMES,
-    )  # fmt: skip
+    return bank_of_xgboost(X, 2.0 * y - 1, n_estimators, NAMES, eta=0.3, colsample_bytree=0.25)
+
+
+def bank_of_xgboost(X, y, n_estimators, names, **settings):
+    """Adopt the trees of xgboost, of depth 3."""
+    asked = {"max_depth": 3, "tree_method": "hist", "max_bin": 255, "nthread": 1, "verbosity": 0, **settings}
+    trained = xgboost.train(asked, xgboost.DMatrix(X, y), n_estimators)
+    return cf.WeakLearnerBank.from_trees(cf.adopt(trained).bank.trees, names)

@@ -1,7 +1,6 @@
 """Slow, obvious twins of the single stage: dense matrices, loops, and a general minimizer."""
 
 import numpy as np
-from scipy.optimize import minimize
 
 
 def objective(H, y, w, groups, weights, ridge):
@@ -40,22 +39,6 @@ def prune(H, y, w, groups, weights, ridge):
         if best[0] >= now:
             return weights
         weights = best[1]
-
-
-def relaxed_optimum(H, y, w, groups, l1):
-    """Minimize eq. 7 by a general minimizer, its roots smoothed a little; one label."""
-    w = w / w.sum()
-    part, target = H - w @ H, (y - w @ y)[:, 0]
-    member = groups.member.toarray()
-
-    def value(beta):
-        roots = np.sqrt(member @ beta**2 + 1e-12)
-        return 0.5 * w @ (target - part @ beta) ** 2 + l1 * np.sqrt(beta**2 + 1e-12).sum() + groups.price @ roots
-
-    return min(
-        minimize(value, start, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}).fun
-        for start in (np.zeros(H.shape[1]), np.ones(H.shape[1]))
-    )
 
 
 def fit_of_sums(matrix, right, support, ridge):

@@ -33,8 +33,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
-from costframe.adoption.pipelines.adopt import adopt_pipeline, is_pipeline
-from costframe.adoption.pipelines.preparing import prepare
+from costframe.adoption.pipelines.adopt import adopt_pipeline, is_pipeline, prepare
 from costframe.core.errors import AdoptionError, CostframeError, DataError
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.categories import OTHER

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 import xgboost as xgb
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_adopt import magnitude, nasty_rows, outputs, parts, scores, walk
 
-from costframe.adoption.xgboost.adopt import adopt_xgboost, is_xgboost
-from costframe.adoption.xgboost.files import adopt_xgboost_file
+from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file
 from costframe.core.errors import AdoptionError
 
 EPS32 = float(np.finfo(np.float32).eps)
@@ -38,7 +34,6 @@ FOREST = {"num_parallel_tree": 3, "subsample": 0.6, "colsample_bynode": 0.7}
 
 CASES = {
     "binary, hist": ("two", BINARY | {"tree_method": "hist"}, "sigmoid"),
-    "binary, approx": ("two", BINARY | {"tree_method": "approx"}, "sigmoid"),
     "binary, exact": ("two", BINARY | {"tree_method": "exact"}, "sigmoid"),
     "binary, exact, pruned": ("two", BINARY | {"tree_method": "exact", "gamma": 2.0, "max_depth": 5}, "sigmoid"),
     "binary, leaf by leaf": ("two", BINARY | {"grow_policy": "lossguide", "max_leaves": 7, "max_depth": 0}, "sigmoid"),
@@ -47,19 +42,15 @@ CASES = {
     "binary, forest": ("two", BINARY | FOREST, "sigmoid"),
     "binary, dart": ("two", BINARY | DART, "sigmoid"),
     "binary, raw": ("two", {"objective": "binary:logitraw"}, "identity"),
-    "binary, raw, base_score": ("two", {"objective": "binary:logitraw", "base_score": 0.3}, "identity"),
     "logistic regression": ("two", {"objective": "reg:logistic"}, "sigmoid"),
     "multiclass": ("three", SOFTPROB, "softmax"),
     "multiclass labels": ("three", SOFTMAX, "softmax"),
-    "multiclass, base_score": ("three", SOFTPROB | {"base_score": 0.3}, "softmax"),
     "multiclass, forest": ("three", SOFTPROB | FOREST, "softmax"),
     "multiclass, dart": ("three", SOFTPROB | DART, "softmax"),
     "multiclass, vector leaves": ("three", SOFTPROB | {"multi_strategy": "multi_output_tree"}, "softmax"),
     "regression": ("real", {}, "identity"),
-    "regression, base_score": ("real", {"base_score": -7.3}, "identity"),
     "regression, pruned": ("real", {"tree_method": "exact", "gamma": 1.0, "max_depth": 6}, "identity"),
     "regression, absolute": ("real", {"objective": "reg:absoluteerror"}, "identity"),
-    "regression, huber": ("real", {"objective": "reg:pseudohubererror"}, "identity"),
     "regression, logarithmic": ("positive", {"objective": "reg:squaredlogerror"}, "identity"),
     "regression, quantile": ("real", {"objective": "reg:quantileerror", "quantile_alpha": 0.3}, "identity"),
     "regression, two outputs": ("pair", {}, "identity"),
@@ -69,18 +60,13 @@ CASES = {
         {"objective": "reg:quantileerror", "quantile_alpha": [0.1, 0.5, 0.9]},
         "identity",
     ),
-    "regression, two absolute": ("pair", {"objective": "reg:absoluteerror"}, "identity"),
     "multi-label": ("labels", BINARY, "sigmoid"),
-    "multi-label, base_score": ("labels", BINARY | {"base_score": 0.3}, "sigmoid"),
     "hinge": ("two", {"objective": "binary:hinge"}, "step"),
     "counts": ("positive", {"objective": "count:poisson"}, "exp"),
     "gamma": ("positive", {"objective": "reg:gamma", "base_score": 0.3}, "exp"),
-    "tweedie": ("positive", {"objective": "reg:tweedie"}, "exp"),
     "hazards": ("positive", {"objective": "survival:cox"}, "exp"),
     "failure times": ("positive", {"objective": "survival:aft", "base_score": 0.3}, "exp"),
-    "rank, pairwise": ("two", {"objective": "rank:pairwise"}, "identity"),
     "rank, ndcg": ("two", {"objective": "rank:ndcg"}, "identity"),
-    "rank, map": ("two", {"objective": "rank:map"}, "identity"),
 }
 
 
@@ -140,12 +126,6 @@ def test_scores_are_the_originals_to_the_last_bit_in_its_own_arithmetic(case):
     assert error.max() <= len(adopted.table) * EPS32 * magnitude(adopted)
 
 
-def test_infinities_are_followed_where_the_original_accepts_them(case):
-    booster, adopted, _ = case
-    rows = nasty_rows(adopted.table, N_FEATURES, 80, missing=True, infinite=True, seed=2)
-    assert_equal_in_float32(adopted, rows, booster.inplace_predict(rows, predict_type="margin"))
-
-
 def test_predictions_are_the_originals(case):
     booster, _, link = case
     ours, theirs = adopt_xgboost(booster).predict(X), booster.predict(xgb.DMatrix(X))
@@ -194,13 +174,14 @@ WRAPPERS = {
     "regressor": (xgb.XGBRegressor(n_estimators=5, max_depth=3), "real"),
     "forest regressor": (xgb.XGBRFRegressor(n_estimators=5, max_depth=3), "real"),
     "dart": (xgb.XGBRegressor(n_estimators=5, booster="dart", rate_drop=0.5), "real"),
+    "ranker": (xgb.XGBRanker(n_estimators=4, max_depth=3), "two"),
 }
 
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_wrappers(name):
     model, target = WRAPPERS[name]
-    model.fit(X, TARGETS[target])
+    model.fit(X, TARGETS[target], **{"qid": np.arange(N_ROWS) // 40} if name == "ranker" else {})
     adopted = parts(adopt_xgboost(model))
     rows = nasty_rows(adopted.table, N_FEATURES, 80, missing=True, infinite=True)
     assert_equal_in_float32(adopted, rows, model.predict(rows, output_margin=True))
@@ -226,12 +207,6 @@ def test_classifiers_give_the_labels_of_their_classes(model, target, classes, tm
         assert (None if adopted.classes is None else adopted.classes.tolist()) == classes
 
 
-def test_ranker_wrapper():
-    model = xgb.XGBRanker(n_estimators=4, max_depth=3).fit(X, TARGETS["two"], qid=np.arange(N_ROWS) // 40)
-    adopted = parts(adopt_xgboost(model))
-    assert np.array_equal(scores(adopted, walk(adopted.table, X), np.float32)[:, 0], model.predict(X))
-
-
 @pytest.mark.parametrize("parameters", [{}, {"booster": "dart", "rate_drop": 0.3}], ids=["gbtree", "dart"])
 @pytest.mark.parametrize("target", ["two", "three"])
 def test_early_stopping_cuts_a_wrapper_where_its_own_predict_does(target, parameters):
@@ -243,29 +218,6 @@ def test_early_stopping_cuts_a_wrapper_where_its_own_predict_does(target, parame
     assert_equal_in_float32(adopted, X, model.predict(X, output_margin=True))
     margin = model.get_booster().predict(xgb.DMatrix(X), output_margin=True).reshape(N_ROWS, -1)
     assert np.array_equal(scores(whole, walk(whole.table, X), np.float32), margin)
-
-
-def test_names_come_from_the_data_the_caller_or_the_position():
-    names = ["age", "chol", "thal", "bp"]
-    frame = pd.DataFrame(X, columns=names)
-    model = xgb.XGBClassifier(n_estimators=2).fit(frame, TARGETS["two"])
-    booster = train("two", BINARY)
-    assert adopt_xgboost(model).feature_names == tuple(names)
-    assert adopt_xgboost(model, ["a", "b", "c", "d"]).feature_names == ("a", "b", "c", "d")
-    assert adopt_xgboost(booster).feature_names == ("f0", "f1", "f2", "f3")
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["a", "b"], r"4 features.*got 2 feature names \(a, b\)"),
-        (["a", "b", "c", "a"], "4 features.*more than once: a"),
-        ("abcd", "single text 'abcd'"),
-    ],
-)
-def test_bad_names_are_refused(names, message):
-    with pytest.raises(AdoptionError, match=message):
-        adopt_xgboost(train("two", BINARY), names)
 
 
 @pytest.mark.parametrize(
@@ -297,30 +249,15 @@ def test_own_objective_is_adopted_as_raw_scores():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (xgb.XGBClassifier(), "XGBClassifier: is not fitted"),
         (xgb.Booster(), "Booster: is not fitted"),
         (
             xgb.XGBRegressor(missing=-1.0, n_estimators=2).fit(X, SIGNAL),
             r"missing=-1.0 cannot be adopted.*get_booster\(\)",
         ),
         (train("two", BINARY, rounds=0), "has no trees"),
-        (object(), "object: expected an xgboost Booster"),
     ],
-    ids=["unfitted wrapper", "unfitted booster", "missing", "no rounds", "stranger"],
+    ids=["unfitted booster", "missing", "no rounds"],
 )
 def test_what_is_no_whole_model_is_refused(model, message):
     with pytest.raises(AdoptionError, match=message):
         adopt_xgboost(model)
-
-
-def test_is_xgboost_tells_models_apart():
-    assert is_xgboost(xgb.Booster())
-    assert is_xgboost(xgb.XGBRFRegressor())
-    assert is_xgboost(type("Mine", (xgb.XGBClassifier,), {})())
-    assert not is_xgboost(xgb.DMatrix(np.zeros((1, 1))))
-    assert not is_xgboost(object())
-
-
-def test_is_xgboost_does_not_import_xgboost():
-    code = "import sys, costframe.adoption.xgboost.adopt as x; x.is_xgboost(3); sys.exit('xgboost' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own code

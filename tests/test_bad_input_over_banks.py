@@ -1,7 +1,6 @@
 """What is no ordinary table, to all that weigh banks: a clear error, or the sensible answer, and never NaN."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from bank_cases import COSTS, NAMES, boosted, table
 
@@ -83,31 +82,6 @@ def test_more_learners_than_rows(kind, settings):
 
 
 @of_every_kind
-def test_prices_that_are_all_zero_are_no_prices(kind, settings):
-    X, y = table(1, 120)
-    free = {"features": dict.fromkeys(NAMES, 0.0)}
-    plain, _ = answers(kind(free, 0.0, bank=SMALL_BANK, **settings).fit(X, y), X)
-    assert np.corrcoef(plain, y)[0, 1] > 0.2
-    for tradeoff in (1.0, 1e300):
-        values, paid = answers(kind(free, tradeoff, bank=SMALL_BANK, **settings).fit(X, y), X)
-        assert paid == 0
-        np.testing.assert_array_equal(values, plain)
-
-
-@of_every_kind
-@pytest.mark.parametrize(
-    ("tradeoff", "bank"), [(1e12, None), (1e300, "columns"), (1e12, "given"), (1e300, "given"), (1e12, "model")]
-)
-def test_nothing_is_worth_a_huge_price(kind, settings, tradeoff, bank):
-    X, y = table(1, 120)
-    given = {"given": SMALL_BANK, "model": MODEL}.get(bank, bank)
-    for validation in ({}, {"X_val": X[::2], "y_val": y[::2]}):
-        values, paid = answers(kind(COSTS, tradeoff, bank=given, **settings).fit(X, y, **validation), X)
-        assert paid == 0
-        assert constant(values)
-
-
-@of_every_kind
 @pytest.mark.parametrize("tradeoff", [1e12, 1e300])
 def test_what_is_free_is_used_whatever_the_rest_costs(kind, settings, tradeoff):
     X, y = table(1, 120)
@@ -130,15 +104,6 @@ def test_prices_of_any_size(kind, settings, price, tradeoff, bank):
     values, paid = answers(kind(costs, tradeoff, bank=given, **settings).fit(X, y), X)
     assert (paid == 0) == (price * tradeoff > 0.1)
     assert not constant(values) or bank == "given"  # of which no tree may be free
-
-
-@of_every_kind
-def test_of_no_tradeoff_everything_may_be_used(kind, settings):
-    X, y = table(1, 200)
-    model = kind(COSTS, 0.0, bank=SMALL_BANK, **settings).fit(X, y)
-    values, paid = answers(model, X)
-    assert paid > 5
-    assert np.corrcoef(values, y)[0, 1] > 0.25
 
 
 @of_every_kind
@@ -199,16 +164,6 @@ def test_columns_take_no_numbers_whose_squares_are_none(kind, settings):
             kind(COSTS, 1e-4, bank="columns", **settings).fit(X * size, y)
 
 
-@of_every_kind
-def test_columns_may_come_in_any_order(kind, settings):
-    X, y = table(1, 120)
-    order = np.random.default_rng(0).permutation(8)
-    one, other = (pd.DataFrame(X, columns=list(NAMES)), pd.DataFrame(X[:, order], columns=[NAMES[f] for f in order]))
-    models = [kind(COSTS, 1e-3, bank="columns", **settings).fit(rows, y) for rows in (one, other)]
-    np.testing.assert_allclose(answers(models[1], other)[0], answers(models[0], one)[0], rtol=0.01, atol=0.01)
-    assert models[0].cost(one).mean == pytest.approx(models[1].cost(other).mean, rel=1e-12)
-
-
 @pytest.mark.parametrize("kind", [CSTCRegressor, ReweightedRegressor])
 @pytest.mark.parametrize("size", [1e-200, 1e100, 1e300])
 def test_labels_to_choose_by_are_of_a_size_too(kind, size):
@@ -245,51 +200,5 @@ def test_weights_of_very_different_sizes(kind, settings):
         kind(COSTS, **settings).fit(X, y, sample_weight=np.full(120, 1e300))
 
 
-@pytest.mark.parametrize("kind", [CronusClassifier, CronusRanker])
-@pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"rejected": 1 - 1e-6, "n_stages": 80},
-        {"rejected": 1e-6, "n_stages": 4},
-        {"inflation": 1e300, "n_stages": 40},
-        {"steepness": 1e12},
-        {"steepness": 1e-300},
-        {"positive_weight": 1e300},
-        {"positive_weight": 1e-300},
-        {"l1": 1e300},
-        {"l1_last": 1e300},
-        {"ridge": 1e300},
-        {"ridge": 1e-300},
-    ],
-    ids=str,
-)
-def test_settings_of_any_size(kind, recipe, settings):
-    without_effect = {"ridge"} if recipe == "paper" else {"l1", "l1_last"}
-    settings = {name: value for name, value in settings.items() if name not in without_effect}
-    X, y = table(1, 120)
-    chosen = {"n_stages": 3} | RECIPES[recipe] | settings
-    answers(kind(COSTS, 1e-4, bank=SMALL_BANK, **chosen).fit(X, y), X)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"inflation": 1e300, "depth": 4, "ridge": 0.1},
-        {"inflation": 1e-300, "depth": 4, "optimize": False},
-        {"steepness": 1e12, "recipe": "paper"},
-        {"steepness": 1e-300, "recipe": "paper"},
-        {"ridge": 1e300, "inflation": 3.0},
-        {"ridge": 1e-300},
-        {"l1": 1e300, "recipe": "paper"},
-    ],
-    ids=str,
-)
-def test_settings_of_trees_of_any_size(settings):
-    X, y = table(1, 120)
-    answers(CSTCClassifier(COSTS, 1e-4, bank=SMALL_BANK, **settings).fit(X, y), X)
-
-
 BANK = boosted(60, 600)
 SMALL_BANK = BANK.restrict(np.arange(12))
-MODEL = ReweightedClassifier(COSTS, 1e-4, bank=SMALL_BANK).fit(*table(5, 300))

@@ -1,7 +1,5 @@
 """Banks and stage trees: what they hold, how they join, and what they refuse."""
 
-import sys
-
 import naive
 import numpy as np
 import pandas as pd
@@ -78,17 +76,14 @@ def test_concatenation_matches_features_by_name():
         bank.with_features(["a"])
 
 
-@pytest.mark.parametrize("engine", ["xgboost", "cart"])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "softmax"])
-def test_trained_banks_boost(engine, loss):
+def test_trained_banks_boost(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 4))
     y = {"squared": X[:, 0], "logistic": X[:, 0] > 0, "softmax": np.digitize(X[:, 0], [-0.5, 0.5])}[loss] * 1.0
     settings = {"n_estimators": 20, "learning_rate": 0.3, "max_depth": 2, "max_features": 0.5}
-    bank = cf.train_bank(X, y, engine=engine, loss=loss, random_state=1, **settings)
-    assert np.array_equal(
-        bank.outputs(X), cf.train_bank(X, y, engine=engine, loss=loss, random_state=1, **settings).outputs(X)
-    )
+    bank = cf.train_bank(X, y, loss=loss, random_state=1, **settings)
+    assert np.array_equal(bank.outputs(X), cf.train_bank(X, y, loss=loss, random_state=1, **settings).outputs(X))
     assert (bank.trees.depths() <= 2).all()
     assert bank.F.sum(axis=0).max() <= 2  # half of the columns
     H = bank.outputs(X)
@@ -101,7 +96,6 @@ def test_trained_banks_boost(engine, loss):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"engine": "magic"}, "engine: expected 'cart' or 'xgboost', got 'magic'"),
         ({"loss": "hinge"}, "loss: expected 'squared', 'logistic' or 'softmax', got 'hinge'"),
         ({"n_estimators": 0}, "n_estimators: "),
         ({"max_features": 0.0}, "max_features: "),
@@ -124,47 +118,16 @@ def test_trained_banks_boost(engine, loss):
         ({"sample_weight": [1e100] * 4}, "sample_weight: expected numbers of a size"),
     ],
 )
-@pytest.mark.parametrize("engine", ["xgboost", "cart"])
-def test_bad_training_settings_are_named(engine, settings, message):
-    given = {"engine": engine, "y": [0.0, 1.0, 1.0, 0.0], **settings}
+def test_bad_training_settings_are_named(settings, message):
+    given = {"y": [0.0, 1.0, 1.0, 0.0], **settings}
     with pytest.raises(cf.CostframeError, match=message):
         cf.train_bank(np.arange(8.0).reshape(4, 2), **given)
 
 
-def test_without_xgboost_its_engine_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "xgboost", None)
-    X, y = [[0.0], [1.0]], [0.0, 1.0]
-    with pytest.raises(
-        cf.CostframeError, match=r"^engine: .* pip install 'costframe\[xgboost\]', or use engine='cart'"
-    ):
-        cf.train_bank(X, y, engine="xgboost")
-    assert len(cf.train_bank(X, y, n_estimators=2)) == 2
-
-
-@pytest.mark.parametrize("engine", ["xgboost", "cart"])
 @pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0, 0)])
-def test_a_bank_needs_rows_and_columns(engine, shape):
+def test_a_bank_needs_rows_and_columns(shape):
     with pytest.raises(DataError, match="X: must be a table with at least one row and one column, got shape"):
-        cf.train_bank(np.empty(shape), np.arange(float(shape[0])), engine=engine)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"X": [[np.inf], [0.0]]}, "X: expected values finite in single precision for engine='xgboost', got inf"),
-        ({"X": [[-np.inf], [0.0]]}, "X: expected values finite .* got -inf; use engine='cart'"),
-        ({"X": [[1e39], [0.0]]}, r"X: expected values finite .* got 1e\+39"),
-        ({"y": [1e39, 0.0]}, "y: expected numbers of a size .* engine='xgboost'"),
-        ({"y": [1e-50, 0.0]}, "y: expected numbers of a size .* engine='xgboost'"),
-        ({"sample_weight": [1e-50, 1e-50]}, "sample_weight: expected numbers of a size .* engine='xgboost'"),
-        ({"sample_weight": [1e50, 1e50]}, "sample_weight: expected numbers of a size .* engine='xgboost'"),
-    ],
-)
-def test_what_single_precision_cannot_hold_is_for_cart_only(change, message):
-    given = {"X": [[0.0], [np.nan]], "y": [0.0, 1.0], "n_estimators": 3, "l2_regularization": 0.0} | change
-    with pytest.raises(DataError, match=message):
-        cf.train_bank(engine="xgboost", **given)
-    assert len(cf.train_bank(engine="cart", **given)) == 3
+        cf.train_bank(np.empty(shape), np.arange(float(shape[0])))
 
 
 @pytest.mark.parametrize(
@@ -380,8 +343,6 @@ def test_a_trained_bank_splits_by_categories():
     codes = np.column_stack([frame["size"], frame["color"].cat.codes])
     by_code = cf.train_bank(codes, y, n_estimators=5, categorical_features=[1])
     np.testing.assert_array_equal(by_code.trees.values, bank.trees.values)
-    with pytest.raises(ParameterError, match="'xgboost' does not split by categories, and column 'x1' has some"):
-        cf.train_bank(codes, y, engine="xgboost", categorical_features=[1])
     model = cf.estimator("reweighted", "regression", bank=bank).fit(frame, y)
     np.testing.assert_array_equal(model.predict(frame.astype({"color": object})), model.predict(frame))
     with pytest.raises(DataError, match="bank: has other labels of 'color' than X"):

@@ -85,7 +85,6 @@ def test_limits_cut_the_scores_before_the_blend(X, cap):
 def test_shares_of_nothing():
     values = np.array([[1.0, 3.0], [0.0, 0.0]])
     np.testing.assert_array_equal(Part("normalized", 2).outputs(values), [[0.25, 0.75], [0.5, 0.5]])
-    np.testing.assert_array_equal(Part("normalized-or-zero", 2).outputs(values), [[0.25, 0.75], [0.0, 0.0]])
 
 
 def test_a_weight_of_zero_leaves_nan_out():

@@ -8,7 +8,7 @@ from catboost_documents import DOCUMENT, FLOATS, TREE, free, number
 from mutations import copies, mutate_bytes, mutate_json, survive
 
 from costframe.adoption.catboost.adopt import adopt_catboost_file
-from costframe.adoption.catboost.model import FLOAT, Feature, SplitGroup, Splits
+from costframe.adoption.catboost.trees import FLOAT, Feature, SplitGroup, Splits
 from costframe.core.errors import AdoptionError
 
 # --- binary files, which catboost reads in a process of its own ----------------------------------------------------

@@ -18,8 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
 import costframe as cf
-from costframe.adoption.pipelines.adopt import _flatten
-from costframe.adoption.pipelines.preparing import prepare, read_transformer, refuse_as
+from costframe.adoption.pipelines.adopt import _flatten, prepare, read_transformer, refuse_as
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.sparse import Table
 from costframe.core.errors import AdoptionError, DataError

@@ -9,7 +9,7 @@ import pytest
 from naive_costs import full_cost
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import ParameterError
 
 MAKERS = [cf.datasets.make_parity, cf.datasets.make_selector]
 UNEQUAL = (5.0, 10.0, 20.0, 40.0)
@@ -61,34 +61,6 @@ def test_no_policy_that_never_errs_pays_less_than_the_perfect_cost(data, n_state
     assert count / len(data.X) == pytest.approx(1 / n_states, abs=6 * (n_states * len(data.X)) ** -0.5)
     assert least_perfect_cost(data) == pytest.approx(cost)
     assert data.perfect_cost == cost
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_the_label_follows_from_the_features(make):
-    data = make(2000)
-    known = {row.tobytes(): label for row, label in zip(*states(data), strict=True)}
-    assert [known[row.tobytes()] for row in data.X] == data.y.tolist()
-
-
-def test_in_parity_the_label_is_even_under_all_that_a_set_without_both_signs_tells():
-    rows, labels = states(cf.datasets.make_parity(2000, n_noise=4))
-    for lacking in (0, 1):
-        seen = np.delete(rows, lacking, axis=1)
-        for values in np.unique(seen, axis=0):
-            assert labels[(seen == values).all(axis=1)].mean() == 0.5
-    np.testing.assert_array_equal(labels, rows[:, 0] * rows[:, 1] < 0)
-
-
-@pytest.mark.parametrize("block_size", [1, 2])
-def test_in_selector_the_label_stands_in_the_block_that_the_selector_tells(block_size):
-    data = cf.datasets.make_selector(3000, prices=(2.0, 3.0, 4.0), block_size=block_size)
-    column = {name: data.X[:, i] for i, name in enumerate(data.feature_names)}
-    for row, label in enumerate(data.y):
-        block = int(column["selector"][row])
-        assert label == sum(2**i * (column[f"block{block}_{i}"][row] > 0) for i in range(block_size))
-    rows, labels = states(data)
-    for block in range(3):  # the selector alone says nothing
-        assert np.ptp(np.bincount(labels[rows[:, 0] == block])) == 0
 
 
 @pytest.mark.parametrize(
@@ -159,9 +131,3 @@ def test_refused_block_sizes(block_size):
 def test_refused_prices(prices):
     with pytest.raises(ParameterError, match="prices: expected two or more finite prices, none below the selector's 1"):
         cf.datasets.make_selector(prices=prices)
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_one_row_to_train_on_leaves_a_class_out(make):
-    with pytest.raises(DataError, match=r"^class \d has no row in 'train'"):
-        make(1, n_valid=50, n_test=50)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costframe.training.scoring import influence, score_named, standard_error
+from costframe.training.scoring import influence, resolve_score, score_named, standard_error, with_labels
 
 RNG = np.random.default_rng(3)
 N = 60
@@ -13,55 +13,140 @@ Y = RNG.integers(0, 2, N)
 P = np.round(np.clip(0.3 * Y + RNG.random(N) * 0.7, 0, 1), 1)  # with ties
 THREE = RNG.integers(0, 3, N)
 P3 = RNG.dirichlet(np.ones(3), N)
-CASES = {
-    "accuracy": (Y, P), "roc_auc": (Y, P), "average_precision": (Y, P), "r2": (RNG.normal(size=N), P),
-    "f1": (Y, P), "log_loss": (Y, 0.1 + 0.8 * P), "rmse": (RNG.normal(size=N), P),
+NUMBERS = np.exp(RNG.normal(size=N))
+MEANS = {
+    "accuracy": (Y, P), "r2": (NUMBERS, P), "log_loss": (Y, 0.1 + 0.8 * P), "rmse": (NUMBERS, P),
+    "neg_brier_score": (THREE, P3), "neg_mean_absolute_error": (NUMBERS, P), "neg_mean_squared_error": (NUMBERS, P),
+    "neg_mean_absolute_percentage_error": (NUMBERS, P), "neg_mean_squared_log_error": (NUMBERS, P),
+    "neg_mean_poisson_deviance": (NUMBERS, P + 1), "neg_mean_gamma_deviance": (NUMBERS, P + 1),
+}  # fmt: skip
+OTHERS = {  # and the largest relative difference that few rows, or rows taken as alike, make
+    "roc_auc": (Y, P, 0.05), "average_precision": (Y, P, 0.1), "f1": (Y, P, 0.05), "balanced_accuracy": (Y, P, 0.05),
+    "matthews_corrcoef": (THREE, P3, 0.1), "f1_weighted": (THREE, P3, 0.1),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_influences_are_derivatives_by_weight(name, weighted):
-    y, p = CASES[name]
-    weight = RNG.random(N) + 0.5 if weighted else np.ones(N)
-    found = influence(name, y, p, weight)
-    score, step = score_named(name), 1e-6
-    for row in range(N):
+def slopes(name, y, p, weight, step):
+    """Derivatives of a score by the weight of each row, times the weight."""
+    score, moved = score_named(name), np.zeros(len(y))
+    for row in range(len(y)):
         more = weight.copy()
         more[row] += step
-        slope = (score(y, p, more, None) - score(y, p, weight, None)) / step
-        assert found[row] == pytest.approx(slope * weight[row], abs=1e-5)
+        moved[row] = (score(y, p, more, None) - score(y, p, weight, None)) / step * weight[row]
+    return moved
+
+
+@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_influences_on_means_are_derivatives_by_weight(name, weighted):
+    y, p = MEANS[name]
+    weight = RNG.random(N) + 0.5 if weighted else np.ones(N)
+    np.testing.assert_allclose(influence(name, y, p, weight), slopes(name, y, p, weight, 1e-6), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_jackknife_is_near_the_derivatives_by_weight(name, weighted):
+    y, p, far = OTHERS[name]
+    weight = RNG.random(N) + 0.5 if weighted else np.ones(N)
+    found, wanted = influence(name, y, p, weight), slopes(name, y, p, weight, 1e-6)
+    assert np.linalg.norm(found - wanted) < 2 * far * np.linalg.norm(wanted)
+    assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(wanted), rel=far)
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "accuracy", "f1", "log_loss"])
 def test_scores_of_several_classes_are_moved_as_they_say(name):
-    score, step, weight = score_named(name), 1e-6, np.ones(N)
-    found = influence(name, THREE, P3)
-    for row in range(N):
-        more = weight.copy()
-        more[row] += step
-        slope = (score(THREE, P3, more, None) - score(THREE, P3, weight, None)) / step
-        assert found[row] == pytest.approx(slope, abs=1e-5)
+    found, wanted = influence(name, THREE, P3), slopes(name, THREE, P3, np.ones(N), 1e-6)
+    assert np.linalg.norm(found - wanted) < 0.15 * np.linalg.norm(wanted)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*MEANS, *OTHERS])
 def test_a_row_of_weight_two_is_a_row_given_twice(name):
-    y, p = CASES[name]
+    y, p, *far = (MEANS | OTHERS)[name]
     times = RNG.integers(1, 4, N)
     once = influence(name, y, p, times.astype(float))
-    twice = influence(name, np.repeat(y, times), np.repeat(p, times))
-    assert once @ once == pytest.approx(twice @ twice)
+    twice = influence(name, np.repeat(y, times), np.repeat(p, times, axis=0))
+    assert once @ once == pytest.approx(twice @ twice, rel=2 * sum(far) or 1e-9)
 
 
-def test_standard_errors_are_those_of_repeated_draws():
-    rng = np.random.default_rng(0)
-    scores, errors = [], []
-    for _ in range(400):
-        y = rng.integers(0, 2, 300)
-        p = y + rng.normal(size=300)
-        scores.append(score_named("roc_auc")(y, p, None, None))
-        errors.append(standard_error(influence("roc_auc", y, p)))
-    assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.1)
+def draw(rng, n, share):
+    y = (rng.random(n) < share).astype(int)
+    y[:2] = 0, 1
+    return y, 1.5 * y + rng.normal(size=n)
+
+
+def draw_numbers(rng, n):
+    x = rng.normal(size=n)
+    return x + rng.standard_t(5, size=n), 0.9 * x
+
+
+def explained_variance(estimator, X, y):  # quicker than scikit-learn's own
+    return 1 - np.var(y - estimator.predict(X)) / np.var(y)
+
+
+DRAWN = {
+    "roc_auc": lambda rng, n: draw(rng, n, 0.3), "average_precision": lambda rng, n: draw(rng, n, 0.1),
+    "f1": lambda rng, n: draw(rng, n, 0.3), explained_variance: draw_numbers,
+}  # fmt: skip
+
+
+def are_good_errors(scores, errors, truth):
+    """Errors are the spread of scores of drawn rows, and intervals of nine in ten have the score of many rows."""
+    assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.12)
+    assert np.mean(np.abs(np.array(scores) - truth) < 1.645 * np.array(errors)) == pytest.approx(0.9, abs=0.06)
+
+
+@pytest.mark.parametrize("name", DRAWN, ids=lambda name: getattr(name, "__name__", name))
+def test_standard_errors_are_those_of_repeated_draws(name):
+    rng, given = np.random.default_rng(0), with_labels(resolve_score(name), None)
+    score = score_named(given)
+    truth, drawn = score(*DRAWN[name](rng, 200_000), None, None), [DRAWN[name](rng, 400) for _ in range(300)]
+    scores = [score(y, p, None, None) for y, p in drawn]
+    are_good_errors(scores, [standard_error(influence(given, y, p)) for y, p in drawn], truth)
+
+
+def test_standard_errors_of_rankings_are_those_of_repeated_draws():
+    rng, score = np.random.default_rng(0), score_named("ndcg@5")
+
+    def draw_queries(number):
+        y = rng.integers(0, 4, 8 * number)
+        return y, y + 3 * rng.normal(size=len(y)), None, np.repeat(np.arange(number), 8)
+
+    truth, drawn = score(*draw_queries(20_000)), [draw_queries(250) for _ in range(300)]
+    errors = [standard_error(influence("ndcg@5", *each)) for each in drawn]
+    are_good_errors([score(*each) for each in drawn], errors, truth)
+
+
+def test_rows_of_a_group_vary_together():
+    rng, name = np.random.default_rng(1), "explained_variance"
+    x, noise, units = rng.normal(size=500), rng.normal(size=500), np.repeat(np.arange(500), 5)
+    y, p = np.repeat(x + noise, 5), np.repeat(x, 5)  # rows of a group are the same
+    moved = influence(name, y, p, units=units)
+    assert set(np.flatnonzero(moved) % 5) == {0}
+    alone = influence(name, x + noise, x)
+    assert standard_error(np.bincount(units, moved)) == pytest.approx(standard_error(alone), rel=1e-6)
+    assert standard_error(influence(name, y, p)) < 0.7 * standard_error(alone)
+
+
+def test_two_models_on_the_same_rows_differ_by_less_than_each_is_known():
+    rng = np.random.default_rng(2)
+    y, p = draw(rng, 1000, 0.3)
+    one, other = (influence("roc_auc", y, each) for each in (p, p + 0.1 * rng.normal(size=1000)))
+    assert np.linalg.norm(one - other) < 0.3 * np.linalg.norm(one)
+
+
+def test_rows_without_weight_move_nothing_and_a_class_of_one_row_is_no_obstacle():
+    weight = RNG.integers(1, 4, N) * (np.arange(N) % 2)
+    some, each = np.flatnonzero(weight), np.arange(0, N, 2)
+    for name, (y, p, _) in OTHERS.items():
+        moved = influence(name, y, p, weight)
+        np.testing.assert_allclose(moved[some], influence(name, y[some], p[some], weight[some]))
+        assert not moved[each].any()
+    y, p = np.append(np.arange(30) % 2, 2), RNG.dirichlet(np.ones(3), 31)
+    for name in ("roc_auc", "roc_auc_ovo", "balanced_accuracy"):
+        assert np.isfinite(influence(name, y, p)).all()
+    assert np.isfinite(influence("balanced_accuracy", Y, np.full(N, 0.4))).all()
+    assert np.isfinite(influence("precision", Y, np.zeros(N))).all()
 
 
 @pytest.mark.parametrize("name", ["ndcg@5", "precision@3:1", "average_precision@10:1"])

@@ -1,4 +1,4 @@
-"""Scores by all names of scikit-learn: the same numbers, influences like numerical derivatives, and refusals."""
+"""Scores by all names of scikit-learn: the same numbers, and refusals."""
 
 from __future__ import annotations
 
@@ -36,14 +36,12 @@ from costframe.frontier import Frontier
 from costframe.frontier.capped_points import frontier_of_search, frontier_under_caps
 from costframe.frontier.checks import choose_score
 from costframe.frontier.points import UselessBudgetWarning
-from costframe.training.library_scores import BLOCKS
 from costframe.training.scoring import (
     SCORES,
     best_value,
     influence,
     resolve_score,
     score_named,
-    standard_error,
     with_labels,
 )
 
@@ -101,58 +99,6 @@ def test_best_values_are_those_of_perfect_predictions():
     unbounded = {name for name, _ in USABLE if np.isinf(best_value(name))}
     assert unbounded == {"positive_likelihood_ratio"}
     assert {best_value(name) for name, _ in USABLE if not name.startswith("neg_") and name not in unbounded} == {1.0}
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("balanced_accuracy", 2), ("matthews_corrcoef", 3), ("f1_weighted", 3), ("jaccard", 2), ("neg_brier_score", 2),
-        ("neg_brier_score", 3), ("roc_auc_ovr", 3), ("neg_mean_absolute_error", 0), ("neg_mean_squared_error", 0),
-        ("neg_mean_absolute_percentage_error", 0), ("neg_mean_squared_log_error", 0), ("neg_mean_poisson_deviance", 0),
-        ("neg_mean_gamma_deviance", 0),
-    ],
-)  # fmt: skip
-def test_influences_are_derivatives_where_rows_are_of_few_kinds_or_the_score_is_a_mean(name, kind):
-    y, p = LABELS[kind], predictions(kind)
-    found, score, step = influence(name, y, p), score_named(name), 1e-4
-    whole = score(y, p, np.ones(N), None)
-    slopes = []
-    for row in range(0, N, 9):
-        more = np.ones(N)
-        more[row] += step
-        slopes.append((score(y, p, more, None) - whole) / step)
-    np.testing.assert_allclose(found[::9], slopes, rtol=0.05, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [("roc_auc_ovo", 3), ("d2_brier_score", 2), ("explained_variance", 0), ("neg_median_absolute_error", 0)],
-)
-def test_errors_from_blocks_are_those_of_draws_with_replacement(name, kind):
-    y, p, score = LABELS[kind], predictions(kind), score_named(name)
-    draws = [RNG.integers(0, N, N) for _ in range(150)]
-    assert len(np.unique(influence(name, y, p))) <= BLOCKS
-    error = standard_error(influence(name, y, p))
-    assert error == pytest.approx(np.std([score(y[d], p[d], None, None) for d in draws]), rel=0.35)
-
-
-@pytest.mark.parametrize(("name", "kind"), [("balanced_accuracy", 2), ("explained_variance", 0), ("d2_brier_score", 2)])
-def test_a_row_of_weight_two_has_the_error_of_a_row_given_twice(name, kind):
-    y, p, times = LABELS[kind], predictions(kind), RNG.integers(1, 4, N)
-    once = influence(name, y, p, times.astype(float))
-    twice = influence(name, np.repeat(y, times), np.repeat(p, times, axis=0))
-    assert once @ once == pytest.approx(twice @ twice, rel=0.3)
-    none = times * (np.arange(N) % 2)
-    some = np.flatnonzero(none)
-    np.testing.assert_allclose(influence(name, y, p, none)[some], influence(name, y[some], p[some], none[some]))
-    assert not influence(name, y, p, none)[none == 0].any()
-
-
-def test_a_constant_has_influences_and_a_class_of_one_row_is_no_obstacle():
-    assert np.isfinite(influence("balanced_accuracy", LABELS[2], np.full(N, 0.4))).all()
-    assert np.isfinite(influence("precision", LABELS[2], np.zeros(N))).all()
-    y, p = np.append(np.arange(30) % 2, 2), RNG.dirichlet(np.ones(3), 31)
-    assert np.isfinite(influence("roc_auc_ovo", y, p)).all()
 
 
 @pytest.mark.parametrize(

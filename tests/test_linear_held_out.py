@@ -1,7 +1,6 @@
 """Rows held out to choose by: told by what is in them, and by nothing else."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,17 +107,3 @@ def test_where_too_few_could_be_held_out_the_training_rows_are_given():
     assert split_off(data_of(few, y))[1] is not None
     data = data_of(few, y)
     assert split_off(data)[1] is data.train
-
-
-def test_validation_data_that_are_given_are_taken():
-    X, y = drawn(0)
-    valid = Rows(X[:5], y[:5], np.ones(5))
-    data = data_of(X, y, valid=valid)
-    assert split_off(data) == (data, valid)
-
-
-@pytest.mark.parametrize("n", [500, 5000])
-def test_about_a_fifth_is_held_out(n):
-    X = np.random.default_rng(n).standard_normal((n, 3))
-    _, out = split_off(data_of(X, (X[:, 0] > 0).astype(int)))
-    assert abs(len(out) / n - 0.2) < 4 * np.sqrt(0.16 / n)

@@ -13,11 +13,8 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
 from costframe.stagewise.calibration import calibrate
-from costframe.stagewise.fitting import fit_at_price, prune
+from costframe.stagewise.fitting import fit_at_price
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import relax
-from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.systems import solve_scaled
 
 seeds = st.integers(0, 10_000)
 
@@ -44,32 +41,6 @@ def test_sums_over_rows_give_losses_and_fits(seed, n_labels):
     support = np.array([0, 2, 4])
     twin = naive_linear.ridge_fit(H, y, w, support, 0.3)[support]
     np.testing.assert_allclose(normal.columns(support).solve(np.full(3, 0.3)), twin, rtol=1e-9, atol=1e-12)
-
-
-def test_systems_of_very_different_sizes_are_solved():
-    rng = np.random.default_rng(0)
-    root = rng.standard_normal((6, 6)) * 10.0 ** np.arange(-6, 6, 2)
-    matrix, right = root.T @ root, rng.standard_normal((6, 2)) * 10.0 ** np.arange(-6, 6, 2)[:, None]
-    np.testing.assert_allclose(matrix @ solve_scaled(matrix, right), right, rtol=1e-6)
-    assert solve_scaled(np.empty((0, 0)), np.empty((0, 2))).shape == (0, 2)
-
-
-@settings(max_examples=25)
-@given(seeds, st.sampled_from([0.0, 0.01]))
-def test_the_relaxation_finds_the_optimum_of_eq_7(seed, l1):
-    H, y, w, groups, normal = drawn(seed)
-    found = relax(normal, groups, l1, rounds=3000, floor=1e-9)
-    value = normal.loss(found) + l1 * np.abs(found).sum() + RelaxedCost(groups).value(found[np.newaxis])
-    best = naive_linear.relaxed_optimum(H, y, w, groups, l1)
-    assert value == pytest.approx(best, rel=2e-3, abs=1e-4)
-
-
-@given(seeds, st.integers(1, 2))
-def test_pruning_equals_its_naive_twin(seed, n_labels):
-    H, y, w, groups, normal = drawn(seed, n_labels=n_labels)
-    start = naive_linear.ridge_fit(H, y, w, np.array([0, 1, 3, 4]), 0.1)
-    twin = naive_linear.prune(H, y, w, groups, start, 0.1)
-    np.testing.assert_allclose(prune(normal, groups, start, 0.1), twin, rtol=1e-8, atol=1e-12)
 
 
 @given(seeds, st.sampled_from([1e-3, 0.1, 1.0, 30.0]))

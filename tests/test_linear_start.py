@@ -8,7 +8,7 @@ from costframe.training.data import Rows
 from costframe.trees.boosting.folds import boost_folds
 from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.linear_start import LinearStart
-from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss, loss_for
+from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss, loss_for
 from costframe.trees.settings import TreeSettings
 
 LOSSES = {"squared": SquaredLoss(), "logistic": LogisticLoss(), "softmax": loss_for(3)}
@@ -53,11 +53,6 @@ def test_the_order_of_rows_changes_nothing(kind):
     np.testing.assert_array_equal(again.scores(data), start.scores(data))
 
 
-def test_columns_that_tell_nothing_are_left_out():
-    _, _, start = fitted("logistic", n=2000)
-    assert [code.column for code in start.codes] == [0, 1]
-
-
 @pytest.mark.parametrize("kind", LOSSES)
 def test_values_beyond_all_rows_move_a_score_no_further(kind):
     rows, data, start = fitted(kind)
@@ -91,9 +86,3 @@ def test_boosting_from_it_is_calmer_on_a_weak_linear_signal():
     bank = WeakLearnerBank.from_trees(trees, tuple("abcde"))
     assert len(bank) == len(answer.learners)
     assert np.isfinite(linear.scores).all()
-
-
-def test_softmax_of_a_class_without_rows_is_finite():
-    rows, data = drawn("softmax")
-    start = LinearStart.fit(data, rows, SoftmaxLoss(5), np.arange(len(rows), dtype=np.int32))
-    assert np.isfinite(start.scores(data)).all()

@@ -175,7 +175,7 @@ def test_an_async_stream_refuses_keys_of_dask():
     import asyncio
 
     async def first():
-        return await anext(cf.predict_stream_async(MODEL, make_sources(), da.arange(5)))
+        return await anext(cf.sources.predict_stream_async(MODEL, make_sources(), da.arange(5)))
 
     with pytest.raises(ParameterError, match="keys: those of dask go to predict_stream"):
         asyncio.run(first())

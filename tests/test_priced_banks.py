@@ -27,7 +27,7 @@ def test_at_no_tradeoff_trees_are_plain(n_classes, loss):
     X, y = table(1, 400)
     y = np.digitize(X[:, 0] + X[:, 4], [-0.5, 0.8]) if n_classes == 3 else y * 1.0 if n_classes == 0 else y
     found = bank(X, y, 0.0, n_classes, n_estimators=15)
-    plain = cf.train_bank(X, y, engine="cart", loss=loss, n_estimators=15, feature_names=NAMES)
+    plain = cf.train_bank(X, y, loss=loss, n_estimators=15, feature_names=NAMES)
     np.testing.assert_allclose(found.outputs(X), plain.outputs(X), atol=1e-12)
 
 

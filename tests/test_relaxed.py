@@ -89,29 +89,6 @@ def test_auxiliaries_bound_the_cost_and_touch_it(seed, floor):
     assert change == pytest.approx((curvature * (weights * step + step**2 / 2)).sum(), rel=1e-9, abs=1e-9)
 
 
-def test_a_step_of_the_bound_lowers_the_cost():
-    relaxed, weights, d, p = drawn(0)
-    target = weights.copy()
-    objective = [np.inf]
-    for _ in range(20):
-        objective.append(0.5 * ((weights - target) ** 2).sum() + relaxed.value(weights, d, p))
-        weights = target / (1 + relaxed.curvature(relaxed.auxiliaries(weights, d), d, p)[:, :, np.newaxis])
-    assert (np.diff(objective) <= 1e-12).all()
-    assert objective[-1] < objective[1]
-
-
-@settings(max_examples=60)
-@given(problems(), st.randoms(use_true_random=False))
-def test_weights_of_one_cost_what_is_charged_where_no_group_has_two(problem, random):
-    bank, costs, paths, weights, reach, share, more = problem
-    groups = PricedGroups.of_bank(bank, costs.select(NAMES), **more)
-    weights = np.zeros((*weights.shape[:2], 1))
-    if weights.size:
-        weights[random.randrange(weights.shape[0]), random.randrange(weights.shape[1]), 0] = random.choice([1, -1])
-    relaxed = RelaxedCost(groups, paths)
-    assert relaxed.value(weights, reach, share) == pytest.approx(relaxed.exact_cost(weights, reach, share), rel=1e-12)
-
-
 def ways(tree):
     """Stages on the way to each answer, and whether each passes above."""
     found, waiting = [], [(0, [])]

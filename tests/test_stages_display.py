@@ -13,6 +13,7 @@ from stage_cases import BANK, COSTS, NAMES, X, chain, full, one, plan, prepared
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
+from costframe.plot import StagesDisplay
 from costframe.report.pictures import cut_text, new_figure, to_drawable, width_of, wrap_text
 
 CASES = {
@@ -40,16 +41,16 @@ CASES = {
 @pytest.mark.parametrize("case", ["a chain against labels", "classes", "a plan"])
 def test_pictures_are_whole_and_repeat(case):
     make, given = CASES[case]
-    first = cf.StagesDisplay.of(make(), **given)
+    first = StagesDisplay.of(make(), **given)
     assert first.to_bytes().startswith(b"\x89PNG")
     svg = first.to_bytes("svg")
-    assert cf.StagesDisplay.of(make(), **given).to_bytes("svg") == svg
+    assert StagesDisplay.of(make(), **given).to_bytes("svg") == svg
     assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own file
 
 
 def drawn(make, size=None, **given):
     """Return a figure with the picture."""
-    display = cf.StagesDisplay.of(make(), **given)
+    display = StagesDisplay.of(make(), **given)
     figure = new_figure(size or display.size, display.dpi, layout="constrained")
     return display.plot(figure.add_subplot()).figure_
 
@@ -101,7 +102,7 @@ def test_boxes_are_apart_and_hold_their_texts(case):
 
 def said(tree, **given):
     """Return the texts of the picture; matplotlib notes them beside their outlines."""
-    return re.findall(r"<!-- (.*?) -->", cf.StagesDisplay.of(tree, **given).to_bytes("svg").decode())
+    return re.findall(r"<!-- (.*?) -->", StagesDisplay.of(tree, **given).to_bytes("svg").decode())
 
 
 def test_names_prices_traffic_and_costs_are_said():
@@ -162,7 +163,7 @@ def test_takes_fitted_estimators_and_frames():
         predictor_ = chain(2)
 
     frame = pd.DataFrame(X, columns=list(NAMES))[list(reversed(NAMES))]
-    assert cf.StagesDisplay.of(Fitted(), frame).to_bytes() == cf.StagesDisplay.of(chain(2), X).to_bytes()
+    assert StagesDisplay.of(Fitted(), frame).to_bytes() == StagesDisplay.of(chain(2), X).to_bytes()
 
 
 def test_refusals():
@@ -172,27 +173,27 @@ def test_refusals():
     with pytest.raises(
         ParameterError, match=r"estimator: expected a StageTree or a PlannedPredictor, or a .*, got list$"
     ):
-        cf.StagesDisplay.of([1])
+        StagesDisplay.of([1])
     with pytest.raises(ParameterError, match="got int as the predictor of Odd"):
-        cf.StagesDisplay.of(Odd())
+        StagesDisplay.of(Odd())
     with pytest.raises(DataError, match="expected 5 columns"):
-        cf.StagesDisplay.of(one(), X[:, :3])
+        StagesDisplay.of(one(), X[:, :3])
     with pytest.raises(DataError, match="the data lack"):
-        cf.StagesDisplay.of(one(), pd.DataFrame({"e": [1.0]}))
+        StagesDisplay.of(one(), pd.DataFrame({"e": [1.0]}))
     with pytest.raises(DataError, match="X: expected at least one row"):
-        cf.StagesDisplay.of(one(), X[:0])
+        StagesDisplay.of(one(), X[:0])
     with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
-        cf.StagesDisplay.of(one(), X, [1, 2, 3])
+        StagesDisplay.of(one(), X, [1, 2, 3])
     with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
-        cf.StagesDisplay.of(one(), X, ["a", "b", "c"])
+        StagesDisplay.of(one(), X, ["a", "b", "c"])
     with pytest.raises(DataError, match="y: expected finite labels"):
-        cf.StagesDisplay.of(one(), X, np.full(200, np.nan))
+        StagesDisplay.of(one(), X, np.full(200, np.nan))
     with pytest.raises(ParameterError, match="y: has no effect without X"):
-        cf.StagesDisplay.of(one(), y=[1.0])
+        StagesDisplay.of(one(), y=[1.0])
     with pytest.raises(ParameterError, match="acquisition: expected 'path' or 'learner'"):
-        cf.StagesDisplay.of(one(), acquisition="leaf")
+        StagesDisplay.of(one(), acquisition="leaf")
     with pytest.raises(cf.CostframeError, match="e"):
-        cf.StagesDisplay.of(one(), costs={"features": {"e": 1.0}})
+        StagesDisplay.of(one(), costs={"features": {"e": 1.0}})
 
 
 def test_texts_fit_their_width():

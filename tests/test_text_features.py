@@ -107,6 +107,8 @@ def test_a_time_is_one_number_in_every_unit(at):
     assert Dates().number(f"{at:%d.%m.}{at.year:04} {at:%H:%M:%S.%f}") == days
     for unit in ("us", "ns"):
         assert Dates().read(pa.array([at, None], pa.timestamp(unit)), "a").tolist()[0] == days
+        assert Dates().number(np.datetime64(at, unit)) == days
+    assert np.isnan(Dates().number(np.datetime64("NaT")))
     whole = at.replace(microsecond=0)
     assert Dates().read(pa.array([whole], pa.timestamp("s")), "a")[0] == Dates().number(whole)
     assert Dates().read(pa.array([at.date()], pa.date32()), "a")[0] == Dates().number(at.date()) == np.floor(days)

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.adoption.xgboost.adopt import adopt_xgboost
-from costframe.adoption.xgboost.files import adopt_xgboost_file
+from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file
 from costframe.core.errors import AdoptionError
 
 NASTY = np.array(

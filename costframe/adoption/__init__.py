@@ -96,7 +96,7 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
 @hookimpl
 def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
     """Describe fitted transformers of scikit-learn."""
-    from costframe.adoption.pipelines.preparing import is_transformer, prepare
+    from costframe.adoption.pipelines.adopt import is_transformer, prepare
 
     return prepare(transformer, feature_names) if is_transformer(transformer) else None
 

@@ -30,6 +30,7 @@ __all__ = [
     "choose_names",
     "float32_at_most",
     "float32_less",
+    "is_of",
     "is_unnamed",
     "of_columns",
     "one_answer",
@@ -95,6 +96,12 @@ def choose_names(
             f"{model}: it has {theirs}, but these feature names come more than once: {', '.join(twice)}"
         )
     return names
+
+
+def is_of(model: object, library: str, *classes: str) -> bool:
+    """Return whether a model is of one of these classes of a library, or derived from one, without importing it."""
+    bases = type(model).__mro__
+    return any(base.__name__ in classes and base.__module__.split(".")[0] == library for base in bases)
 
 
 def is_unnamed(names: Sequence[str]) -> bool:

@@ -58,10 +58,10 @@ def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictio
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
     if math.isnan(score):
         raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or variation")
-    moved = influence(name, y, predictions, rows.weight, rows.qid)
-    if rows.groups is not None:  # these vary, not rows: the first row of a group has the group's influence
-        units, by_row = np.asarray(rows.units), moved
-        moved = np.zeros(len(by_row))
+    units = None if rows.groups is None else np.asarray(rows.units)
+    moved = influence(name, y, predictions, rows.weight, rows.qid, units)
+    if units is not None:  # these vary, not rows: the first row of a group has the group's influence
+        by_row, moved = moved, np.zeros(len(moved))
         moved[np.unique(units, return_index=True)[1]] = np.bincount(units, by_row)
     return Estimate(float(score), standard_error(moved), moved)
 

@@ -16,7 +16,7 @@ from costframe.core.learners.outputs import BankOutputs
 from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
-from costframe.stagewise.train_bank import ENGINES, train_bank
+from costframe.stagewise.train_bank import train_bank
 from costframe.training.duplicates import dominated_duplicates
 from costframe.trees.boosting.banks import train_priced_bank
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["default_max_features", "ensemble_weights", "find_bank", "outputs_on"]
 
 TRAINED = (None, "boosted")
+ENGINES = ("priced", "cart")
 _MOST = 1e75  # largest size of an output, as of a label
 
 
@@ -141,17 +142,15 @@ def default_max_features(n_features: int) -> float:
 
 def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -> WeakLearnerBank:
     """Boost trees on columns sorted by name, so that random draws do not depend on the order of columns."""
-    chosen: dict[str, Any] = {"engine": "priced"} | {
-        name: value for name, value in settings.items() if value is not None
-    }
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    engine = check_choice("engine", chosen.pop("engine", "priced"), ENGINES)
     rows, dominated = data.train, dominated_duplicates(data.train.X, data.prices)
     order = sorted(range(len(data.feature_names)), key=data.feature_names.__getitem__)
     names = [data.feature_names[f] for f in order]
     X = rows.X[:, order]
     X[:, dominated[order]] = np.nan  # no tree splits on a column without values
     categorical = None if data.categorical is None else data.categorical[order]
-    if check_choice("engine", chosen["engine"], ("priced", *ENGINES)) == "priced":
-        del chosen["engine"]
+    if engine == "priced":
         prices = data.costs.select(names)
         bank = train_priced_bank(evolve(rows, X=X), prices, data.n_classes, tradeoff, categorical=categorical, **chosen)
     else:

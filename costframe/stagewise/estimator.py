@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import define, field, frozen
+import numpy as np
+from attrs import define, evolve, field, frozen
 
-from costframe.core.checks import check_choice, check_number
+from costframe.core.checks import check_choice, check_number, resolve
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
 from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.printed import as_log_odds
+from costframe.stagewise.relaxed import as_log_odds
 from costframe.stagewise.soft_tree import as_stage_tree
-from costframe.training.estimator import CostAwareEstimator
+from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker
 from costframe.trees.binning.scaling import check_sizes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
     from costframe.stagewise.soft_tree import SoftTree
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["BankTask", "OverBank", "WithRecipe", "check_two_classes"]
+__all__ = ["BankTask", "GradedRanker", "OverBank", "TwoClassesOnly", "WithRecipe", "with_targets"]
 
 _OF_BANK = (
     "engine",
@@ -150,10 +153,69 @@ class WithRecipe(OverBank):
         return printed
 
 
-def check_two_classes(data: TrainingData) -> None:
-    """Refuse more than two classes, for cascades."""
-    if data.n_classes != 2:
-        raise DataError(
-            f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
-            "A cascade rejects rows of one class"
+class TwoClassesOnly(CostAwareClassifier):
+    """Trains cascades: a cascade rejects rows of one class, so there are two."""
+
+    def _train(self, data: TrainingData) -> StageTree:
+        if data.n_classes != 2:
+            raise DataError(
+                f"y: expected two classes, got {data.n_classes}. Only binary classification is supported. "
+                "A cascade rejects rows of one class"
+            )
+        return super()._train(data)  # type: ignore[return-value,safe-super] # of the class it is mixed with
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+@define(slots=False, eq=False, repr=False)
+class GradedRanker(CostAwareRanker):
+    """Trains on targets from -1 to 1 in the place of grades."""
+
+    relevant: float | None = field(default=None, kw_only=True)
+
+    def _train(self, data: TrainingData) -> StageTree:
+        relevant = resolve("relevant", self.relevant, self._usually_relevant(data), strict=True)
+        return super()._train(with_targets(data, relevant))  # type: ignore[return-value,safe-super] # as above
+
+    def _usually_relevant(self, data: TrainingData) -> float | None:  # noqa: ARG002 - for those that divide grades
+        """Return the least relevant grade by default; None keeps degrees."""
+        return None
+
+
+def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
+    """Replace grades by targets: 2 y / max - 1 with the training maximum, or 1 for relevant rows and -1 for others.
+
+    If no row has a grade above zero, all targets are -1.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Labels are grades >= 0.
+    relevant : float or None
+        Least relevant grade; None keeps degrees.
+
+    Raises
+    ------
+    ParameterError
+        If `relevant` does not split the training rows.
+    """
+    least, most = float(data.train.y.min()), float(data.train.y.max())
+    if relevant is not None and not least < relevant <= most:
+        raise ParameterError(
+            f"relevant: expected a grade that some rows reach and some do not, they are from {least:g} to {most:g}, "
+            f"got {relevant:g}"
         )
+
+    def turned(rows: Rows) -> Rows:
+        return evolve(rows, y=_targets(rows.y, most, relevant))
+
+    return evolve(data, train=turned(data.train), valid=None if data.valid is None else turned(data.valid))
+
+
+def _targets(grades: NDArray[np.float64], most: float, relevant: float | None) -> NDArray[np.float64]:
+    if relevant is not None:
+        return np.where(grades >= relevant, 1.0, -1.0)
+    return 2.0 * (grades / most if most > 0 else np.zeros_like(grades)) - 1.0

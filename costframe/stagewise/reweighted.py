@@ -10,7 +10,7 @@ from costframe.core.errors import ParameterError
 from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, in_loss
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import drop_zeros, fit_relaxed
+from costframe.stagewise.relaxed import drop_zeros, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.training.progress import track
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.checks import check_choice
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.tables.categorical import find_categorical
 from costframe.core.tables.frames import column_names
@@ -23,20 +23,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.trees.settings import TreeSettings
 
 __all__ = ["train_bank"]
 
-ENGINES = ("cart", "xgboost")
-LOSSES = {"squared": "reg:squarederror", "logistic": "binary:logistic", "softmax": "multi:softprob"}
+LOSSES = ("squared", "logistic", "softmax")
 
 
 def train_bank(
     X: Any,
     y: ArrayLike,
     *,
-    engine: str = "cart",
     loss: str = "squared",
     n_estimators: int = 100,
     learning_rate: float = 0.1,
@@ -59,29 +55,25 @@ def train_bank(
     y : (n,)
         Numbers; for "logistic" (K = 2) and "softmax" (one tree per class and round) class codes 0..K-1, which must all
         occur.
-    engine : {"cart", "xgboost"}
-        "cart" is costframe's own. "xgboost" needs that library (`pip install "costframe[xgboost]"`) and computes in
-        single precision: values of X must be missing, or finite in single precision.
     loss : {"squared", "logistic", "softmax"}
     n_estimators : int
         Rounds.
     learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins
-        As everywhere; xgboost takes `min_samples_leaf` as a sum of hessians.
+        As everywhere.
     max_features : float
         Share of the columns drawn for each tree, in (0, 1].
     sample_weight : float64 (n,), optional
     feature_names : sequence of str, optional
         Names of an array's columns, x0, x1, ... by default.
     categorical_features : list of str or int, bool (d,), or dict, optional
-        Columns to split by categories, as of `MiserClassifier`; by default those of a category dtype. Only for "cart".
+        Columns to split by categories, as of `MiserClassifier`; by default those of a category dtype.
 
     Raises
     ------
     CostframeError
         A ValueError that names the wrong argument.
     """
-    check_choice("engine", engine, ENGINES)
-    check_choice("loss", loss, tuple(LOSSES))
+    check_choice("loss", loss, LOSSES)
     settings = USUAL.replaced(
         n_estimators=n_estimators,
         learning_rate=learning_rate,
@@ -97,16 +89,10 @@ def train_bank(
     columns = find_categorical(categorical_features, X, names)
     rows = _read_rows(as_rows(X, names, columns.categories), y, sample_weight, loss)
     columns.check(rows.X, "X")
-    if engine == "xgboost":
-        if columns.chosen.any():
-            named = names[int(columns.chosen.argmax())]
-            raise ParameterError(f"engine: 'xgboost' does not split by categories, and column {named!r} has some")
-        trees = _by_xgboost(rows, settings, loss)
-    else:
-        softmax = loss == "softmax"
-        n_classes = int(rows.y.max()) + 1 if softmax else 0
-        minimized = SoftmaxLoss(n_classes) if softmax else loss_for(0 if loss == "squared" else 2)
-        trees = boost_trees(rows, settings, minimized, categorical=columns.chosen)
+    softmax = loss == "softmax"
+    n_classes = int(rows.y.max()) + 1 if softmax else 0
+    minimized = SoftmaxLoss(n_classes) if softmax else loss_for(0 if loss == "squared" else 2)
+    trees = boost_trees(rows, settings, minimized, categorical=columns.chosen)
     return evolve(WeakLearnerBank.from_trees(trees, names), categories=columns.categories)
 
 
@@ -119,36 +105,6 @@ def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLi
     rows = Rows(values[keep], _labels(target[keep], loss), weight[keep])
     check_sizes(rows)
     return rows
-
-
-def _by_xgboost(rows: Rows, settings: TreeSettings, loss: str) -> TreeTable:
-    try:
-        import xgboost
-    except ModuleNotFoundError as error:
-        raise ParameterError(
-            "engine: 'xgboost' needs the library of that name: pip install 'costframe[xgboost]', or use engine='cart'"
-        ) from error
-
-    from costframe.adoption.xgboost.adopt import adopt_xgboost
-
-    _check_single_precision(rows)
-    parameters = {
-        "objective": LOSSES[loss],
-        "eta": settings.learning_rate,
-        "max_depth": settings.max_depth,
-        "min_child_weight": settings.min_samples_leaf,
-        "lambda": settings.l2_regularization,
-        "max_bin": settings.max_bins,
-        "tree_method": "hist",
-        "colsample_bytree": settings.max_features,
-        "seed": settings.random_state,
-        "nthread": settings.n_threads,
-        "verbosity": 0,
-    }
-    if loss == "softmax":
-        parameters["num_class"] = int(rows.y.max()) + 1
-    data = xgboost.DMatrix(rows.X, rows.y, weight=rows.weight, nthread=settings.n_threads)
-    return adopt_xgboost(xgboost.train(parameters, data, settings.n_estimators)).bank.trees
 
 
 def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
@@ -167,21 +123,3 @@ def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
             f"y: expected {expected} for loss={loss!r}, got {', '.join(f'{code:g}' for code in present[:6])}"
         )
     return y.astype(np.int64)
-
-
-def _check_single_precision(rows: Rows) -> None:
-    """Refuse, with the column's name, numbers that xgboost refuses or silently takes for zero."""
-    limits = np.finfo(np.float32)
-    outside = np.abs(rows.X) > limits.max  # NaN is not
-    if outside.any():
-        raise DataError(
-            f"X: expected values finite in single precision for engine='xgboost', got {rows.X[outside][0]:g}; "
-            "use engine='cart'"
-        )
-    for name, values in (("y", rows.y), ("sample_weight", rows.weight)):
-        largest = np.abs(values).max()
-        if largest and not limits.tiny <= largest <= limits.max:
-            raise DataError(
-                f"{name}: expected numbers of a size between {limits.tiny:.1e} and {limits.max:.1e} for "
-                f"engine='xgboost', the largest is {largest:g}; change their unit, or use engine='cart'"
-            )

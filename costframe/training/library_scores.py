@@ -1,4 +1,4 @@
-"""Scores that scikit-learn computes, by its own names or of a caller, and influences of rows by leaving rows out."""
+"""Scores that scikit-learn computes, by its own names or of a caller."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from costframe.core.errors import DataError, ParameterError, format_count, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["LibraryScore", "library_names", "read_scorer"]
 
-BLOCKS = 50  # of rows, left out in turn
 _NUMBERS = np.array([0.5, 1.25, 2.0, 3.5])  # labels of a regression, on which scores are tried
 
 
@@ -172,46 +171,10 @@ class LibraryScore:
             return f"refused by it: {_first_line(error)}"
         return None
 
-    def influence(
-        self, y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
-        """Return the influence of each row on the score, by a jackknife that leaves out rows in turn: float64 (n,).
-
-        Rows of equal labels and predictions have equal influences, and one of them is left out. If there are more kinds
-        of rows than `BLOCKS`, it leaves out blocks of rows, with equal shares of the classes; the rows of a block share
-        its influence so that their squares add up to its square.
-        """
-        w, moved = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64), np.zeros(len(p))
-        rows = np.flatnonzero(w > 0)
-        y, p, w = np.asarray(y)[rows], np.asarray(p, np.float64)[rows], w[rows]
-
-        def score(kept: NDArray[Any]) -> float:
-            return self(y[kept], p[kept], None if weight is None else w[kept])
-
-        whole = score(np.ones(len(rows), np.bool_))
-        for alike, left_out in self._parts(y, p):
-            kept = np.ones(len(rows), np.bool_)
-            kept[left_out] = False
-            try:
-                lost = whole - score(kept)
-            except DataError:  # a class has no other row
-                continue
-            moved[rows[alike]] = lost * w[kept].sum() / w.sum() * w[alike] / np.linalg.norm(w[left_out])
-        return moved
-
-    def _parts(self, y: NDArray[Any], p: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield rows with the same influence, and those of them to leave out."""
-        shown = self._rows(p)
-        if self.of_classes and getattr(self.scorer, "_response_method", None) == "predict":
-            shown = shown.argmax(axis=1)
-        kind = np.unique(np.column_stack([y, shown]), axis=0, return_inverse=True)[1].ravel()
-        if kind.max(initial=-1) < BLOCKS:
-            for alike in (np.flatnonzero(kind == one) for one in range(kind.max(initial=-1) + 1)):
-                yield alike, alike[:1]
-            return
-        order = np.argsort(y, kind="stable")
-        for block in (order[first::BLOCKS] for first in range(BLOCKS)):
-            yield block, block
+    @property
+    def labels_only(self) -> bool:
+        """Whether only the likeliest classes count, not their probabilities."""
+        return self.of_classes and getattr(self.scorer, "_response_method", None) == "predict"
 
 
 @functools.cache
@@ -221,7 +184,9 @@ def _find(name: str) -> LibraryScore | None:
     from sklearn.metrics import get_scorer
 
     scorer = get_scorer(name)
-    module = scorer._score_func.__module__  # noqa: SLF001
+    if (metric := getattr(scorer, "_score_func", None)) is None:
+        raise ParameterError(f"score: {name!r}: this version of scikit-learn may keep its metric elsewhere")
+    module = metric.__module__
     if ".cluster" in module:
         raise ParameterError(f"score: {name!r} compares clusterings, not predictions with labels")
     if name.endswith("_samples"):
@@ -242,7 +207,7 @@ def read_scorer(scoring: Any, parameter: str) -> str | LibraryScore:
     if not callable(scoring) or isinstance(scoring, type):
         raise ParameterError(f"{expected}, got {shown(scoring)}")
     metric = getattr(scoring, "_score_func", scoring)
-    alike = {name: one for name, one in _library().items() if one._score_func is metric}  # noqa: SLF001
+    alike = {name: one for name, one in _library().items() if getattr(one, "_score_func", None) is metric}
     if metric is not scoring:
         same = (name for name, one in alike.items() if _settings(one) == _settings(scoring))
         named = repr(scoring).replace(", response_method='predict'", "")
@@ -264,7 +229,7 @@ def _score_of_metric(
     from sklearn.metrics import make_scorer
 
     for known, one in alike.items():
-        if not one._kwargs:  # noqa: SLF001
+        if not getattr(one, "_kwargs", True):
             return known
     if not alike and name.endswith(("_error", "_loss")):
         raise ParameterError(
@@ -272,7 +237,7 @@ def _score_of_metric(
             f"make_scorer({name}, greater_is_better=False)"
         )
     how = {name.removeprefix("_"): getattr(one, name) for one in alike.values() for name in ("_response_method",)}
-    better = all(one._sign > 0 for one in alike.values())  # noqa: SLF001
+    better = all(getattr(one, "_sign", 1) > 0 for one in alike.values())
     return read_scorer(make_scorer(metric, greater_is_better=better, **how), parameter)
 
 

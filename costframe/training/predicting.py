@@ -32,7 +32,7 @@ __all__ = ["Gains", "Predicting"]
 
 
 class Gains:
-    """Importances that are computed at their first use; pickles hold them, and no rows."""
+    """Importances by gain, computed at their first use; pickles hold them, and no rows."""
 
     def __init__(self, predictor: Predictor, rows: FallbackRows) -> None:
         self.rows: FallbackRows | None = rows

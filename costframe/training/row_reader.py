@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
+from costframe.core.checks import needed
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.as_given import AsGiven
@@ -155,6 +156,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         fewest = int(self._workers.count == 1)  # one of several may have no rows
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": fewest}
         if is_frame(X := as_frame(X, name)):
+            needed("pyarrow", "cli")
             from costframe.core.tables.frame_rows import read_frame
 
             names = column_names(X) or self._columns.names or tuple(map(str, X.columns))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import ParameterError, shown, suggestion
-from costframe.training.influences import INFLUENCES, cross_entropies, f1_counts
+from costframe.training.influences import INFLUENCES, cross_entropies, guesses, jackknife, kinds_of
 from costframe.training.library_scores import LibraryScore, library_names, read_scorer
 from costframe.training.query_scores import QueryScore
 
@@ -31,7 +31,7 @@ def accuracy(
     y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
 ) -> float:
     """Return the share of rows whose class is the likeliest."""
-    return float(np.average((p.argmax(axis=1) if p.ndim == 2 else p > 0.5) == y, weights=weight))
+    return float(np.average(guesses(p) == y, weights=weight))
 
 
 def roc_auc(
@@ -102,7 +102,13 @@ def f1(
 
     It is 0 if no row is of class 1 or predicted as such.
     """
-    hits, sizes = f1_counts(np.asarray(y), p, np.ones(len(p)) if weight is None else np.asarray(weight, np.float64))
+    worth, guess = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64), guesses(p)
+    n_classes = p.shape[1] if p.ndim == 2 else 2
+    hits, guessed, rows = (
+        np.asarray(np.bincount(of, each, n_classes), np.float64)[int(n_classes == 2) :]
+        for of, each in ((y, worth * (guess == y)), (guess, worth), (y, worth))
+    )
+    sizes = guessed + rows
     return float(np.mean(2 * hits[sizes > 0] / sizes[sizes > 0])) if sizes.any() else 0.0
 
 
@@ -223,12 +229,14 @@ def influence(
     p: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
     qid: ArrayLike | None = None,
+    units: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the influence of each row on a score: the score's derivative by the row's weight, times the weight.
 
     The variance of the score over fresh rows is the sum of the squared influences; the variance of the difference of
     two models' scores on the same rows is that of their difference. A row with a whole weight w counts as w rows. In a
-    ranking queries vary, not rows: the first row of a query has the query's influence.
+    ranking queries vary, not rows: the first row of a query has the query's influence. Means of rows or queries have
+    exact influences, other scores those of a jackknife.
 
     Parameters
     ----------
@@ -236,22 +244,36 @@ def influence(
         As for `score_named`.
     y, p, weight, qid
         Labels, predictions, weights and queries of n rows, the arguments of the score.
+    units : int64 (n,), optional
+        Number, from 0, of each row's group, if rows of a group vary together; a group's influence is the sum of its
+        rows'.
 
     Returns
     -------
     float64 (n,)
-        Sums to zero if all weights are one; about zero if rows were left out in turn (`LibraryScore.influence`).
+        Sums to zero if all weights are one; about zero if from a jackknife.
     """
-    score, p = score_named(name), np.asarray(p, np.float64)
+    score, p, y = score_named(name), np.asarray(p, np.float64), np.asarray(y)
     if isinstance(score, QueryScore):
         return score.influence(y, p, weight, qid)
     given = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
-    full_name = SHORT_NAMES.get(str(name), str(name))
+    if str(name) in {"roc_auc", "roc_auc_ovr"} and p.ndim == 2 and p.shape[1] > 2:  # the mean over classes
+        each = [influence("roc_auc", (y == k).astype(int), column, weight) for k, column in enumerate(p.T)]
+        return np.asarray(np.mean(each, axis=0), np.float64)
+    exact = INFLUENCES.get(SHORT_NAMES.get(str(name), str(name)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        if isinstance(score, LibraryScore) and full_name not in INFLUENCES:
-            moved = score.influence(y, p, weight)
+        if exact is not None:
+            moved = np.nan_to_num(exact(y, p, given))
         else:
-            moved = np.nan_to_num(INFLUENCES[full_name](np.asarray(y), p, given))
+            rows, moved = np.flatnonzero(given > 0), np.zeros(len(p))
+            labels_only = score.labels_only if isinstance(score, LibraryScore) else score is f1
+            of_classes = score.of_classes if isinstance(score, LibraryScore) else True
+            moved[rows] = jackknife(
+                lambda kept: score(y[rows[kept]], p[rows[kept]], None if weight is None else given[rows[kept]], None),
+                kinds_of(y[rows], p[rows], of_classes=of_classes, labels_only=labels_only),
+                given[rows],
+                None if units is None else units[rows],
+            )
     if (given == np.floor(given)).all():  # repeated rows
         moved = moved / np.sqrt(np.maximum(given, 1.0))
     return np.asarray(moved, np.float64)

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from scipy import sparse
 
 from costframe.adoption.given.refitting import as_frame, is_unfitted
-from costframe.adoption.sklearn.members import inner_of
+from costframe.adoption.sklearn.ensembles import inner_of
 from costframe.adoption.xgboost.adopt import has_trees, is_xgboost
 from costframe.core.errors import AdoptionError, DataError
 from costframe.core.predictors.stage_tree import StageTree

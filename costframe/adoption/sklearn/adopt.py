@@ -17,7 +17,7 @@ __all__ = ["adopt_sklearn", "is_sklearn"]
 
 _SUPPORTED = (
     "Supported are linear models, trees, forests, isolation forests, gradient and histogram boosting, AdaBoost of "
-    "trees, and bagging, voting, stacking, calibration, one versus rest, several outputs and searches of any models"
+    "trees, and bagging, voting, calibration and searches of any models"
 )
 
 
@@ -32,7 +32,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
 
     Every row that the original accepts reaches the original's leaf in every tree, NaN and ties included. Single trees,
     forests and GradientBoosting test `float32(x) <= threshold`; adopted thresholds are the largest doubles that pass.
-    Linear models become columns with weights; a row with NaN, which they refuse, has the prediction NaN. Ensembles of
+    Linear models become columns with weights; a row with NaN, which they refuse, has the prediction NaN. Means of
     any models join the learners of their members; a member that cannot be adopted is an opaque learner among them.
 
     Parameters
@@ -78,11 +78,10 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
 def _adopters() -> Mapping[str, Callable[[Any, tuple[str, ...]], Predictor]]:
     """Return the functions that adopt models, by class; they import more than `is_sklearn` needs."""
     from costframe.adoption.sklearn.ensembles import ENSEMBLES
-    from costframe.adoption.sklearn.histogram import HISTOGRAM
     from costframe.adoption.sklearn.linear import LINEAR
     from costframe.adoption.sklearn.trees import TREES
 
-    return TREES | HISTOGRAM | LINEAR | ENSEMBLES
+    return TREES | LINEAR | ENSEMBLES
 
 
 def _sklearn_class(model: object) -> type | None:

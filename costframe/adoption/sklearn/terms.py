@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r" \d+$")
 
-__all__ = ["Term", "add_terms", "columns_term", "constant_term", "side_by_side"]
+__all__ = ["Term", "add_terms", "columns_term", "constant_term"]
 
 
 @frozen(eq=False)
@@ -101,13 +101,6 @@ def columns_term(names: Sequence[str], weights: ArrayLike, intercept: ArrayLike)
     return Term(
         WeakLearnerBank.columns(names, read.tolist(), fill=np.nan), weights[read], np.asarray(intercept, np.float64)
     )
-
-
-def side_by_side(terms: Sequence[Term]) -> Term:
-    """Return the values of all terms, one after the other."""
-    ends = np.cumsum([term.n_values for term in terms])
-    places = np.split(np.eye(ends[-1]), ends[:-1])
-    return add_terms([term.times(place) for term, place in zip(terms, places, strict=True)])
 
 
 def add_terms(terms: Sequence[Term]) -> Term:

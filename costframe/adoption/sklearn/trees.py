@@ -1,19 +1,19 @@
-"""Adoption of scikit-learn's trees, forests, isolation forests, gradient boosting and AdaBoost, leaf for leaf."""
+"""Adoption of scikit-learn's trees, forests, isolation forests, AdaBoost and gradient boosting, leaf for leaf."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
-from costframe.adoption.adopted import float32_at_most, one_answer
-from costframe.adoption.sklearn.members import refused
+from costframe.adoption.adopted import OpaqueOnlyError, float32_at_most, one_answer
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.tables.categories import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TREES"]
 
 _RANDOM_STRATEGIES = ("stratified", "uniform")
+_LOG_LINKS = ("poisson", "gamma")
 
 
 def adopt_mean(model: Any, names: tuple[str, ...]) -> StageTree:
@@ -120,7 +121,8 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
     name, n_classes = type(model).__name__, model.n_classes_
     for member in model.estimators_:
         if not hasattr(member, "tree_"):
-            raise refused(model, f"its members, {type(member).__name__}, are no trees")
+            members = type(member).__name__
+            raise OpaqueOnlyError(f"{name}: cannot be adopted part by part: its members, {members}, are no trees")
     if n_classes < 2:
         raise AdoptionError(f"{name}: expected at least two classes, got {n_classes}")
     weight = np.asarray(model.estimator_weights_, np.float64)
@@ -151,6 +153,87 @@ def _tree(tree: Any, values: NDArray[np.float64]) -> TreeTable:
     )
 
 
+def adopt_histogram(model: Any, names: tuple[str, ...]) -> StageTree:
+    """Adopt histogram gradient boosting, whose leaves include the learning rate.
+
+    Losses with a logarithm (poisson, gamma) have the link exp. Its tests are `x <= threshold` in float64 like those of
+    `TreeTable`, and an unknown category goes the missing way in both.
+    """
+    categories = _Categories.of(model, names)
+    rounds = model._predictors  # noqa: SLF001 - there is no public name
+    n_scores = model.n_trees_per_iteration_
+    table = TreeTable.concatenate([_histogram_tree(one, categories) for predictors in rounds for one in predictors])
+    weights = np.tile(np.eye(n_scores), (len(rounds), 1))
+    baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - there is no public name
+    link = _link(model, n_scores)
+    cut = 0.0 if link == "sigmoid" else None
+    return one_answer(table, names, weights, baseline, link, categories.labels, cut=cut)
+
+
+def _link(model: Any, n_scores: int) -> str:
+    if not hasattr(model, "classes_"):
+        return "exp" if model.loss in _LOG_LINKS else "identity"
+    return "sigmoid" if n_scores == 1 else "softmax"
+
+
+def _histogram_tree(predictor: Any, categories: _Categories) -> TreeTable:
+    nodes = predictor.nodes
+    leaf, named = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
+    return TreeTable.single(
+        np.where(leaf, -1, categories.column[nodes["feature_idx"]]),
+        np.where(leaf | named, np.nan, nodes["num_threshold"]),
+        nodes["missing_go_to_left"].astype(bool),
+        np.where(leaf, -1, nodes["left"].astype(np.int64)),
+        np.where(leaf, -1, nodes["right"].astype(np.int64)),
+        nodes["value"],
+        {int(node): categories.against(predictor, nodes[node]) for node in np.flatnonzero(named)},
+    )
+
+
+@frozen(eq=False)
+class _Categories:
+    """The encoding of columns before the model's trees read them."""
+
+    column: NDArray[np.int64]  # (d,): original column of each column of the trees, the categorical ones first
+    values: tuple[NDArray[np.float64], ...]  # value in X for each code of each categorical column
+    labels: dict[str, tuple[str, ...]]  # of the columns whose categories are texts; X has their positions
+
+    @classmethod
+    def of(cls, model: Any, names: tuple[str, ...]) -> _Categories:
+        """Read a fitted model's encoder."""
+        categorical = model.is_categorical_
+        if categorical is None:
+            return cls(np.arange(len(names)), (), {})
+        column = np.argsort(~categorical, kind="stable")
+        encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - there is no public name
+        values: list[NDArray[np.float64]] = []
+        labels: dict[str, tuple[str, ...]] = {}
+        for f, known in zip(column, encoder.categories_, strict=False):
+            present = [value for value in known.tolist() if not is_missing(value) or value is None]
+            if all(isinstance(value, str) for value in present) and present:
+                labels[names[f]] = tuple(present)
+                values.append(np.arange(len(present), dtype=np.float64))
+            elif all(isinstance(value, bool | int | float) for value in present):
+                values.append(np.array(present, np.float64))
+            else:
+                raise AdoptionError(
+                    f"{type(model).__name__}: the categories of {names[f]!r} are neither all texts nor all numbers"
+                )
+        return cls(column, tuple(values), labels)
+
+    def against(self, predictor: Any, node: Any) -> NDArray[np.float64]:
+        """Return the categories that go against a node's missing way: those of the left, or all other known ones."""
+        values = self.values[node["feature_idx"]]
+        left = _members(predictor.raw_left_cat_bitsets[node["bitset_idx"]], len(values))
+        return np.sort(values[~left if node["missing_go_to_left"] else left])
+
+
+def _members(bits: NDArray[np.uint32], count: int) -> NDArray[np.bool_]:
+    """Return which codes are in a set: bool (count,)."""
+    codes = np.arange(count)
+    return np.asarray(bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1, np.bool_)
+
+
 def _named(*names: str) -> Sequence[str]:
     return [name + kind for name in names for kind in ("Classifier", "Regressor")]
 
@@ -160,4 +243,5 @@ TREES = {
     **dict.fromkeys(_named("GradientBoosting"), adopt_boosting),
     "IsolationForest": adopt_isolation,
     "AdaBoostClassifier": adopt_votes,
+    **dict.fromkeys(_named("HistGradientBoosting"), adopt_histogram),
 }

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from attrs import Attribute
     from numpy.typing import NDArray
 
-NORMALIZED = ("normalized", "normalized-or-zero")
-BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), *NORMALIZED, "knots")
+BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), "normalized", "knots")
 
 
 def _width(value: Any) -> int:
@@ -36,8 +35,8 @@ class Part:
     Parameters
     ----------
     link : str
-        A link of answers but "ranked"; "normalized", values divided by their sum, all equal where it is zero, or with
-        "normalized-or-zero" unchanged there; or "knots", for a single value, linear between knots and constant beyond.
+        A link of answers but "ranked"; "normalized", values divided by their sum, all equal where it is zero; or
+        "knots", for a single value, linear between knots and constant beyond.
     width : int
         Number of values.
     temperature : float
@@ -73,16 +72,15 @@ class Part:
         if self.link == "knots":
             found: NDArray[np.float64] = np.interp(values[:, 0], *self.knots)[:, None]
             return found
-        return _normalize(values, self.link) if self.link in NORMALIZED else apply_link(self.link, values)
+        return _normalize(values) if self.link == "normalized" else apply_link(self.link, values)
 
 
-def _normalize(values: NDArray[np.float64], link: str) -> NDArray[np.float64]:
+def _normalize(values: NDArray[np.float64]) -> NDArray[np.float64]:
     total = sum_rows(values)
     nothing = total == 0
     total[nothing] = 1.0
     shares = values / total[:, None]
-    if link == "normalized":
-        shares[nothing] = 1.0 / values.shape[1]
+    shares[nothing] = 1.0 / values.shape[1]
     return shares
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.checks import needed
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import as_categories, check_exact, encode, is_missing
@@ -168,6 +169,7 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
         return None
     declared = _declared(column)
     if declared is None:
+        needed("pyarrow", "cli")
         from costframe.core.tables.frame_rows import column_values
 
     values = column_values(column, f"column {name!r}") if declared is None else declared

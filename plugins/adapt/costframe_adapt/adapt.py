@@ -8,9 +8,9 @@ from attrs import frozen
 
 from costframe.stagewise.systems import blas_for
 from costframe.trees.boosting.grower import bin_rows
-from costframe_adapt.boosting import PairBoosting
-from costframe_adapt.cheap import CheapModel, boost_cheap
-from costframe_adapt.linear_stages import fit_linear_stage, train_linear_alone
+from costframe_adapt.boosting import boost_cheap, boost_pair
+from costframe_adapt.boosting_stage import fit_boosted_stage
+from costframe_adapt.linear_stage import fit_linear_stage, train_linear_alone
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,16 +62,11 @@ def fit_stage(
             found, linear, objective = fit_linear_stage(judge, warm.linear)
         ended = WarmStart(linear=linear)
     elif settings.paper:
-        found, objective = PairBoosting(judge, trees).as_printed()
+        candidate, objective = boost_pair(judge, trees)
+        found = [candidate]
     else:
-        cheap, boosting = CheapModel.best(judge, trees, warm.cheap), PairBoosting(judge, trees)
-        found, objective = [cheap.candidate], []
-        if settings.full_share != 0:
-            more, objective = boosting.gates(cheap)
-            found += more
-            if trees.by_row:
-                more, q, values = boosting.jointly(cheap, warm.q)
-                found, objective, ended = found + more, objective + values, WarmStart(q=q)
+        found, q, objective = fit_boosted_stage(judge, trees, warm.q, warm.cheap)
+        ended = WarmStart(q=q)
     return min(found, key=judge.total), objective, ended
 
 

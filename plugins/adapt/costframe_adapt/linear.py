@@ -1,7 +1,7 @@
-"""ADAPT-LIN: a gate and a cheap model, linear in columns, with norms of the weights as the price of acquisitions.
+"""ADAPT-LIN: Algorithm 1, for a gate and a cheap model that are linear in columns.
 
-Algorithm 1 alternates between shares and models until neither changes. It finds a local optimum, so it has several
-starts.
+It alternates between the shares q of rows for the expensive model (OPT1) and both models given q (OPT2), with norms of
+the weights as the price of acquisitions. `linear_stage` has its starts, and what one stage makes of its solutions.
 """
 
 from __future__ import annotations
@@ -10,30 +10,151 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
+from scipy.special import entr, expit
 
+from costframe.core.accurate_sums import sum_over_rows
 from costframe.core.errors import DataError
-from costframe.core.tables.row_hashes import draw_rows, hash_rows
-from costframe.gates.composite import SURE, Scores
-from costframe.proximal.logistic import REFIT, Standardized
-from costframe.proximal.newton import ROUGH, TIGHT, TURN, Effort, GroupNorms, minimize, scores_of
-from costframe_adapt.objective import LinearObjective
+from costframe.core.tables.row_hashes import hash_rows
+from costframe.gates.composite import SURE, Scores, cheap_losses
+from costframe.gates.penalized import (
+    REFIT,
+    RIDGE,
+    TIGHT,
+    TURN,
+    Effort,
+    GroupNorms,
+    Standardized,
+    cross_entropy_slopes,
+    minimize,
+    penalty_of,
+    scores_of,
+)
+from costframe_adapt.judge import solve_shares
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe_adapt.objective import Problem
+    from costframe.training.data import Rows
 
     F8 = NDArray[np.float64]
 
-__all__ = ["LinearPair", "alternate", "best_start", "extreme_shares", "finish", "fit_linear", "refit"]
+__all__ = ["LinearObjective", "LinearPair", "Problem", "alternate", "finish", "fit_linear", "refit"]
 
 _ACCURACY = 1e-5
 _SHARES = 1e-4
-_ROWS = 2000
-_PROMISING = 8  # starts that get more than one round
-_ROUNDS = 2  # of each of them before the worse half is dropped
-_HIGH, _LOW = 0.95, 0.05
+
+
+@frozen(eq=False)
+class Problem:
+    """Rows to divide between a cheap model and the expensive one.
+
+    Attributes
+    ----------
+    y : int64 (n,)
+        Class codes 0..M-1.
+    n_classes : int
+        M. For two classes a cheap model f1 has K = 1 score, the log odds of class 1; for more, K = M (softmax).
+    weight : float64 (n,)
+        Positive, of mean one.
+    loss0 : float64 (n,)
+        -log P(y_i | x_i; f0), of the clipped probability; without P, plus the cost of f0 in units of loss.
+    full_share : float or None
+        P, the largest mean share of rows for f0; None if only the cost of f0 decides.
+    key : uint64 (n,), optional
+        Of each row, for samples; by default of its columns.
+    """
+
+    y: NDArray[np.int64]
+    n_classes: int
+    weight: NDArray[np.float64]
+    loss0: NDArray[np.float64]
+    full_share: float | None
+    key: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, n_classes: int, loss0: NDArray[np.float64], full_share: float | None) -> Problem:
+        """Scale weights to a mean of one."""
+        weight = rows.weight * (len(rows) / rows.total_weight)
+        return cls(rows.y, n_classes, weight, loss0, full_share, hash_rows(rows.X.T, len(rows)))
+
+    @property
+    def n_scores(self) -> int:
+        """K."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def mean(self, values: NDArray[np.float64]) -> float:
+        """Return the weighted mean of values, (n,)."""
+        return float(sum_over_rows(values[:, np.newaxis], self.weight)[0]) / len(self.weight)
+
+
+@frozen(eq=False)
+class LinearObjective:
+    """A problem with its columns and shares q. Weights are (1 + K, C + 1): the gate's, then f1's; intercepts last.
+
+    Attributes
+    ----------
+    columns : float64 (n, C)
+        Of mean zero and variance one.
+    problem : Problem
+    norms : GroupNorms
+    q : float64 (n,)
+        Shares of f0.
+    ridge : float
+        The objective has half of it times the sum of squares of all weights; for intercepts at most RIDGE.
+    """
+
+    columns: F8
+    problem: Problem
+    norms: GroupNorms
+    q: F8
+    ridge: float = RIDGE
+
+    @property
+    def gated(self) -> bool:
+        """Whether f0 may get rows."""
+        return self.problem.full_share != 0
+
+    @property
+    def ridges(self) -> F8:
+        """The ridge of each weight: float64 (C + 1,)."""
+        return np.append(np.full(self.columns.shape[1], self.ridge), RIDGE)
+
+    def solve_shares(self, scores: F8) -> F8:
+        """Solve (OPT1) for scores of the gate and f1, float64 (1 + K, n)."""
+        below = cheap_losses(scores[1:].T, self.problem.y) + np.logaddexp(0.0, scores[0])
+        above = self.problem.loss0 + np.logaddexp(0.0, -scores[0])
+        return solve_shares(below, above, self.problem.weight, self.problem.full_share)
+
+    def smooth(self, scores: F8) -> float:
+        """Return the objective of (OPT2) without the norms."""
+        losses = (1 - self.q) * cheap_losses(scores[1:].T, self.problem.y)
+        if self.gated:
+            losses += (1 - self.q) * np.logaddexp(0.0, scores[0]) + self.q * np.logaddexp(0.0, -scores[0])
+        return self.problem.mean(losses)
+
+    def bound(self, weights: F8, scores: F8) -> float:
+        """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] + penalty."""
+        fixed = self.q * self.problem.loss0 - entr(self.q) - entr(1 - self.q)
+        return self.smooth(scores) + self.problem.mean(fixed) + penalty_of(self, weights)
+
+    def slopes(self, scores: F8) -> tuple[F8, F8]:
+        """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each."""
+        slope, curvature = np.zeros_like(scores), np.zeros_like(scores)
+        share = self.problem.weight / len(self.columns)
+        if self.gated:
+            gate = expit(scores[0])
+            slope[0], curvature[0] = share * (gate - self.q), share * gate * (1 - gate)
+        kept = share * (1 - self.q)
+        slope[1:], curvature[1:] = (kept * part for part in cross_entropy_slopes(self.problem.y, scores[1:]))
+        return slope, curvature
+
+    def accuracy(self, scores: F8) -> float:
+        """Return the accuracy of f1."""
+        chosen = scores[1] > 0 if len(scores) == 2 else scores[1:].argmax(axis=0)
+        return self.problem.mean((chosen == self.problem.y).astype(np.float64))
 
 
 @frozen(eq=False)
@@ -93,75 +214,12 @@ def finish(objective: LinearObjective, pair: LinearPair) -> LinearPair:
     return evolve(pair, weights=weights, bounds=np.append(pair.bounds[:-1], bound))
 
 
-def extreme_shares(values: F8, weight: F8, share: float) -> F8:
-    """Return q = .95 on the rows of the highest values, of total weight `share`, and .05 elsewhere.
-
-    Rows of equal values get equal q, perhaps in between: the order of rows has no effect.
-    """
-    distinct, place = np.unique(values, return_inverse=True)
-    mass = np.bincount(place, weight, len(distinct)) / weight.sum()
-    above = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
-    part = np.clip((share - above) / mass, 0.0, 1.0)[place]
-    return np.asarray(_LOW + (_HIGH - _LOW) * part)
-
-
-def best_start(objective: LinearObjective, plain: F8) -> F8:
-    """Return the starting weights with the lowest bound after alternations on a sample of rows.
-
-    It tries a plain f1 with a gate of zero, and for each column and direction the best models for a q that sends the
-    extreme rows to f0. It keeps the best eight after one round, and the better half after every two more.
-
-    Parameters
-    ----------
-    objective : LinearObjective
-    plain : float64 (1 + K, C + 1)
-        Of the plain f1, with a gate of zero.
-    """
-    sample = _sample(objective)
-    share = sample.problem.full_share
-    part = 0.5 if share is None or share == 1 else share
-    extremes = [
-        extreme_shares(values, sample.problem.weight, part)
-        for column in sample.columns.T
-        for values in (column, -column)
-    ]
-    begun = [LinearPair(plain, np.zeros(len(sample.columns)))]
-    begun += [LinearPair(minimize(evolve(sample, q=q), plain, ROUGH), q) for q in extremes]
-    tried = _lowest([alternate(sample, pair, 1, ROUGH) for pair in begun], _PROMISING)
-    while len(tried) > 1:
-        tried = [pair if pair.converged else alternate(sample, pair, _ROUNDS) for pair in tried]
-        tried = _lowest(tried, len(tried) // 2)
-    return tried[0].weights
-
-
-def _lowest(tried: list[LinearPair], most: int) -> list[LinearPair]:
-    """Keep the pairs with the lowest bounds, the first of equal ones."""
-    return [tried[i] for i in np.argsort([pair.bounds[-1] for pair in tried], kind="stable")[:most]]
-
-
-def _sample(objective: LinearObjective) -> LinearObjective:
-    """Draw a subsample of rows by weight, spread over class and loss of f0; their order has no effect."""
-    problem = objective.problem
-    key = hash_rows(objective.columns.T, len(problem.y)) if problem.key is None else problem.key
-    n_bits = (problem.n_classes - 1).bit_length()
-    loss = problem.loss0.view(np.uint64) >> np.uint64(46)  # the bits of doubles >= 0 are in order
-    stratum = problem.y.astype(np.uint64) << np.uint64(17) | loss
-    key = stratum << np.uint64(47 - n_bits) | key >> np.uint64(17 + n_bits)
-    draw = draw_rows(key, problem.weight, _ROWS)
-    columns, loss0, q = map(draw.of, (objective.columns, problem.loss0, objective.q))
-    y = draw.of(problem.y)
-    order = np.lexsort((draw.share, *columns.T[::-1], loss0, y))
-    weight = draw.share[order] * (len(order) / draw.share.sum())
-    few = evolve(problem, y=y[order], weight=weight, loss0=loss0[order], key=None)
-    return evolve(objective, columns=np.ascontiguousarray(columns[order]), problem=few, q=q[order])
-
-
 def fit_linear(
     H: F8,
     problem: Problem,
     groups: PricedGroups,
     *,
-    starts: bool = True,
+    choose_start: Callable[[LinearObjective, F8], F8] | None = None,
     start: LinearPair | None = None,
     max_rounds: int = 50,
 ) -> LinearPair:
@@ -178,8 +236,8 @@ def fit_linear(
     problem : Problem
     groups : PricedGroups
         Of the C columns, with prices in units of loss.
-    starts : bool
-        Whether to try each column and direction as a start too; else f1 begins with a fit to all rows, the gate at 0.
+    choose_start : callable, optional
+        Chooses weights to begin with, from f1 fitted to all rows and a gate of 0, which are the start by default.
     start : LinearPair, optional
         A solution of a similar problem, and then the only start.
     max_rounds : int
@@ -194,8 +252,8 @@ def fit_linear(
     if start is None or not (objective.gated and (start.q > 0).any()):
         weights[0] = 0.0
         weights = minimize(evolve(objective, problem=evolve(problem, full_share=0.0)), weights, TURN)
-        if objective.gated and starts and start is None:
-            weights = best_start(objective, weights)
+        if objective.gated and choose_start is not None and start is None:
+            weights = choose_start(objective, weights)
     pair = finish(objective, alternate(objective, LinearPair(weights, np.zeros(len(H))), max_rounds))
     return _in_units(pair, columns, objective, H.shape[1])
 

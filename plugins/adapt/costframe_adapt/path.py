@@ -14,7 +14,7 @@ from costframe.gates.gate_curve import CHEAP, OperatingPoint
 from costframe.gates.points import GatePoint, GatePoints
 from costframe.training.progress import track
 from costframe_adapt.adapt import WarmStart, fit_stage
-from costframe_adapt.cheap import anneal_cheap
+from costframe_adapt.boosting_stage import anneal_cheap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
 import pytest
 
 from costframe.adoption.given import fitted_model
-from costframe_adapt import boosting, linear_stages
+from costframe_adapt import boosting, boosting_stage, linear_stage
 
 
 @pytest.fixture(scope="module")
@@ -11,7 +11,8 @@ def few_rounds():
     """Alternate for a few rounds, and ask models in two folds, where it does not matter how good the models are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boosting, "_ROUNDS", 2)
-        patch.setattr(linear_stages, "_ROUNDS", 6)
-        patch.setattr(linear_stages, "_ROUNDS_TRIED", 3)
+        patch.setattr(boosting_stage, "_ROUNDS", 2)
+        patch.setattr(linear_stage, "_ROUNDS", 6)
+        patch.setattr(linear_stage, "_ROUNDS_TRIED", 3)
         patch.setattr(fitted_model, "FOLDS", 2)
         yield

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.cost.accounts import Account, PrefixCost
+from costframe.core.cost.accounts import Account
 from costframe.gates.composite import GatedPair, ModelOutputs
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, GateCurve, OperatingPoint
-from costframe.testing import CountingSource
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe.training.data import Rows
 from costframe_adapt import AdaptClassifier
@@ -49,19 +48,6 @@ def sets_read(tree, row):
     (_, branch, *later), _ = naive.route_taken(tree, row)
     gate, *rest = (naive.path_cost(tree, row, [at], FEATURES, "path")[1] for at in (0, branch, *later))
     return gate, set().union(*rest), branch
-
-
-def test_the_cost_reported_is_what_is_fetched(composite):
-    model, X, _ = composite
-    for acquisition in ("path", "learner"):
-        paid = cf.ExpectedCost(acquisition=acquisition).evaluate(model.predictor_, X[:30]).per_row
-        for row, cost in zip(X[:30], paid, strict=True):
-            source = CountingSource(dict(zip(NAMES, row.tolist(), strict=True)), FEATURES)
-            inquiry = model.predictor_.inquire(acquisition=acquisition)
-            while inquiry.needs:
-                inquiry.supply(source(inquiry.needs))
-            assert source.charged == pytest.approx(cost, rel=1e-12)
-            assert inquiry.answer.cost == pytest.approx(cost, rel=1e-12)
 
 
 def test_the_gates_features_are_charged_on_both_branches(composite):
@@ -202,21 +188,6 @@ def test_all_places_that_a_grid_looks_at_meet_the_share(case, tradeoff, full_sha
     for point in places:
         assert point.kind != EXPENSIVE
         assert full_share is None or weight @ curve.goes_on(point) / weight.sum() <= full_share + 1e-12
-
-
-@settings(max_examples=40)
-@given(fronts())
-def test_what_trees_did_that_were_added_one_by_one(case):
-    front, _, costs, X, _, weight = case
-    tree = front.cheap_tree()
-    prices = costs.select(tree.feature_names)
-    prefix = PrefixCost(X, weight, prices)
-    used = np.flatnonzero((front.cheap != 0).any(axis=1))
-    prefix.add(front.bank.restrict(used).trees)
-    one, other = Account.of_prefix(prefix), Account.of(tree, costs, X)
-    np.testing.assert_array_equal(one.acquired, other.acquired)
-    np.testing.assert_allclose(one.cost(prices), other.cost(prices), rtol=1e-9, atol=1e-6)
-    np.testing.assert_allclose(one.cost(prices), tree.cost(X, costs).per_row, rtol=1e-9, atol=1e-6)
 
 
 @settings(max_examples=40)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from naive_adapt_linear import parts
 
 from costframe.core.errors import DataError
-from costframe.proximal.newton import GroupNorms
-from costframe_adapt.linear import extreme_shares, fit_linear, refit
-from costframe_adapt.objective import Problem
+from costframe.gates.penalized import GroupNorms
+from costframe_adapt.linear import Problem, fit_linear, refit
+from costframe_adapt.linear_stage import best_start, extreme_shares
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -50,7 +50,7 @@ def of_rows(problem, rows, weight=None):
 @given(SEEDS, st.integers(2, 4), st.sampled_from([None, 0.2, 0.6, 1.0]), st.booleans())
 def test_the_bound_does_not_rise_and_is_what_it_says(seed, n_classes, full_share, units):
     H, problem, groups = table(seed, n_classes=n_classes, full_share=full_share, units=units)
-    model = fit_linear(H, problem, priced(groups, 4), max_rounds=6)
+    model = fit_linear(H, problem, priced(groups, 4), max_rounds=6, choose_start=best_start)
     assert 1 <= len(model.bounds) <= 6
     assert (np.diff(model.bounds) <= 1e-11).all()
     spread = np.sqrt(
@@ -66,7 +66,7 @@ def test_the_bound_does_not_rise_and_is_what_it_says(seed, n_classes, full_share
 def test_no_other_weights_have_a_lower_bound_for_the_same_shares(n_classes):
     H, problem, groups = table(5, n_classes=n_classes, n_columns=3, full_share=0.4)
     H = (H - H.mean(axis=0)) / H.std(axis=0) * np.array([0.5, 1, 2])
-    model = fit_linear(H, problem, priced(groups, 3))
+    model = fit_linear(H, problem, priced(groups, 3), choose_start=best_start)
     for _ in range(5):  # M-steps of many classes are cut short: go on until they end
         model = fit_linear(H, problem, priced(groups, 3), start=model)
     share = problem.weight / problem.weight.sum()
@@ -105,13 +105,13 @@ def test_several_starts_find_the_good_solution_of_synthetic_2(price):
     groups = priced([((0,), price), ((1,), price)], 2)
     for seed in range(5):
         X, problem = clusters(seed)
-        model = fit_linear(X, problem, groups)
+        model = fit_linear(X, problem, groups, choose_start=best_start)
         assert parts(model).gate[0] == 0
         assert not parts(model).cheap[0].any()
         accuracy, cost = routed(model, X, problem)
         assert accuracy == 1
         assert 1.42 <= cost <= 1.58
-        alone = fit_linear(X, problem, groups, starts=False)
+        alone = fit_linear(X, problem, groups)
         assert routed(alone, X, problem)[1] > 1.7
         assert alone.bounds[-1] > model.bounds[-1]
 
@@ -132,44 +132,34 @@ def assert_alike(one, other, H, tolerance=1e-6):
 def test_a_row_of_weight_two_is_two_rows_and_the_order_does_not_matter(n_classes):
     H, problem, groups = table(11, n=60, n_classes=n_classes, full_share=0.3, units=False)
     whole = problem.weight / problem.weight.min()
-    once = fit_linear(H, problem, priced(groups, 4))
+    once = fit_linear(H, problem, priced(groups, 4), choose_start=best_start)
     rows = np.repeat(np.arange(60), whole.round().astype(int))
     again = of_rows(problem, rows, np.ones(len(rows)))
-    assert_alike(once, fit_linear(H[rows], again, priced(groups, 4)), H)
+    assert_alike(once, fit_linear(H[rows], again, priced(groups, 4), choose_start=best_start), H)
     rows = np.random.default_rng(0).permutation(60)
-    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4))
+    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4), choose_start=best_start)
     assert_alike(once, other, H)
     assert np.allclose(once.q[rows], other.q, atol=1e-6)
 
 
 def test_the_order_of_rows_does_not_matter_where_starts_see_a_sample(monkeypatch):
-    monkeypatch.setattr("costframe_adapt.linear._ROWS", 30)
+    monkeypatch.setattr("costframe_adapt.linear_stage._ROWS", 30)
     H, problem, groups = table(2, n=90, full_share=0.3, units=False)
     rows = np.random.default_rng(0).permutation(90)
-    one = fit_linear(H, problem, priced(groups, 4))
-    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4))
+    one = fit_linear(H, problem, priced(groups, 4), choose_start=best_start)
+    other = fit_linear(H[rows], of_rows(problem, rows), priced(groups, 4), choose_start=best_start)
     assert_alike(one, other, H)
-
-
-def test_the_order_of_columns_does_not_matter():
-    H, problem, groups = table(3)
-    order = np.array([2, 0, 3, 1])
-    place = np.argsort(order)
-    moved = [(tuple(place[list(held)]), price) for held, price in groups]
-    one = fit_linear(H, problem, priced(groups, 4))
-    other = fit_linear(H[:, order], problem, priced(moved, 4))
-    assert_alike(one, evolve(other, weights=other.weights[:, [*place, -1]]), H, 1e-5)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_nothing_for_f0_is_a_penalized_logistic_model(n_classes):
     H, problem, groups = table(4, n_classes=n_classes, full_share=0.0, units=False)
-    model = fit_linear(H, problem, priced(groups, 4))
+    model = fit_linear(H, problem, priced(groups, 4), choose_start=best_start)
     assert not model.q.any()
     assert not parts(model).gate.any()
     assert parts(model).gate_intercept < 0
     shareless = evolve(problem, full_share=1e-9)
-    near = fit_linear(H, shareless, priced(groups, 4), starts=False)
+    near = fit_linear(H, shareless, priced(groups, 4))
     assert np.allclose(model.scores(H).cheap, near.scores(H).cheap, atol=2e-3)
     assert parts(refit(H, problem, model)).gate_intercept == parts(model).gate_intercept
 
@@ -187,21 +177,10 @@ def test_separable_rows_free_columns_and_constants_stay_finite(full_share):
     assert ((model.scores(H).cheap > 0)[:, 0] == (problem.y == 1)).mean() > 0.9
 
 
-def test_dear_columns_are_left_and_resources_too():
-    H, problem, _ = table(8, n=80, units=False)
-    groups = [((0,), 0.001), ((1,), 0.001), ((2,), 0.001), ((3,), 0.001), ((0, 1), 50.0)]
-    model = fit_linear(H, problem, priced(groups, 4))
-    assert not parts(model).gate[:2].any()
-    assert not parts(model).cheap[:2].any()
-    nothing = fit_linear(H, problem, priced([((0, 1, 2, 3), 50.0)], 4))
-    assert not parts(nothing).gate.any()
-    assert not parts(nothing).cheap.any()
-
-
 def test_a_refit_keeps_columns_and_shares_and_undoes_shrinkage():
     H, problem, _ = table(9, n=120, full_share=0.3, units=False)
     groups = priced([((c,), 0.04) for c in range(4)], 4)
-    model = fit_linear(H, problem, groups)
+    model = fit_linear(H, problem, groups, choose_start=best_start)
     larger = refit(H, problem, model)
     used = parts(model).cheap[:, 0] != 0
     assert used.any()
@@ -218,7 +197,7 @@ def test_a_refit_keeps_columns_and_shares_and_undoes_shrinkage():
 
 def test_a_warm_start_ends_where_it_began():
     H, problem, groups = table(12, full_share=0.4, units=False)
-    model = fit_linear(H, problem, priced(groups, 4))
+    model = fit_linear(H, problem, priced(groups, 4), choose_start=best_start)
     again = fit_linear(H, problem, priced(groups, 4), start=model)
     assert again.bounds[-1] <= model.bounds[-1] + 1e-12
     assert_alike(model, again, H, 0.2)
@@ -236,4 +215,4 @@ def test_extreme_shares_split_ties_evenly():
 def test_groups_must_fit_columns():
     H, problem, groups = table(1)
     with pytest.raises(DataError, match="groups: expected 3 columns, got 4"):
-        fit_linear(H[:, :3], problem, priced(groups, 4))
+        fit_linear(H[:, :3], problem, priced(groups, 4), choose_start=best_start)

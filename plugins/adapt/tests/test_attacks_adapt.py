@@ -1,12 +1,11 @@
 """What a hostile user found: models that are copied, functions that fail where nobody looks, grids that are none."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from adapt_cases import FEATURES, NAMES, QUICK, PrefittedWarning, chance, steps, table, three_classes
+from adapt_cases import FEATURES, NAMES, QUICK, chance, steps, table
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
@@ -49,13 +48,6 @@ def test_fitted_models_are_pickled(model, settings):
     assert same.cost(FRAME).mean == fit.cost(FRAME).mean
 
 
-def test_fitted_models_of_three_classes_are_pickled():
-    rows, y = three_classes(1, 200)
-    fit = asked(LogisticRegression(), full_share=0.6).fit(rows, y)
-    same = pickle.loads(pickle.dumps(fit))  # noqa: S301 - its own
-    np.testing.assert_array_equal(same.predict_proba(rows), fit.predict_proba(rows))
-
-
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
@@ -77,15 +69,3 @@ def test_probabilities_that_are_given_do_not_hide_a_broken_function(broken, mess
 def test_a_grid_of_one_number_is_refused_by_name(name, alone):
     with pytest.raises(ParameterError, match=f"{name}: expected a list of numbers, got"):
         asked(LogisticRegression()).fit_path(X, Y, **GRID, **{name: alone})
-
-
-@pytest.mark.parametrize("path", [False, True], ids=["fit", "fit_path"])
-def test_the_warning_points_at_the_callers_line(path):
-    model = LogisticRegression().fit(X, Y)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        if path:
-            asked(model).fit_path(X, Y, **GRID, tradeoffs=[1e-3])
-        else:
-            asked(model).fit(X, Y)
-    assert [(one.category, one.filename) for one in told] == [(PrefittedWarning, __file__)]

@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 from adapt_cases import FEATURES, NAMES, table, uneven
 
@@ -108,60 +107,12 @@ def test_few_rows(kind):
         refused("too few different rows", kind, X, np.arange(120) == 5)
 
 
-def test_labels_that_are_none(kind):
-    refused("at least two classes", kind, X, np.ones(120))
-    refused("y: expected finite labels", kind, X, np.where(Y == 1, np.nan, 0.0))
-    refused("y: expected classes of one kind", kind, X, X[:, 0])
-    refused("y: expected 120 labels, one a row, got 119", kind, X, Y[:-1])
-    refused("at least two classes", kind, X, Y, (Y == 1) * 1.0)
-
-
-@pytest.mark.parametrize("tradeoff", [0.0, 1.0, 1e300])
-def test_prices_that_are_all_zero_are_no_prices(kind, tradeoff):
-    free = {"features": dict.fromkeys(NAMES, 0.0)}
-    values, paid = answers(fit(kind, costs=free, tradeoff=tradeoff))
-    plain, _ = answers(fit(kind, costs=free, tradeoff=0.0))
-    assert paid == 0
-    np.testing.assert_array_equal(values, plain)
-    assert np.corrcoef(values, Y)[0, 1] > 0.3
-
-
-@pytest.mark.parametrize("tradeoff", [1e12, 1e300])
-def test_nothing_is_worth_a_huge_price(kind, tradeoff):
-    if kind == "paper":
-        return  # as printed, the price of f0 does not count
-    for more in ({}, {"X_val": X[::2], "y_val": Y[::2]}):
-        values, paid = answers(fit(kind, tradeoff=tradeoff, more=more))
-        assert paid == 0
-        assert np.ptp(values) < 1e-9
-
-
 @pytest.mark.parametrize(("price", "tradeoff"), [(1e-300, 0.0), (1e-300, 1e300), (1e300, 0.0), (1e300, 1e-3)])
 def test_prices_of_any_size(kind, price, tradeoff):
     costs = {"features": {"a": 0.0} | dict.fromkeys(NAMES[1:], price)}
     _, paid = answers(fit(kind, costs=costs, tradeoff=tradeoff))
     if kind != "paper":  # as printed, the price of f0 does not count
         assert (paid == 0) == (price * tradeoff > 0.1)
-
-
-def test_names_and_types(kind):
-    frame = pd.DataFrame(X, columns=list(NAMES))
-    refused("'a' (more than once|2 times)", kind, pd.DataFrame(X, columns=list("abcdefga")))
-    refused("column 'a' holds text", kind, frame.assign(a="x"))
-    colored = frame.assign(a=pd.Categorical(np.where(Y == 1, "u", "v")))
-    if kind in LINEAR:
-        refused("columns' are numbers, and column 'a' has categories", kind, colored)
-    else:
-        answers(fit(kind, colored), colored)
-    refused("X: expected numbers, got text", kind, np.full((120, 8), "x", dtype=object))
-    refused("Complex data not supported", kind, X * 1j)
-    refused("Expected 2D array", kind, X[:, 0])
-    refused("price 8 features", kind, X[:, :7])
-    for rows in (X > 0, X.astype(np.float32), np.round(3 * X).astype(np.int8), np.asfortranarray(X), X.tolist()):
-        answers(fit(kind, rows), rows)
-    model = fit(kind, frame)
-    with pytest.raises(CostframeError, match="h"):
-        model.predict(frame.drop(columns="h"))
 
 
 @pytest.mark.parametrize("factor", [1e6, 1e30])
@@ -179,31 +130,6 @@ def test_weights_that_are_hardly_any_rows(kind, factor):
         answers(fit(kind, X, Y, factor * uneven(120)))
     else:
         refused("sample_weight: two leaves of", kind, X, Y, factor * uneven(120))
-
-
-def test_weights_of_very_different_sizes(kind):
-    answers(fit(kind, X, Y, 10.0 ** np.random.default_rng(0).uniform(-30, 3, 120)))
-
-
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (-np.ones(120), "expected finite numbers >= 0, got -1"),
-        (np.full(120, np.nan), "expected finite numbers >= 0, got nan"),
-        (np.zeros(120), "expected some positive weight"),
-        (np.ones(3), "expected one weight a row"),
-    ],
-)
-def test_weights_that_are_none(kind, weight, message):
-    refused(f"sample_weight: {message}", kind, X, Y, weight)
-
-
-def test_ties_and_rows_whose_labels_contradict(kind):
-    rows = np.round(X)
-    answers(fit(kind, rows), rows)
-    rows = np.repeat(X[:40], 3, axis=0)
-    values, _ = answers(fit(kind, rows, np.arange(120) % 3 == 0), rows)
-    assert np.abs(values - 1 / 3).max() < 0.35
 
 
 def test_validation_rows_of_any_kind(kind):

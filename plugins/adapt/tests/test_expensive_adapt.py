@@ -6,7 +6,6 @@ import pytest
 import xgboost
 from adapt_cases import COSTS, FEATURES, NAMES, QUICK, PrefittedWarning, chance, steps, table, three_classes, uneven
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -211,31 +210,6 @@ def test_a_costframe_estimator_is_fitted_at_the_same_prices():
     assert set(np.flatnonzero(few.expensive_predictor_.cost(FRAME).acquired.any(axis=0))) <= {0, 4}
 
 
-@pytest.mark.parametrize("kind", ["frame", "forest", "cegb"])
-def test_columns_may_come_in_any_order(kind):
-    """As a frame, to a model that was fitted on one of another order."""
-    model = FITTED[kind]()[0]
-    if kind == "forest":
-        model = RandomForestClassifier(5, max_depth=4, random_state=0).fit(frame(), OTHER[1])
-    order = list("hcafbgde")
-    fits = [asked(model, full_share=0.5).fit(rows, Y, expensive_proba=says(model, X)) for rows in (FRAME, FRAME[order])]
-    rows = frame(table(5, 60)[0])
-    np.testing.assert_allclose(fits[1].predict_proba(rows[order]), fits[0].predict_proba(rows), atol=1e-12)
-    np.testing.assert_allclose(fits[1].predict_proba(rows), fits[0].predict_proba(rows), atol=1e-12)
-    assert fits[1].cost(rows[order]).mean == pytest.approx(fits[0].cost(rows).mean)
-
-
-def test_labels_that_are_texts():
-    texts, other = np.where(Y == 1, "yes", "no"), np.where(OTHER[1] == 1, "yes", "no")
-    for model in (LogisticRegression(), RandomForestClassifier(4, max_depth=4, random_state=0)):
-        fresh = asked(model).fit(X, texts)
-        assert set(fresh.predict(X)) == {"no", "yes"}
-        assert fresh.score(X, texts) > 0.85
-        model.fit(OTHER[0], other)
-        kept = asked(model).fit(X, texts, expensive_proba=model.predict_proba(X))
-        assert kept.score(X, texts) > 0.85
-
-
 @pytest.mark.parametrize("variant", ["gbrt", "lin"])
 def test_three_classes(variant):
     rows, y = three_classes(2, 300)
@@ -370,47 +344,3 @@ def test_probabilities_of_three_classes_sum_to_one():
         asked((lambda part: np.full((len(part), 3), 0.5), ["a"])).fit(
             rows, y, X_val=rows, y_val=y, expensive_proba=np.full((200, 3), 1 / 3)
         )
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        *[({"full_share": P}, "full_share: expected a number") for P in (-0.1, 1.1, np.nan, "half", True)],
-        ({"full_share": 0.0, "n_stages": 2}, "n_stages: has no effect with full_share=0"),
-        ({"variant": "lin"}, "n_estimators: has no effect on variant='lin'"),
-        ({"variant": "boosted"}, "variant: expected None, 'gbrt' or 'lin'"),
-        ({"recipe": "plain"}, "recipe: expected None or 'paper'"),
-        ({"recipe": "paper"}, "full_share: expected a number from 0 to 1, as recipe='paper' needs P"),
-        ({"n_stages": 0}, "n_stages: expected a whole number"),
-        ({"random_state": None}, "random_state: expected a whole number"),
-        ({"tradeoff": -1.0}, "tradeoff: expected"),
-        ({"n_estimators": 0}, "n_estimators: expected"),
-    ],
-    ids=str,
-)
-def test_settings_are_refused_by_name(settings, message):
-    with pytest.raises(CostframeError, match=message):
-        asked(LogisticRegression(), **settings).fit(X, Y)
-
-
-def test_a_pipeline_that_picks_columns_by_name_is_fitted_on_frames():
-    X, y = frame_of(300)
-    picks = ColumnTransformer([("scaled", StandardScaler(), ["a", "c"])])
-    model = AdaptClassifier(None, 1e-3, expensive=make_pipeline(picks, LogisticRegression()), **QUICK).fit(X, y)
-    assert model.expensive_.feature_names_in_.tolist() == list(X.columns)
-    assert model.predict_proba(X).shape == (300, 2)
-    assert model.expensive_predictor_.cost(X).mean == len(X.columns)
-
-
-def test_xgboost_takes_labels_of_any_kind():
-    X, y = frame_of(300)
-    model = AdaptClassifier(None, 1e-3, expensive=xgboost.XGBClassifier(n_estimators=10), **QUICK).fit(
-        X, np.where(y, "yes", "no")
-    )
-    assert model.classes_.tolist() == ["no", "yes"]
-    assert model.score(X, np.where(y, "yes", "no")) > 0.8
-
-
-def frame_of(n):
-    rows = np.random.default_rng(8).normal(size=(n, 4))
-    return pd.DataFrame(rows, columns=list("abcd")), (rows[:, 0] + rows[:, 2] > 0).astype(int)

@@ -13,7 +13,6 @@ X, Y = table(1, 300)
 TREES = {"n_estimators": 8}
 LINEAR = {"variant": "lin"}
 PAPER = {"recipe": "paper", "full_share": 0.5}
-BOTH = pytest.mark.parametrize("settings", [TREES, LINEAR, TREES | PAPER], ids=["trees", "lin", "paper"])
 
 
 def fit(rows=X, labels=Y, weight=None, costs=FEATURES, tradeoff=1e-3, **settings):
@@ -32,13 +31,6 @@ def test_the_bound_does_not_rise(n_classes, full_share):
     assert model.objective_[-1] < model.objective_[0] or model.n_iter_ == 1
 
 
-def test_the_objective_of_trees_is_that_of_their_rounds():
-    for recipe in ({}, PAPER):
-        model = fit(**TREES, **recipe)
-        assert 1 <= model.n_iter_ == len(model.objective_)
-        assert np.isfinite(model.objective_).all()
-
-
 def test_the_best_round_of_trees_is_kept():
     """Loss + tradeoff * cost on the rows that chose is no more than that of any round, nor of the models alone."""
     rows, labels = table(4, 250)
@@ -55,48 +47,6 @@ def total(tree, rows, labels, tradeoff):
     report = tree.cost(rows, EVERY_PRICE)
     once = EVERY_PRICE.select(NAMES).once / len(rows)
     return lost + tradeoff * (report.mean + (report.acquired @ once).mean())
-
-
-def same(one, other, rows=X, tolerance=1e-6):
-    np.testing.assert_allclose(one.predict_proba(rows), other.predict_proba(rows), atol=tolerance)
-    assert one.cost(rows).mean == pytest.approx(other.cost(rows).mean)
-
-
-@BOTH
-@pytest.mark.parametrize("full_share", [None, 0.4])
-def test_a_row_of_weight_two_is_two_rows(settings, full_share):
-    counts = np.arange(300) % 3 + 1
-    rows = np.repeat(np.arange(300), counts)
-    given = settings | {"full_share": full_share or settings.get("full_share")}
-    weighted = AdaptClassifier(FEATURES, 1e-3, **given)
-    weighted.expensive, repeated = (LogisticRegression(tol=1e-10, max_iter=500) for _ in range(2))
-    again = AdaptClassifier(FEATURES, 1e-3, expensive=repeated, **given)
-    same(weighted.fit(X, Y, counts.astype(float)), again.fit(X[rows], Y[rows]), tolerance=1e-4)
-
-
-@BOTH
-def test_the_order_of_rows_is_free(settings):
-    order = np.random.default_rng(0).permutation(300)
-    same(fit(**settings), fit(X[order], Y[order], **settings), tolerance=1e-4)
-
-
-@BOTH
-def test_rows_of_weight_zero_are_none(settings):
-    weight = (np.arange(300) % 5 > 0).astype(float)
-    spoiled = X.copy()
-    spoiled[weight == 0] = 1e6
-    kept = weight > 0
-    one, other = fit(spoiled, Y, weight, **settings), fit(X[kept], Y[kept], **settings)
-    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
-
-
-@BOTH
-def test_the_unit_of_prices_is_free(settings):
-    times = {"features": {name: 1000 * (1.0 if name < "e" else 6.0) for name in NAMES}}
-    plain = {"features": {name: (1.0 if name < "e" else 6.0) for name in NAMES}}
-    one, other = fit(costs=plain, tradeoff=2e-3, **settings), fit(costs=times, tradeoff=2e-6, **settings)
-    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
-    assert other.cost(X).mean == pytest.approx(1000 * one.cost(X).mean)
 
 
 @pytest.mark.parametrize("settings", [LINEAR, LINEAR | PAPER], ids=["lin", "paper"])

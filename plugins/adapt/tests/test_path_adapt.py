@@ -1,7 +1,5 @@
 """Grids over tradeoffs and shares in one fit: what their points say, how they are chosen, and what they hold."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from adapt_cases import EVERY_PRICE, FEATURES, NAMES, table, three_classes
@@ -9,8 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
-from costframe.core.errors import CostframeError, ParameterError
-from costframe.datasets import Dataset
+from costframe.core.errors import CostframeError
 from costframe.training.scoring import score_named
 from costframe_adapt import AdaptClassifier
 
@@ -97,14 +94,6 @@ def test_the_expensive_model_alone_is_the_plain_one(case):
     assert plain.n_rounds == 0
 
 
-def test_progress_goes_up_to_one(case):
-    told = case[3]
-    assert told[-1] == 1.0
-    assert (np.diff(told) > 0).all()
-    assert len(told) % (len(TRADEOFFS) * len(SHARES)) == 0
-    assert told[0] > 0
-
-
 def test_points_are_of_the_grid_and_meet_their_share(case):
     kind, _, path, _ = case
     assert {point.tradeoff for point in path.points} <= {0.0, *TRADEOFFS} or kind != "linear"
@@ -129,16 +118,6 @@ def test_the_estimator_becomes_the_best_at_its_own_tradeoff(case):
     assert estimator.classes_.tolist() == [0, 1]
 
 
-def test_budgets_and_tradeoffs_choose(case):
-    _, _, path, _ = case
-    full = path.plain().cost
-    assert path.within(full / 2).cost <= full / 2
-    assert path.within(full / 2).score == max(p.score for p in path.points if p.cost <= full / 2)
-    assert path.at(1e9).cost == min(point.cost for point in path.points)
-    with pytest.raises(ParameterError, match="budget: no model costs"):
-        path.within(-1.0)
-
-
 def test_a_grid_is_no_worse_than_single_fits():
     """As what is looked at on the way counts too; judged on the rows that both chose by."""
     estimator, path, _ = swept(**QUICK)
@@ -152,19 +131,6 @@ def test_a_grid_is_no_worse_than_single_fits():
         best = path.at(tradeoff)
         assert best.loss + tradeoff * best.cost <= 1.1 * (loss + tradeoff * cost)
     assert estimator.expensive_ is not None
-
-
-@pytest.mark.parametrize("settings", [QUICK, LINEAR], ids=["trees", "linear"])
-def test_a_grid_is_the_same_again_on_any_number_of_threads(settings):
-    model, paths = forest(), []
-    for n_jobs in (1, 2):
-        estimator = AdaptClassifier(FEATURES, expensive=model, n_jobs=n_jobs, **settings)
-        paths.append(
-            estimator.fit_path(
-                X, Y, X_val=X_VAL, y_val=Y_VAL, expensive_proba=model.predict_proba(X), tradeoffs=[1e-3, 1e-2]
-            )
-        )
-    assert paths[0].points == paths[1].points
 
 
 def test_the_usual_grid_reaches_from_nothing_to_everything():
@@ -189,21 +155,6 @@ def test_three_classes_on_a_path():
         assert point.cost == pytest.approx(tree.cost(valid).mean)
 
 
-def test_a_path_holds_its_models_alone_and_takes_no_more_than_they_need(case):
-    path = case[2]
-    assert len(path.makers) == len(path.points) < 200
-    if case[0] != "trees":
-        return
-    model = forest()
-    asked = {"X_val": X_VAL, "y_val": Y_VAL, "expensive_proba": model.predict_proba(X), "tradeoffs": TRADEOFFS}
-    AdaptClassifier(FEATURES, expensive=model, **QUICK).fit_path(X, Y, **asked)
-    tracemalloc.start()
-    AdaptClassifier(FEATURES, expensive=model, **QUICK).fit_path(X, Y, **asked)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 60e6
-
-
 def test_frontiers_sweep_a_grid():
     """On the embedded table, in one fit."""
     data = cf.datasets.load("breast-cancer")
@@ -217,14 +168,6 @@ def test_frontiers_sweep_a_grid():
     best = frontier.best()
     assert best.score > 0.96
     assert min(point.cost for point in frontier.points) < 0.3 * frontier.points[0].cost
-
-
-@pytest.mark.parametrize("settings", [QUICK, LINEAR], ids=["trees", "linear"])
-def test_a_sweep_takes_its_own_data_and_budget(settings):
-    rows, y = table(3, 600)
-    data = Dataset.from_arrays(rows, y, FEATURES, feature_names=list(NAMES), name="rows")
-    frontier = cf.Frontier.sweep(data, ["adapt"], parameters=settings, budget=5.0, points=6, folds=0)
-    assert frontier.recommended(5.0).cost <= 5.0
 
 
 @pytest.mark.parametrize(

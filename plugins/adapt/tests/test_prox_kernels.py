@@ -7,8 +7,8 @@ from adapt_groups import priced, some_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.proximal.newton import GroupNorms
-from costframe.proximal.proximal_kernels import PASSES, minimize_quadratic, shrink
+from costframe.gates.penalized import GroupNorms
+from costframe.gates.proximal_kernels import PASSES, minimize_quadratic, shrink
 
 pytestmark = pytest.mark.kernels
 

@@ -8,12 +8,9 @@ from adapt_cases import (
     FEATURES,
     NAMES,
     QUICK,
-    OwnLogistic,
     PrefittedWarning,
     expensive,
-    steps,
     table,
-    three_classes,
 )
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -101,24 +98,6 @@ def test_stages_train_price_and_step(staged):
         assert inquiry.answer.value == tree.predict(X[:40])[i]
 
 
-def test_more_stages_are_no_worse_on_the_rows_that_chose_them():
-    X, y = ring(1, 700)
-    X_val, y_val = ring(4, 400)
-    forest = RandomForestClassifier(15, max_depth=8, min_samples_leaf=5, random_state=0).fit(*ring(2, 1500))
-    totals, n_routes = [], []
-    for n_stages in (1, 2, 3):
-        settings = QUICK | {"n_estimators": 15, "n_stages": n_stages}
-        model = AdaptClassifier(RING, TRADEOFF, expensive=forest, **settings)
-        model.fit(X, y, X_val=X_val, y_val=y_val, expensive_proba=forest.predict_proba(X))
-        totals.append(total(model.predictor_, X_val, y_val))
-        n_routes.append(routes(model.predictor_))
-    assert totals[0] < total(model.expensive_predictor_, X_val, y_val)
-    assert totals[1] <= totals[0] + 1e-9
-    assert totals[2] <= totals[1] + 1e-9
-    assert n_routes[0] == 1
-    assert n_routes == sorted(n_routes)
-
-
 @pytest.mark.parametrize(
     "settings",
     [{"n_stages": 2}, {"n_stages": 3, "recipe": "paper", "full_share": 0.5}, {"n_stages": 2} | LINEAR],
@@ -188,13 +167,6 @@ def assert_same_model(one, other, costs):
         assert inquired(one, row, costs)[0].cost == inquired(other, row, costs)[0].cost
 
 
-@pytest.mark.parametrize("kind", ["forest", "xgboost", "cegb"])
-@pytest.mark.parametrize("settings", [{"n_stages": 2}, LINEAR], ids=["staged", "linear"])
-def test_files_of_trees_hold_all(kind, settings, tmp_path):
-    model = composite(kind, EVERY_PRICE, **settings)
-    assert_same_model(loaded(model, tmp_path), model.predictor_, EVERY_PRICE)
-
-
 @pytest.mark.parametrize("settings", [{}, {"n_stages": 2}, LINEAR], ids=["one", "two", "linear"])
 def test_files_with_an_opaque_model_need_its_function(settings, tmp_path):
     """It is named, and given anew."""
@@ -210,28 +182,3 @@ def test_files_with_an_opaque_model_need_its_function(settings, tmp_path):
         cf.load(tmp_path / "model.cf")
     with pytest.raises(StorageError, match="expensive"):
         cf.load(tmp_path / "model.cf", {"costly": anew})
-
-
-def test_files_of_a_composite_behind_another(tmp_path):
-    X, y = table(11, 400)
-    first = composite("logistic")
-    second = AdaptClassifier(FEATURES, 4e-3, expensive=first, full_share=0.5, **QUICK)
-    second.fit(X, y, expensive_proba=first.predict_proba(X))
-    function = first.expensive_predictor_.bank.opaques[0].function
-    assert_same_model(loaded(second, tmp_path, {"expensive": function}), second.predictor_, FEATURES)
-    back = cf.load(tmp_path / "model.cf", {"expensive": function})
-    third = AdaptClassifier(FEATURES, 4e-3, expensive=back, full_share=0.5, **QUICK)
-    third.fit(X, y, expensive_proba=second.predict_proba(X))  # what was loaded serves as well
-    np.testing.assert_array_equal(third.expensive_predictor_.predict(ROWS), second.predictor_.predict(ROWS))
-
-
-def test_files_of_a_stepped_model_and_of_three_classes(tmp_path):
-    X, y = table(11, 300)
-    model = cf.SteppedPredictor(NAMES, steps)
-    fit = AdaptClassifier(FEATURES, 2e-3, expensive=model, **QUICK).fit(X, y, expensive_proba=model.predict(X))
-    assert_same_model(loaded(fit, tmp_path, {"expensive": model.predict}), fit.predictor_, FEATURES)
-    X, y = three_classes(1, 300)
-    fit = AdaptClassifier(FEATURES, 1e-3, expensive=OwnLogistic(), full_share=0.6, **QUICK).fit(X, y)
-    functions = {"expensive": fit.expensive_.predict_proba}
-    assert_same_model(loaded(fit, tmp_path, functions), fit.predictor_, FEATURES)
-    assert_steps(fit.predictor_, FEATURES, X[:20])

@@ -5,27 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from costframe.core.checks import check_choice, resolve
 from costframe.core.errors import ParameterError
 from costframe.training.duplicates import dominated_duplicates
 from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
-from costframe.trees.annealing.path import AnnealedPath
+from costframe.trees.annealing.path import AnnealedPath, AnnealedPoint
 from costframe.trees.boosting.boost import boost_at_prices
 from costframe.trees.boosting.grower import bin_rows, tree_grower
+from costframe.trees.boosting.monitor import Running
 from costframe.trees.estimator import BoostedEstimator, BoostedRanker
 from costframe.trees.growing.prices import NoPrices
 from costframe.trees.settings import TreeSettings
-from costframe_baselines.prefixes import measure_prefixes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from costframe.core.predictors.predictor import Predictor
-    from costframe.training.data import TrainingData
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.training.data import Rows, TrainingData
     from costframe.trees.annealing.annealed import Annealing
     from costframe.trees.boosting.boost import Ensemble
+    from costframe.trees.boosting.losses import Loss
 
 __all__ = [
     "AffordableClassifier",
@@ -38,6 +42,48 @@ __all__ = [
 ]
 
 _MOST_PRICES = 8  # to try
+
+
+@frozen
+class PrefixPoint(AnnealedPoint):
+    """The first rounds of a branch, measured on some rows.
+
+    Attributes
+    ----------
+    batch : float
+        Each row's equal share of the once-prices, which `cost` leaves out.
+    """
+
+    batch: float
+
+    def total(self, tradeoff: float) -> float:
+        """Return loss + tradeoff * cost, with the share of once-prices."""
+        return self.loss + tradeoff * (self.cost + self.batch)
+
+
+def measure_prefixes(
+    ensemble: Ensemble,
+    rows: Rows,
+    loss: Loss,
+    prices: PriceArrays,
+    *,
+    branch: int = 0,
+    score: Callable[[Running], float] | None = None,
+) -> list[PrefixPoint]:
+    """Measure the constant model and the first 1, 2, ... rounds; the score is minus the loss by default."""
+    running = Running(rows, loss, prices)
+    running.begin(ensemble.intercept)
+
+    def measure(n_rounds: int) -> PrefixPoint:
+        once = running.paid.acquired.any(axis=0) @ prices.once / rows.total_weight if prices.once.any() else 0.0
+        value = -running.loss if score is None else score(running)
+        return PrefixPoint(branch, n_rounds, 0.0, running.loss, running.cost, value, float(once))
+
+    points = [measure(0)]
+    for number in range(len(ensemble.rounds)):
+        running.add(ensemble.of_round(number), ensemble.step)
+        points.append(measure(number + 1))
+    return points
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

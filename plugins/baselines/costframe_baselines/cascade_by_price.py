@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, frozen
+from scipy.special import expit
 
 from costframe.core.errors import ParameterError
 from costframe.stagewise.calibration import calibrate_at_exits, place_thresholds
@@ -15,7 +16,6 @@ from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.stagewise.topology import Flow
 from costframe.training.sampling import halves
-from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_noisy_or
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +29,20 @@ if TYPE_CHECKING:
     from costframe.stagewise.rows import BankRows
     from costframe.training.data import Rows
 
-__all__ = ["CascadeObjective", "PriceCascade", "learner_prices", "stage_bounds", "train_by_price"]
+__all__ = [
+    "CascadeObjective",
+    "PriceCascade",
+    "learner_prices",
+    "lose_at_worst_stage",
+    "lose_by_noisy_or",
+    "stage_bounds",
+    "train_by_price",
+]
 
 _STEEPNESS = 1.0  # sigma(s) itself is the probability that a stage accepts a row
 _ROUNDS = 100
 _EVEN = (1e-6, 1 - 1e-6)  # limits of the share of positive rows, for a finite start
+_LEAST = 1e-300  # of a probability of rejection
 
 
 @frozen
@@ -56,6 +65,34 @@ class PriceCascade:
     ridge: float
     n_stages: int
     bounds: tuple[float, ...] | None = None
+
+
+def lose_at_worst_stage(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a positive row's loss max_k -log sigma(s_k), and its derivatives.
+
+    Stages that are equally bad share the derivative.
+
+    Parameters
+    ----------
+    scores : float64 (n, K)
+
+    Returns
+    -------
+    float64 (n,), float64 (n, K)
+    """
+    least = scores.min(axis=1, keepdims=True)
+    worst = scores == least
+    return np.logaddexp(0.0, -least[:, 0]), -expit(-least) * worst / worst.sum(axis=1, keepdims=True)
+
+
+def lose_by_noisy_or(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a negative row's loss -log(1 - prod_k sigma(s_k)), and its derivatives: shapes of `lose_at_worst_stage`.
+
+    1 - prod_k sigma(s_k), the noisy-or of the rejections, is the probability that some stage rejects the row.
+    """
+    accepted = -np.logaddexp(0.0, -scores).sum(axis=1)
+    rejected = np.maximum(-np.expm1(accepted), _LEAST)
+    return -np.log(rejected), (np.exp(accepted) / rejected)[:, np.newaxis] * expit(-scores)
 
 
 @frozen(eq=False)

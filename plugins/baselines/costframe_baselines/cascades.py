@@ -9,11 +9,9 @@ from attrs import define, field
 
 from costframe.core.checks import check_number, resolve
 from costframe.core.errors import ParameterError, shown
-from costframe.stagewise.estimator import OverBank, check_two_classes
+from costframe.stagewise.estimator import GradedRanker, OverBank, TwoClassesOnly
 from costframe.stagewise.fitting import USUAL_RIDGE
-from costframe.stagewise.grades import with_targets
 from costframe.stagewise.systems import blas_for
-from costframe.training.estimator import CostAwareClassifier, CostAwareRanker
 from costframe.training.sampling import split_off
 from costframe_baselines.cascade_by_price import PriceCascade, train_by_price
 
@@ -51,29 +49,15 @@ class _PriceCascade(OverBank):
             return train_by_price(task, held_out, settings)
 
 
-class _Classifier(CostAwareClassifier, _PriceCascade):
-    """Trains for two classes."""
-
-    def _train(self, data: TrainingData) -> StageTree:
-        check_two_classes(data)
-        return super()._train(data)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-class _Ranker(CostAwareRanker, _PriceCascade):
+class _Ranker(GradedRanker, _PriceCascade):
     """Trains for relevant and irrelevant rows."""
 
-    def _train(self, data: TrainingData) -> StageTree:
-        relevant = resolve("relevant", self.relevant, None, strict=True)
-        return super()._train(with_targets(data, _upper_grade(data.train.y) if relevant is None else relevant))
+    def _usually_relevant(self, data: TrainingData) -> float | None:
+        return _upper_grade(data.train.y)
 
 
 @define(slots=False, eq=False, repr=False)
-class SoftCascadeClassifier(_Classifier):
+class SoftCascadeClassifier(TwoClassesOnly, _PriceCascade):
     """Soft-Cascade for two classes: all stages must accept a positive row, and rows go on with a probability.
 
     Stage k may use the learners whose features each cost at most the k-th bound, with the resources that they need. All
@@ -131,11 +115,9 @@ class SoftCascadeRanker(_Ranker):
         Least relevant grade; by default the least above half of the highest: 3 of grades 0 to 4.
     """
 
-    relevant: float | None = field(default=None, kw_only=True)
-
 
 @define(slots=False, eq=False, repr=False)
-class AndOrClassifier(_Classifier):
+class AndOrClassifier(TwoClassesOnly, _PriceCascade):
     """AND-OR for two classes: a positive row loses as at its worst stage, a negative row by the noisy-or of rejections.
 
     The stages minimize this loss together, without costs; lambda acts where held-out rows place thresholds.
@@ -157,8 +139,6 @@ class AndOrRanker(_Ranker):
 
     Parameters are those of `SoftCascadeRanker`.
     """
-
-    relevant: float | None = field(default=None, kw_only=True)
 
     _soft = False
 

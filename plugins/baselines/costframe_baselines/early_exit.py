@@ -1,12 +1,12 @@
-"""Early exit: rows leave an additive model, trained or given, after its first trees."""
+"""Early exit: rows leave a sum of learners, trained or given, before its end."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from attrs import define, evolve, field, fields_dict
+from attrs import define, evolve, field, fields_dict, frozen
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.adoption.adopted import of_columns
@@ -14,7 +14,7 @@ from costframe.adoption.given.classifiers import check_classes
 from costframe.core.checks import resolve
 from costframe.core.errors import BankError, DataError, ParameterError
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, apply_link, squeeze
+from costframe.core.stages.stages import Answer
 from costframe.core.tables.rows import check_queries
 from costframe.gates.composite import Predictions
 from costframe.training.estimator import CostAwareClassifier
@@ -22,24 +22,11 @@ from costframe.training.model_path import DeferredPath
 from costframe.training.row_reader import unfrozen
 from costframe.training.sampling import split_off
 from costframe.training.scoring import ndcg_at_5
-from costframe.trees.boosting.losses import loss_for
 from costframe.trees.boosting.ranking import LambdaRankLoss
 from costframe.trees.estimator import BoostedRanker
 from costframe.trees.settings import TreeSettings
 from costframe_baselines.boosting import PlainBoosting
-from costframe_baselines.exit_predictors import ConfidenceExits
-from costframe_baselines.exits import (
-    EVERY_ROW,
-    ExitPoint,
-    Exits,
-    ExitTable,
-    check_labels,
-    confidence,
-    confidence_exits,
-    confidence_tree,
-)
-from costframe_baselines.proximity import proximity_exits, tried_proximities
-from costframe_baselines.query_exits import ProximityExits, rank_by_exit
+from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, ProximityExits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -48,6 +35,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.annealing.annealed import Annealing
+    from costframe_baselines.exits import ExitPredictor
 
 __all__ = ["EarlyExitClassifier", "EarlyExitRanker"]
 
@@ -58,6 +46,37 @@ _OF_COST = _LIMITS | {"acquisition", "sample_weight", "rounds"}
 _UNTOUCHED = {"random_state", "n_threads", "verbose"}  # settings that are never refused
 
 
+@frozen
+class ExitPoint:
+    """A threshold, measured on held-out rows.
+
+    Attributes
+    ----------
+    threshold : float
+        Infinite: no row leaves early; minus infinite: all leave before the first tree.
+    n_rounds : int
+        Learners of the model.
+    tradeoff : float
+        0, for its trees know no prices.
+    loss, cost, score : float
+        Mean loss, exact mean cost per row, and the given score or minus the loss.
+    batch : float
+        Each row's equal share of the once-prices, which `cost` leaves out.
+    """
+
+    threshold: float
+    n_rounds: int
+    tradeoff: float
+    loss: float
+    cost: float
+    score: float
+    batch: float
+
+    def total(self, tradeoff: float) -> tuple[float, float]:
+        """Return loss + tradeoff * cost with the share of once-prices, and a key by which later exits win ties."""
+        return self.loss + tradeoff * (self.cost + self.batch), -self.threshold
+
+
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class _EarlyExit(PlainBoosting):
     """Common settings, and the choice of the threshold."""
@@ -66,31 +85,20 @@ class _EarlyExit(PlainBoosting):
     threshold: float | None = field(default=None, kw_only=True)
     n_trees_per_exit: int | None = field(default=None, kw_only=True)
 
-    @abstractmethod
-    def _predictor(self, exits: Exits, threshold: float) -> Predictor:
-        """Return the model at a threshold."""
+    _kind: ClassVar[type[ExitPredictor]]
 
     @abstractmethod
-    def _exits_at(self, table: ExitTable, threshold: float) -> NDArray[np.int64]:
-        """Return the exit of each row of a table: int64 (n,)."""
-
-    @abstractmethod
-    def _tried(self, table: ExitTable) -> NDArray[np.float64]:
-        """Return finite thresholds to try, ascending."""
-
-    @abstractmethod
-    def _measure(self, table: ExitTable, exits: NDArray[np.int64], link: str) -> tuple[float, NDArray[np.float64]]:
-        """Return the mean loss and the predictions of rows that leave at these exits."""
+    def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
+        """Return the mean loss of rows with these scores at their exits, or these ranks."""
 
     def _train(self, data: TrainingData) -> Predictor:
-        threshold, every = resolve("threshold", self.threshold, None), self._every()
+        threshold = resolve("threshold", self.threshold, None)
         trained, held = (data, None) if threshold is not None else split_off(data)
-        exits = Exits.of(self._additive_model(trained), every)
+        exits = self._exits(trained)
         if held is not None:
-            points, tradeoff = self._points(exits, held if self.model is None else _held(data), data), self.tradeoff
-            threshold = min(points, key=lambda point: point.total(float(tradeoff))).threshold
+            threshold = self._best(self._points(exits, held if self.model is None else _held(data), data))
         self.threshold_ = float(threshold)
-        return self._predictor(exits, self.threshold_)
+        return evolve(exits, threshold=self.threshold_).simplest()
 
     def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> Any:
         """Make a point of every threshold."""
@@ -98,52 +106,62 @@ class _EarlyExit(PlainBoosting):
         given["look_ahead"] = not asked.look_ahead
         for name in filter(given.get, given):
             raise ParameterError(f"{name}: has no effect on the thresholds of a path")
-        settings = evolve(settings, n_estimators=asked.annealer.most_rounds)
-        exits = Exits.of(self._additive_model(data, settings), self._every())
+        exits = self._exits(data, evolve(settings, n_estimators=asked.annealer.most_rounds))
         points = self._points(exits, _held(data), data, asked.annealer.score)[::-1]
-        self.threshold_ = min(points, key=lambda point: point.total(float(self.tradeoff))).threshold
-        makers = tuple(lambda point=point: self._predictor(exits, point.threshold) for point in points)
+        self.threshold_ = self._best(points)
+        makers = tuple(lambda at=point.threshold: evolve(exits, threshold=at).simplest() for point in points)
         if asked.progress is not None:
             asked.progress(1.0)
         return DeferredPath(tuple(points), makers, data.costs)
 
-    def _points(self, exits: Exits, held: Rows, data: TrainingData, score: Any = None) -> list[ExitPoint]:
-        """Measure thresholds from the exit of every row to that of none."""
-        table, link = ExitTable.of(exits, held, data.costs, self._settings(data).n_threads), exits.answer.link
-        tried = self._tried(table)
+    def _best(self, points: list[ExitPoint]) -> float:
+        return min(points, key=lambda point: point.total(float(self.tradeoff))).threshold
+
+    def _points(self, exits: ExitPredictor, held: Rows, data: TrainingData, score: Any = None) -> list[ExitPoint]:
+        """Measure thresholds from the exit of every row to that of none; the core prices the learners of each exit."""
+        everyone, n_jobs = np.arange(len(held)), self._settings(data).n_threads
+        scores = np.array(
+            [one.decision_function(held.X, n_jobs=n_jobs).reshape(len(held), -1) for one in exits.prefixes]
+        )
+        reports = [one.cost(held.X, data.costs) for one in exits.prefixes]
+        prices = data.costs.select(exits.feature_names)
+        cost, once = np.array([report.per_row for report in reports]), np.flatnonzero(prices.once)
+        bought = np.array([np.asarray(report.acquired[:, once], np.bool_) for report in reports])
+        rule: Any = exits.of_queries(held.qid)
+        tried = rule.thresholds(scores)
         some = np.unique(np.linspace(0, len(tried) - 1, min(_TRIED, len(tried))).round().astype(np.int64))
         found = []
         for threshold in (EVERY_ROW, *tried[some].tolist(), np.inf):
-            at = self._exits_at(table, threshold)
-            loss, predictions = self._measure(table, at, link)
+            rule = evolve(rule, threshold=threshold)
+            own, at = rule.walk(lambda number, rows: scores[number, rows], len(held))
+            predictions = rule.answers(own, at)
+            loss = self._lost(data, held, own, predictions)
             value = -loss if score is None else score(Predictions(held, predictions))
             count = 0 if threshold == EVERY_ROW else exits.ends[-1]
-            found.append(ExitPoint(threshold, count, 0.0, loss, table.mean_cost(at), value, table.batch(at)))
+            mean = float(np.average(cost[at, everyone], weights=held.weight))
+            batch = float(bought[at, everyone].any(axis=0) @ prices.once[once]) / held.total_weight
+            found.append(ExitPoint(threshold, count, 0.0, loss, mean, value, batch))
         return found
 
-    def _every(self) -> int:
-        return int(resolve("n_trees_per_exit", self.n_trees_per_exit, _EVERY, low=1, whole=True))
-
-    def _additive_model(self, data: TrainingData, settings: TreeSettings | None = None) -> StageTree:
-        """Return the given model over the data's columns, or boost one without prices."""
+    def _exits(self, data: TrainingData, settings: TreeSettings | None = None) -> ExitPredictor:
+        """Place exits in the given model over the data's columns, or in one boosted without prices."""
+        every = int(resolve("n_trees_per_exit", self.n_trees_per_exit, _EVERY, low=1, whole=True))
         if self.model is None:
             settings = self._settings(data) if settings is None else settings
             ensemble = self._grow(data.reading_only(self._column_sets(data, path=False)[0]), settings)
             self.n_iter_ = len(ensemble.rounds)
             tree = ensemble.finish(data.feature_names)
         else:
-            self._refuse_tree_settings()
             tree = self._given(data)
             self.n_iter_ = len(tree.bank)
-        return tree.with_categories({**tree.categories, **data.categories}).with_costs(data.costs)
+        tree = tree.with_categories({**tree.categories, **data.categories}).with_costs(data.costs)
+        return self._kind.of(tree, every)
 
-    def _refuse_tree_settings(self) -> None:
+    def _given(self, data: TrainingData) -> StageTree:
         own = (set(fields_dict(TreeSettings)) | {"scoring", "objective"}) - _UNTOUCHED
         for name, value in self.get_params(deep=False).items():
             if name in own and value is not None:
                 raise ParameterError(f"{name}: has no effect on a given model")
-
-    def _given(self, data: TrainingData) -> StageTree:
         model = unfrozen(self.model)
         tree = model if isinstance(model, StageTree) else vars(model).get("predictor_") if _has_vars(model) else None
         if not isinstance(tree, StageTree) or len(tree.stages) > 1:
@@ -160,7 +178,11 @@ class _EarlyExit(PlainBoosting):
             bank = of_columns(tree.bank, data.feature_names)
         except BankError as error:
             raise DataError(f"model: reads what X does not have: {error}") from error
-        check_labels(tree, data.categories)
+        for name in sorted(set(tree.feature_names) & set(data.categories)):
+            known, wanted = tree.categories.get(name, ()), data.categories[name]
+            if known != wanted:
+                here, there = (str(list(each)) if isinstance(each, tuple) else "by hashes" for each in (known, wanted))
+                raise DataError(f"model: knows the categories {here} of {name!r}, expected those of X, {there}")
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:
@@ -214,25 +236,14 @@ class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
     classes_ : ndarray (K,)
     """
 
-    class_weight: Any = field(default=None, kw_only=True)
+    _kind: ClassVar = ConfidenceExits
     most_classes_saved = 2
 
-    def _predictor(self, exits: Exits, threshold: float) -> Predictor:
-        if len(exits.answer.intercept) == 1 or abs(threshold) == np.inf:
-            return confidence_tree(exits, threshold).with_costs(exits.tree.costs)
-        return ConfidenceExits(exits, threshold)
+    class_weight: Any = field(default=None, kw_only=True)
 
-    def _exits_at(self, table: ExitTable, threshold: float) -> NDArray[np.int64]:
-        return confidence_exits(table.scores, threshold)
-
-    def _tried(self, table: ExitTable) -> NDArray[np.float64]:
-        found = confidence(table.scores[1:-1])
-        return np.unique(np.append(found[np.isfinite(found)], 0.0))
-
-    def _measure(self, table: ExitTable, exits: NDArray[np.int64], link: str) -> tuple[float, NDArray[np.float64]]:
-        scores, rows = table.scores_at(exits), table.rows
-        loss = loss_for(len(self.classes_)).for_rows(rows).mean(rows.y, scores, rows.weight)
-        return loss, squeeze(apply_link(link, scores))
+    def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
+        del ranks
+        return self._loss(data).for_rows(held).mean(held.y, scores, held.weight)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -258,6 +269,7 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         As for `EarlyExitClassifier`.
     """
 
+    _kind: ClassVar = ProximityExits
     most_classes_saved = 0
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[Any]:
@@ -282,19 +294,6 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         queries = np.zeros(n_rows, np.int64) if qid is None else check_queries(qid, n_rows, "qid")
         return ndcg_at_5(self._encode(y, n_rows, "y", first=False), self.predict(X, qid=queries), None, queries)
 
-    def _predictor(self, exits: Exits, threshold: float) -> Predictor:
-        if threshold == EVERY_ROW:
-            return exits.prefix(0).with_costs(exits.tree.costs)
-        return ProximityExits(exits, threshold)
-
-    def _exits_at(self, table: ExitTable, threshold: float) -> NDArray[np.int64]:
-        return proximity_exits(table, threshold)
-
-    def _tried(self, table: ExitTable) -> NDArray[np.float64]:
-        return tried_proximities(table)
-
-    def _measure(self, table: ExitTable, exits: NDArray[np.int64], link: str) -> tuple[float, NDArray[np.float64]]:
-        del link
-        rows, last = table.rows, len(table.scores) - 1
-        ranks = rank_by_exit(table.scores_at(exits)[:, 0], exits, last)
-        return LambdaRankLoss().for_rows(rows).mean(rows.y, ranks[:, np.newaxis], rows.weight), ranks
+    def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
+        del data, scores
+        return LambdaRankLoss().for_rows(held).mean(held.y, ranks[:, np.newaxis], held.weight)

@@ -1,214 +1,437 @@
-"""Exits of an additive model after every few learners: scores and exact cost of rows at each of them."""
+"""Early exit: the model of rows that leave a sum of learners before its end, by one of two rules.
+
+Classes leave by confidence, rows of a query by their distance to its fifth best. All pay for the learners before their
+exit.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from copy import copy
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import define, evolve
 
-from costframe.core.errors import DataError
+from costframe.core.caps.expected_outputs import expect_everywhere
+from costframe.core.cost.report import sum_charges
+from costframe.core.errors import ParameterError, format_count
+from costframe.core.gains import gains_of_answers
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.predictor import Known, Predictor, open_ledger
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.prices.price_arrays import as_cap, names_of
+from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
+from costframe.core.stages.step import StageStepper
+from costframe.core.tables.rows import as_rows, check_queries
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from fractions import Fraction
 
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.cost.expected import ExpectedCost
+    from costframe.core.cost.report import Charges, CostReport
+    from costframe.core.gains import Gains
     from costframe.core.prices.costs import CostModel
+    from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.stages import Stage
-    from costframe.core.tables.categories import Categories, Labels
-    from costframe.training.data import Rows
+    from costframe.core.tables.categories import Categories
 
-__all__ = [
-    "EVERY_ROW",
-    "ExitPoint",
-    "ExitTable",
-    "Exits",
-    "check_labels",
-    "confidence",
-    "confidence_exits",
-    "confidence_tree",
-]
+    ScoresAt = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+
+__all__ = ["EVERY_ROW", "ConfidenceExits", "ExitPredictor", "ProximityExits"]
 
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
+_PLACE = 5  # of the row to which all others of a query are compared
 
 
-@frozen(eq=False)
-class Exits:
-    """An additive model and its exits.
+@define(eq=False, frozen=True, slots=False, repr=False)
+class ExitPredictor(Predictor):
+    """What both rules share: the exits, the walk from one to the next, and the price of the learners before.
 
-    Attributes
+    Parameters
     ----------
     tree : StageTree
-        One answer.
+        The model of all learners, of one answer, with the default prices.
     ends : tuple of int
         Learners evaluated at each exit: 0 first, which only `EVERY_ROW` takes, and all of them last.
+    threshold : float
     """
 
     tree: StageTree
-    ends: tuple[int, ...]
+    ends: tuple[int, ...] = (0, 0)
+    threshold: float = np.inf
+
+    _no_limits = ""  # why rows have none
 
     @classmethod
-    def of(cls, tree: StageTree, every: int) -> Exits:
+    def of(cls, tree: StageTree, every: int) -> Self:
         """Place an exit after every so many trees; a round of one tree for each of several outputs counts as one."""
-        answer = only_answer(tree)
-        feeds = np.add.reduceat(answer.weights != 0, _first_outputs(tree), axis=0) if len(answer.learners) else None
-        one_each = feeds is not None and answer.weights.shape[1] > 1 and (feeds.sum(axis=1) <= 1).all()
-        step, count = every * (answer.weights.shape[1] if one_each else 1), len(answer.learners)
-        return cls(tree, (*range(0, count, step), count) if count else (0, 0))
+        found = cls(tree)
+        count, width = len(found.answer.learners), found.answer.weights.shape[1]
+        feeds = np.add.reduceat(found.answer.weights != 0, found._first_outputs, axis=0) if count else np.ones((1, 2))
+        step = every * (width if width > 1 and (feeds.sum(axis=1) <= 1).all() else 1)
+        return evolve(found, ends=(*range(0, count, step), count) if count else (0, 0))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Its size, for its `repr`."""
+        return format_count(len(self.ends), "exit"), format_count(len(self.tree.bank), "learner")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.tree.feature_names
+
+    @property
+    def costs(self) -> CostModel | None:
+        """Default prices."""
+        return self.tree.costs
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts."""
+        return self.tree.categories
+
+    @property
+    def bank(self) -> Any:
+        """The weak learners."""
+        return self.tree.bank
+
+    def with_costs(self, costs: CostModel | None) -> Any:
+        """Return the same model with other prices of its own."""
+        return evolve(self, tree=self.tree.with_costs(costs))
 
     @property
     def answer(self) -> Answer:
         """The answer of all learners."""
-        return only_answer(self.tree)
+        answer = self.tree.stages[0]
+        assert isinstance(answer, Answer)  # noqa: S101 - a tree of one stage
+        return answer
+
+    @property
+    def _first_outputs(self) -> NDArray[np.int64]:
+        """The first row of weights of each learner of the answer: int64 (L,)."""
+        widths = self.tree.bank.widths[self.answer.learners].astype(np.int64)
+        return np.cumsum(widths) - widths
 
     def prefix(self, number: int, link: str = "identity") -> StageTree:
         """Return the model of the learners before an exit; its prediction is the score by default."""
-        return StageTree(self.tree.bank, (self.prefix_answer(number, link),))
+        return StageTree(self.tree.bank, (self.prefix_answer(number, link),), costs=self.costs)
 
     def prefix_answer(self, number: int, link: str) -> Answer:
         """Return the answer of the learners before an exit."""
-        count, first = self.ends[number], np.append(_first_outputs(self.tree), len(self.answer.weights))
+        count, first = self.ends[number], np.append(self._first_outputs, len(self.answer.weights))
         learners, weights = self.answer.learners[:count], self.answer.weights[: first[count]]
         return evolve(self.answer, learners=learners, weights=weights, link=link, by_scores=False, cut=0.0)
 
+    @cached_property
+    def prefixes(self) -> tuple[StageTree, ...]:
+        """The model of each exit; predictions are scores."""
+        return tuple(self.prefix(number) for number in range(len(self.ends)))
 
-def only_answer(tree: StageTree) -> Answer:
-    """Return the only stage of a model."""
-    answer = tree.stages[0]
-    assert isinstance(answer, Answer)  # noqa: S101 - a tree of one stage
-    return answer
+    @abstractmethod
+    def simplest(self) -> Predictor:
+        """Return the same model as a stage tree, if one can hold it."""
+
+    @abstractmethod
+    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return thresholds at which some row leaves at an exit, from scores (exits, n, K): float64, ascending."""
+
+    @abstractmethod
+    def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of the remaining rows, int64 (m,), with scores (m, K), leave at an exit: bool (m,)."""
+
+    @abstractmethod
+    def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the predictions of rows that leave at these exits with these scores, (n, K)."""
+
+    def walk(self, scores_at: ScoresAt, n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the scores and the exit of each row, float64 (n, K), int64 (n,), by the scores of rows at exits."""
+        last, rows = len(self.ends) - 1, np.arange(n_rows)
+        if self.threshold == EVERY_ROW:
+            return scores_at(0, rows), np.zeros(n_rows, np.int64)
+        scores, exits = np.zeros((n_rows, self.tree.n_outputs)), np.full(n_rows, last)
+        for number in range(1 if self.threshold < np.inf else last, last + 1):
+            if not len(rows):
+                break
+            scores[rows] = now = scores_at(number, rows)
+            if number < last:
+                leaves = self.leave(number, now, rows)
+                exits[rows[leaves]] = number
+                rows = rows[~leaves]
+        return scores, exits
+
+    def walk_rows(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the scores and the exit of each row of a table."""
+        return self.walk(lambda number, rows: self.prefixes[number].predict(X[rows]).reshape(len(rows), -1), len(X))
+
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+        """Predict rows: float64 (rows,) or (rows, K)."""
+        self._refuse_limits(max_cost, unavailable)
+        return self.answers(*self.walk_rows(as_rows(X, self.feature_names, self.categories)))
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        how: ExpectedCost,
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge the rows of each exit for the learners before it; `stage_weight` is that of rows at each exit."""
+        self._refuse_limits(how.max_cost, how.unavailable)
+        if how.routing == "soft":
+            raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
+        scores, exits = self.walk_rows(X)
+        order, parts = np.argsort(exits, kind="stable"), []
+        for number in np.unique(exits).tolist() or [0]:
+            rows = order[exits[order] == number]
+            parts.append(self.prefixes[number].charges(X[rows], costs, weight[rows], how, n_jobs))
+        together, back = sum_charges(parts), np.argsort(order)
+        names = ("acquired", "acquisition", "learners", "comparisons", "reuse", "per_row")
+        by_row = {name: value[back] for name in names if (value := getattr(together, name)) is not None}
+        at = np.bincount(exits, weights=weight, minlength=len(self.prefixes))
+        stage_weight = np.cumsum(at[:0:-1])[::-1].astype(np.float64)
+        predictions = self.answers(scores, exits).reshape(len(X), -1)
+        return evolve(together, **by_row, stage_weight=stage_weight, predictions=predictions)
+
+    def _refuse_limits(self, max_cost: float | None, unavailable: Iterable[str]) -> None:
+        for name, given in (("max_cost", as_cap(max_cost) is not None), ("unavailable", bool(names_of(unavailable)))):
+            if given:
+                raise ParameterError(f"{name}: {self._no_limits}")
 
 
-def _first_outputs(tree: StageTree) -> NDArray[np.int64]:
-    """Return the first row of weights of each learner of the answer: int64 (L,)."""
-    widths = tree.bank.widths[only_answer(tree).learners].astype(np.int64)
-    return np.cumsum(widths) - widths
+@define(eq=False, frozen=True, slots=False, repr=False)
+class ConfidenceExits(ExitPredictor):
+    """Rows leave when the log odds of their likeliest class exceed the threshold; it has no limits."""
+
+    _no_limits = "a model with early exits for more than two classes has no limits"
+
+    def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which rows leave."""
+        del number, rows
+        return self.confidence(scores) > self.threshold
+
+    @staticmethod
+    def confidence(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the log odds of the likeliest class: float64 (..., n) for scores (..., n, K), K = 1 for two."""
+        if scores.shape[-1] == 1:
+            return np.abs(scores[..., 0])
+        best = np.sort(scores, axis=-1)
+        return np.asarray(best[..., -1] - np.logaddexp.reduce(best[..., :-1], axis=-1))
+
+    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the confidences of all rows at exits, and 0."""
+        found = self.confidence(scores[1:-1])
+        return np.unique(np.append(found[np.isfinite(found)], 0.0))
+
+    def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return probabilities: float64 (n,) of the second of two classes, or (n, K)."""
+        del exits
+        return squeeze(apply_link(self.answer.link, scores))
+
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[np.float64]:
+        """Return the scores of each row at its exit: float64 (rows, K)."""
+        self._refuse_limits(max_cost, unavailable)
+        return self.walk_rows(as_rows(X, self.feature_names, self.categories))[0]
+
+    def inquire(
+        self,
+        costs: object = None,
+        acquisition: str = "path",
+        known: Known = (),
+        *,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+    ) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`."""
+        check_acquisition(acquisition)
+        self._refuse_limits(max_cost, unavailable)
+        prices, ledger, known_values = open_ledger(self, costs, known)
+        walker = _ExitWalker(self, prices, known_values, by_path=acquisition == "path")
+        return Inquiry(walker, self.feature_names, ledger, self.categories)
+
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns, at the exits of rows; see `Predictor.gains`."""
+        del costs
+        answers = {number: self.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
+        exits = self.walk_rows(rows.X)[1]
+        return gains_of_answers(self.bank, answers, exits, rows, expect_everywhere(self.bank, rows))
+
+    def simplest(self) -> Predictor:
+        """Return a stage tree for two classes, or if all rows take one exit: a chain with two sides.
+
+        The second route of an exit has the learners of the first one, which are free by then.
+        """
+        link, last = self.answer.link, len(self.ends) - 1
+        if self.threshold == EVERY_ROW:
+            return self.prefix(0, link)
+        if len(self.answer.intercept) > 1 and self.threshold < np.inf:
+            return self
+        stages: list[Stage] = []
+        for number in range(1, last) if self.threshold < np.inf else ():
+            answer = self.prefix_answer(number, link)
+            for sign in (1.0, -1.0):
+                place, weights, constant = len(stages), sign * answer.weights, sign * answer.intercept
+                route = Route(answer.learners, weights, constant, self.threshold, 1.0, place + 2, place + 1)
+                stages += [route, answer]
+        return StageTree(self.bank, (*stages, self.prefix_answer(last, link)), costs=self.costs)
 
 
-def check_labels(tree: StageTree, categories: Categories) -> None:
-    """Refuse a given model that numbers the categories of X in another way."""
-    for name in sorted(set(tree.feature_names) & set(categories)):
-        known, wanted = tree.categories.get(name, ()), categories[name]
-        if known != wanted:
-            raise DataError(
-                f"model: knows the categories {_listed(known)} of {name!r}, expected those of X, {_listed(wanted)}"
-            )
+class _ExitWalker:
+    """One row on its way from exit to exit; later learners know the values of features acquired before."""
+
+    reason = "complete"
+
+    def __init__(
+        self, model: ConfidenceExits, prices: PriceArrays, known: Mapping[int, float], *, by_path: bool
+    ) -> None:
+        self._model, self._prices, self._by_path = model, prices, by_path
+        self._number, self._values = 1, dict(known)
+        self._stepper = self._begin(1)
+        self._go_on()
+
+    @property
+    def needs(self) -> Sequence[int]:
+        """Features needed for the learners before the next exit."""
+        return self._stepper.needs
+
+    @property
+    def answer(self) -> tuple[NDArray[np.float64], int]:
+        """Probabilities, and the number of the exit."""
+        return apply_link(self._model.answer.link, self._scores())[0], self._number - 1
+
+    @property
+    def evaluated(self) -> Fraction:
+        """As of the stepper of the last exit, which evaluated all learners before it."""
+        return self._stepper.evaluated
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Add the values of all features in `needs`, and go on to the next exit that needs others."""
+        self._stepper, self._values = copy(self._stepper), {**self._values, **values}
+        self._stepper.advance(values)
+        self._go_on()
+
+    def _begin(self, number: int) -> StageStepper:
+        tree = self._model.prefixes[number]
+        return StageStepper(tree, self._prices, by_path=self._by_path, known_values=self._values)
+
+    def _go_on(self) -> None:
+        model, nobody = self._model, np.zeros(0, np.int64)
+        while not self._stepper.needs and self._number < len(model.prefixes) - 1:
+            if model.leave(self._number, self._scores(), nobody)[0]:
+                break
+            self._number += 1
+            self._stepper = self._begin(self._number)
+
+    def _scores(self) -> NDArray[np.float64]:
+        return np.reshape(self._stepper.answer[0], (1, -1))
 
 
-def _listed(labels: Labels) -> str:
-    return str(list(labels)) if isinstance(labels, tuple) else "by their hashes"
+@define(eq=False, frozen=True, slots=False, repr=False)
+class ProximityExits(ExitPredictor):
+    """Rows of a query leave when their score is too far below the fifth best among those of the query still there.
 
+    At exit i of E, these are at least (E - i) s / (E - 1) below it, with s the threshold; in a query of fewer rows all
+    stay. Without queries, every row is a query of its own, and stays: the model is that of all learners. A score f is
+    predicted as level + f / (2 (1 + |f|)), with level 0 for rows that stay to the end, and a lower level for each exit
+    before: rows rank below all that left later. Sample weights have no effect, as predictions know none.
 
-@frozen(eq=False)
-class ExitTable:
-    """Scores and exact cost of rows at every exit.
-
-    Attributes
+    Parameters
     ----------
-    rows : Rows
-    scores : float64 (exits, n, K)
-    cost : float64 (exits, n)
-    bought : bool (exits, n, o)
-        Acquired features among those with once-prices.
-    once : float64 (o,)
+    queries : int64 (rows,), optional
+        Numbers of the queries of the rows to predict, from 0; see `of_queries`.
     """
 
-    rows: Rows
-    scores: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    bought: NDArray[np.bool_]
-    once: NDArray[np.float64]
+    queries: NDArray[np.int64] | None = None
 
-    @classmethod
-    def of(cls, exits: Exits, rows: Rows, costs: CostModel, n_jobs: int | None) -> ExitTable:
-        """Evaluate the learners before every exit; the core prices them."""
-        prices = costs.select(exits.tree.feature_names)
-        priced = np.flatnonzero(prices.once)
-        scores, cost, bought = [], [], []
-        for number in range(len(exits.ends)):
-            prefix = exits.prefix(number)
-            report = prefix.cost(rows.X, costs)
-            scores.append(prefix.decision_function(rows.X, n_jobs=n_jobs).reshape(len(rows), -1))
-            cost.append(report.per_row)
-            bought.append(np.asarray(report.acquired[:, priced], np.bool_))
-        return cls(rows, np.array(scores), np.array(cost), np.array(bought), prices.once[priced])
+    _no_limits = "is for rows without queries; leave out qid"
 
-    def scores_at(self, exits: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return each row's scores at its exit: float64 (n, K)."""
-        return np.asarray(self.scores[exits, np.arange(len(exits))])
+    def of_queries(self, qid: ArrayLike | None) -> ProximityExits:
+        """Return the model for rows of these queries, for evaluators that know no queries."""
+        return self if qid is None else evolve(self, queries=check_queries(qid, len(np.asarray(qid)), "qid"))
 
-    def mean_cost(self, exits: NDArray[np.int64]) -> float:
-        """Return the mean cost of rows that leave at these exits."""
-        return float(np.average(self.cost[exits, np.arange(len(exits))], weights=self.rows.weight))
+    def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which rows leave."""
+        assert self.queries is not None  # noqa: S101 - only rows of queries leave
+        gap, last = _below_fifth_best(scores[:, 0], self.queries[rows]), len(self.ends) - 1
+        return (gap > 0) & (gap >= (last - number) / (last - 1) * self.threshold)
 
-    def batch(self, exits: NDArray[np.int64]) -> float:
-        """Return each row's equal share of the once-prices."""
-        bought = self.bought[exits, np.arange(len(exits))].any(axis=0)
-        return float(bought @ self.once) / self.rows.total_weight
+    def simplest(self) -> Predictor:
+        """Return a constant, if all rows leave before the first learner."""
+        return self.prefix(0) if self.threshold == EVERY_ROW else self
+
+    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each s at which a row of the queries would be the first to leave at an exit."""
+        assert self.queries is not None  # noqa: S101 - only rows of queries leave
+        last, found = len(scores) - 1, [np.empty(0)]
+        for number in range(1, last):
+            gap = _below_fifth_best(scores[number, :, 0], self.queries)
+            found.append(gap[(gap > 0) & (gap < np.inf)] * (last - 1) / (last - number))
+        return np.unique(np.concatenate(found))
+
+    def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Rank rows by their exit, then by their score: float64 (n,)."""
+        return np.asarray((exits - (len(self.ends) - 1)) + apply_link("ranked", scores[:, 0]))
+
+    def walk_rows(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the scores and the exit of each row of a table."""
+        check_queries(self.queries, len(X), "qid")  # type: ignore[arg-type] # only walks of queries come here
+        return super().walk_rows(X)
+
+    @cached_property
+    def whole(self) -> StageTree:
+        """The model of a row alone."""
+        return self.prefix(len(self.ends) - 1, "ranked")
+
+    def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[np.float64]:
+        """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
+        model = self.of_queries(qid)
+        if model.queries is None:
+            return self.whole.predict(X, **limits)
+        return super(ProximityExits, model).predict(X, **limits)
+
+    decision_function = predict
+
+    def inquire(self, *terms: Any, **more: Any) -> Inquiry:
+        """Begin the prediction of one row without others of its query, which evaluates all learners."""
+        if self.queries is not None:
+            raise ParameterError("qid: an inquiry is for one row, and rows of a query leave together")
+        return self.whole.inquire(*terms, **more)
+
+    def cost(self, X: Any, costs: object = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
+        """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
+        return super(ProximityExits, self.of_queries(qid)).cost(X, costs, **how)
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        how: ExpectedCost,
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows with the kernels; see `Predictor.charges`."""
+        if self.queries is None:
+            return self.whole.charges(X, costs, weight, how, n_jobs)
+        return super().charges(X, costs, weight, how, n_jobs)
 
 
-@frozen
-class ExitPoint:
-    """A threshold, measured on held-out rows.
+def _below_fifth_best(scores: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how far each score is below the fifth best of its query, minus infinity in queries of fewer rows.
 
-    Attributes
-    ----------
-    threshold : float
-        Infinite: no row leaves early; minus infinite: all leave before the first tree.
-    n_rounds : int
-        Learners of the model.
-    tradeoff : float
-        0, for its trees know no prices.
-    loss, cost, score : float
-        Mean loss, exact mean cost per row, and the given score or minus the loss.
-    batch : float
-        Each row's equal share of the once-prices, which `cost` leaves out.
+    Queries are numbers from 0; some may have no row.
     """
-
-    threshold: float
-    n_rounds: int
-    tradeoff: float
-    loss: float
-    cost: float
-    score: float
-    batch: float
-
-    def total(self, tradeoff: float) -> tuple[float, float]:
-        """Return loss + tradeoff * cost with the share of once-prices, and a key by which later exits win ties."""
-        return self.loss + tradeoff * (self.cost + self.batch), -self.threshold
-
-
-def confidence(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log odds of the likeliest class: float64 (..., n) for scores (..., n, K), K = 1 for two classes."""
-    if scores.shape[-1] == 1:
-        return np.abs(scores[..., 0])
-    best = np.sort(scores, axis=-1)
-    return np.asarray(best[..., -1] - np.logaddexp.reduce(best[..., :-1], axis=-1))
-
-
-def confidence_exits(scores: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
-    """Return the first exit at which the confidence of each row exceeds the threshold, or the last: int64 (n,)."""
-    if threshold == EVERY_ROW:
-        return np.zeros(scores.shape[1], np.int64)
-    leaves = confidence(scores) > threshold
-    leaves[0], leaves[-1] = False, True
-    return np.asarray(leaves.argmax(axis=0))
-
-
-def confidence_tree(exits: Exits, threshold: float) -> StageTree:
-    """Return a model of two classes whose rows leave if |log odds| exceeds the threshold: a chain with two sides.
-
-    The second route of an exit has the learners of the first one, which are free by then.
-    """
-    link, last = exits.answer.link, len(exits.ends) - 1
-    if threshold == EVERY_ROW:
-        return exits.prefix(0, link)
-    stages: list[Stage] = []
-    for number in range(1, last) if threshold < np.inf else ():
-        answer = exits.prefix_answer(number, link)
-        for sign in (1.0, -1.0):
-            place, weights = len(stages), sign * answer.weights
-            route = Route(answer.learners, weights, sign * answer.intercept, threshold, 1.0, place + 2, place + 1)
-            stages += [route, answer]
-    return StageTree(exits.tree.bank, (*stages, exits.prefix_answer(last, link)))
+    size = np.bincount(qid)
+    best = scores[np.lexsort((-scores, qid))]
+    fifth, enough = np.full(len(size), -np.inf), size >= _PLACE
+    fifth[enough] = best[(np.cumsum(size) - size)[enough] + _PLACE - 1]
+    return np.asarray(fifth[qid] - scores)

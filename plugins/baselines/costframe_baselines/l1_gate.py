@@ -15,9 +15,8 @@ from costframe.gates.composite import Candidate, GatedPair, Scores, cheap_losses
 from costframe.gates.estimator import GatedClassifier
 from costframe.gates.expensive import hold_out
 from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
+from costframe.gates.penalized import fit_logistic, scores_of
 from costframe.gates.points import GatePoints, default_tradeoffs, read_several, read_tradeoffs
-from costframe.proximal.logistic import fit_logistic
-from costframe.proximal.newton import scores_of
 from costframe.stagewise.banks import find_bank, outputs_on
 from costframe.trees.boosting.monitor import scorer
 

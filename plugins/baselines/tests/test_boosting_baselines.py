@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe_baselines import (
     AffordableClassifier,
@@ -13,7 +11,7 @@ from costframe_baselines import (
     BoostingRanker,
     BoostingRegressor,
 )
-from costframe_baselines.prefixes import measure_prefixes
+from costframe_baselines.boosting import measure_prefixes
 from costframe_cegb import CEGBClassifier, CEGBRanker, CEGBRegressor
 
 COSTS = {
@@ -138,8 +136,3 @@ def test_settings_without_effect_are_refused(settings, name):
 def test_arguments_of_paths_without_effect_are_refused(given):
     with pytest.raises(ParameterError, match=next(iter(given))):
         BoostingClassifier(COSTS).fit_path(X, Y, X_val=XV, y_val=YV, **given)
-
-
-def test_sweeps_fit_it_only_if_it_is_named():
-    assert all(cf.algorithms()[name].baseline for name in ("boosting", "affordable", "early-exit"))
-    assert clone(AffordableClassifier(COSTS, max_price=3.0)).max_price == 3.0

@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import costframe as cf
 from costframe.core.errors import CostframeError
 from costframe.stagewise.estimator import BankTask
-from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import SoftTree, as_stage_tree
 from costframe.testing import parametrize_algorithm
 from costframe.training.data import Rows, TrainingData
@@ -19,9 +18,10 @@ from costframe_baselines.cascade_by_price import (
     PriceCascade,
     _descend,
     learner_prices,
+    lose_at_worst_stage,
+    lose_by_noisy_or,
     stage_bounds,
 )
-from costframe_baselines.cascade_losses import lose_at_worst_stage, lose_by_noisy_or
 from costframe_baselines.cascades import AndOrClassifier, AndOrRanker, SoftCascadeClassifier, SoftCascadeRanker
 
 CLASSIFIERS = (SoftCascadeClassifier, AndOrClassifier)
@@ -76,14 +76,6 @@ def test_losses_of_sure_stages_are_finite(lose, size):
     scores = size * np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
     for found in lose(scores):
         assert np.isfinite(found).all()
-
-
-def test_one_stage_loses_as_the_logistic_loss():
-    scores = np.random.default_rng(0).standard_normal((20, 1))
-    for target, lose in ((1.0, lose_at_worst_stage), (-1.0, lose_by_noisy_or)):
-        targets = np.full((20, 1), target)
-        np.testing.assert_allclose(lose(scores)[0], Logistic().value(scores, targets), rtol=1e-12)
-        np.testing.assert_allclose(lose(scores)[1], Logistic().slope(scores, targets), rtol=1e-12)
 
 
 def evaluated(costs=COSTS, acquisition="learner", n=200, n_trees=12, tradeoff=1e-2):
@@ -205,22 +197,6 @@ def test_one_stage_is_a_ridge_of_the_logistic_loss(make):
     twin = minimize(total, np.zeros(9), tol=1e-10).x
     found = answer.weights[:, 0]
     np.testing.assert_allclose(found / np.linalg.norm(found), twin[:-1] / np.linalg.norm(twin[:-1]), atol=2e-3)
-
-
-@pytest.mark.parametrize("make", CLASSIFIERS)
-def test_the_cost_falls_with_the_tradeoff(make):
-    X, y = table(1, 2000)
-    fresh, truth = table(2, 2000)
-    bank = boosted(60, 2000)
-    costs, losses = [], []
-    for tradeoff in (0.0, 3e-3, 1e-2, 1.0):
-        model = make(COSTS, tradeoff, bank=bank).fit(X, y)
-        costs.append(model.cost(fresh).mean)
-        losses.append(-np.log(np.where(truth, *model.predict_proba(fresh).T[::-1])).mean())
-    assert (np.diff(costs) <= 0.01 * costs[0]).all()
-    assert costs[2] < 0.95 * costs[0]
-    assert costs[3] == 0
-    assert losses[0] < 0.6 * losses[3]
 
 
 def test_the_expected_cost_falls_with_the_tradeoff():

@@ -15,8 +15,7 @@ from costframe.frontier import Frontier, paths
 from costframe.frontier.estimates import estimate_on_rows
 from costframe.testing import CountingSource
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
-from costframe_baselines.exit_predictors import ConfidenceExits
-from costframe_baselines.query_exits import ProximityExits
+from costframe_baselines.exits import ConfidenceExits, ProximityExits
 
 COSTS = cf.CostModel.from_dict(
     {
@@ -182,20 +181,6 @@ def test_estimates_from_folds_are_of_rows_that_leave(monkeypatch):
     assert min(lowest) < -0.5
 
 
-@pytest.mark.parametrize("factor", [0.1, 3.0])
-def test_weights_of_a_ranking_move_no_exit(factor):
-    X, y, qid = table(0, classes=3)
-    rows, grades, queries = table(1, classes=3)
-    given = {"X_val": rows, "y_val": grades, "qid_val": queries}
-    for weight in (np.full(len(rows), factor), np.random.default_rng(0).choice([1.0, 2.0, 3.0], len(rows))):
-        model = EarlyExitRanker(COSTS, 0.05, n_estimators=12, n_trees_per_exit=2)
-        path = model.fit_path(X, y, qid=qid, sample_weight_val=weight, **given)
-        assert len(path.points) > 5
-        for point in path.points:
-            report = path.predictor(point).of_queries(queries).cost(rows, COSTS, sample_weight=weight)
-            assert point.cost == pytest.approx(report.mean, rel=1e-12)
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_threshold_has_the_least_loss_and_cost_of_those_tried(classes):
     X, y, _ = table(0, classes=classes)
@@ -327,7 +312,7 @@ def test_importances_are_those_at_the_exit_of_each_row():
     X, y, _ = table(0, 200, classes=3)
     model = EarlyExitClassifier(ALL, threshold=0.3, n_estimators=6, max_leaves=3, n_trees_per_exit=2).fit(X, y)
     assert repr(model.predictor_).startswith("ConfidenceExits(")
-    assert len(np.unique(model.predictor_._walk(X)[1])) > 1
+    assert len(np.unique(model.predictor_.walk_rows(X)[1])) > 1
     assert model.feature_importances_.sum() == pytest.approx(1.0)
 
 

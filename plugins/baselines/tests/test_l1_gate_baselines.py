@@ -12,8 +12,7 @@ import costframe as cf
 from costframe.adoption.given.fitted_model import PrefittedWarning
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import CostframeError
-from costframe.proximal.logistic import fit_logistic
-from costframe.proximal.newton import scores_of
+from costframe.gates.penalized import fit_logistic, scores_of
 from costframe_baselines import L1GateClassifier
 from costframe_baselines.l1_gate import choose_columns, fit_gate
 
@@ -90,31 +89,11 @@ def test_the_gate_is_logistic_regression_of_where_the_cheap_model_is_wrong(n_cla
     assert found[0, -1] == pytest.approx(gate.intercept_[0], abs=0.02)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_row_of_weight_two_is_two_rows(n_classes):
-    H, y, weight = table(n_classes=n_classes, seed=1)
-    rows = np.repeat(np.arange(len(y)), weight.astype(int))
-    groups = priced(*[0.03] * 5)
-    one = fit_logistic(H, y, n_classes, weight, groups)
-    assert one == pytest.approx(fit_logistic(H[rows], y[rows], n_classes, np.ones(len(rows)), groups), abs=1e-6)
-    assert one.any()
-
-
 @pytest.mark.parametrize("flip", [False, True])
 def test_without_rows_of_both_kinds_there_is_no_gate(flip):
     H = np.random.default_rng(0).normal(size=(100, 2))
     y = (H[:, 0] > 0).astype(np.int64)
     assert not fit_gate(H, 1 - y if flip else y, np.ones(100), H[:, :1].T).any()
-
-
-def test_what_nothing_tells_apart_goes_one_way():
-    H = np.random.default_rng(0).normal(size=(400, 2))
-    y = (H[:, 0] > 0).astype(np.int64)
-    H[:, 0] += 2 * y - 1
-    model = L1GateClassifier(None, 0.01, expensive=LogisticRegression(), recipe="paper").fit(H, y)
-    assert len(model.predictor_.stages) == 1
-    assert model.cost(H).mean == 1
-    assert np.mean(model.predict(H) == y) == 1
 
 
 def test_at_zero_the_gate_sends_what_is_more_likely_wrong_than_right():

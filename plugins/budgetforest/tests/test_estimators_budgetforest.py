@@ -80,20 +80,6 @@ def test_points_of_a_path_cost_and_score_what_they_say(recipe):
     assert model.cost(X_val).mean == pytest.approx(chosen.cost)
 
 
-def test_given_tradeoffs_make_the_points():
-    (X, y), (X_val, y_val) = table(), table(200, seed=1)
-    model = BudgetPruneClassifier(costs=PRICES, n_estimators=15)
-    path = model.fit_path(X, y, X_val=X_val, y_val=y_val, tradeoffs=[0.01, 0.03])
-    alone = BudgetPruneClassifier(costs=PRICES, n_estimators=15, tradeoff=0.01).fit(X, y)
-    assert {point.tradeoff for point in path.points} <= {0.0, np.inf, 0.01, 0.03}
-    assert any(point.cost == pytest.approx(alone.cost(X_val).mean) for point in path.points)
-    for wrong in ([], "0.1", [-1.0]):
-        with pytest.raises(ParameterError, match="tradeoffs"):
-            model.fit_path(X, y, X_val=X_val, y_val=y_val, tradeoffs=wrong)
-    with pytest.raises(ParameterError, match="tradeoffs"):
-        BudgetRFClassifier(costs=PRICES).fit_path(X, y, X_val=X_val, y_val=y_val, tradeoffs=[0.1])
-
-
 def test_budgetrf_chooses_by_held_out_loss_and_exact_cost():
     (X, y), (X_val, y_val) = table(), table(200, seed=1)
     model = BudgetRFClassifier(costs=PRICES, tradeoff=0.03, n_estimators=12)
@@ -123,15 +109,6 @@ def test_settings_of_the_default_forest_have_no_effect_on_a_given_one():
     for name in ("n_estimators", "max_depth", "min_samples_leaf"):
         with pytest.raises(ParameterError, match=name):
             BudgetPruneClassifier(model=RandomForestClassifier(3), **{name: 2}).fit(X, y)
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("kind", [BudgetPruneClassifier, BudgetRFClassifier])
-def test_columns_without_two_values_make_a_constant(kind):
-    X, y = np.ones((60, 5)), np.arange(60) % 3 // 2
-    model = kind(costs=PRICES, n_estimators=3).fit(X, y)
-    assert model.cost(X).mean == 0
-    assert (model.predict(X) == 0).all()
 
 
 @pytest.mark.filterwarnings("error")

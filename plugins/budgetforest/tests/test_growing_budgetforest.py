@@ -81,17 +81,6 @@ def test_missing_values_go_where_the_drop_is_larger():
     assert way(trees, 0, rows.X[35])[-1] == trees.left[0]
 
 
-def test_bags_are_poisson_with_mean_one_and_depend_on_the_row_only():
-    numbers = np.random.default_rng(0).integers(0, 2**63, 4000).astype(np.uint64)
-    counts = drawn(Bags.of(numbers, np.ones(4000), 5), 4000)
-    assert counts.mean() == pytest.approx(1.0, abs=0.02)
-    assert (counts == 0).mean() == pytest.approx(np.exp(-1), abs=0.01)
-    order = np.random.default_rng(1).permutation(4000)
-    np.testing.assert_array_equal(drawn(Bags.of(numbers[order], np.ones(4000), 5), 4000), counts[order])
-    assert abs(np.corrcoef(counts.T)[~np.eye(20, dtype=bool)]).max() < 0.08
-    assert (drawn(Bags.of(numbers[:1], np.ones(1), 0), 1) > 0).all()  # no bag is empty
-
-
 @pytest.mark.parametrize("copies", [3, 40, 20_000])
 def test_equal_rows_are_drawn_as_often_as_rows_of_their_weight(copies):
     """A Poisson number with their count as its mean: as much varies from bag to bag as with draws one by one."""

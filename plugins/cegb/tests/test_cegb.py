@@ -129,42 +129,6 @@ def test_rows_pay_for_a_resource_once_and_lazily():
     assert model.believed_cost_ == report.mean == 0.5
 
 
-def test_threads_do_not_change_a_bit_and_two_fits_at_once_work():
-    from concurrent.futures import ThreadPoolExecutor
-
-    _, X = table(2, 3000, missing=0.1)
-    y = np.nan_to_num(X[:, 0] * X[:, 1])
-
-    def fit(jobs):
-        trees = CEGBRegressor(tradeoff=1e-3, n_estimators=10, n_jobs=jobs).fit(X, y).bank_.trees
-        return trees.values.tobytes() + trees.threshold.tobytes()
-
-    with ThreadPoolExecutor(2) as pool:
-        assert len(set(pool.map(fit, [1, 2, 2, 1]))) == 1
-
-
-def test_row_order_does_not_matter():
-    rng, X = table(2, 500)
-    y = np.round(rng.standard_normal(500) * 8) / 8
-    order = rng.permutation(500)
-    settings = {"tradeoff": 1e-2, "n_estimators": 1, "learning_rate": 1.0}
-    one, other = CEGBRegressor(**settings).fit(X, y), CEGBRegressor(**settings).fit(X[order], y[order])
-    assert np.array_equal(one.bank_.trees.threshold, other.bank_.trees.threshold)
-
-
-def test_a_dear_feature_is_acquired_by_few():
-    """A cheap feature settles most rows; only the others pay for the dear one."""
-    _, X = table(4, 2000, 2)
-    X[:, 0] = np.round(X[:, 0])
-    y = (np.where(X[:, 0] == 1, X[:, 1] > 0, X[:, 0] > 0)).astype(int)
-    costs = {"features": {"cheap": 0.1, "dear": 10.0}}
-    model = CEGBClassifier(costs, 0.01, n_estimators=50).fit(X, y)
-    share = model.cost(X).acquired.mean(axis=0)
-    assert share[0] == 1
-    assert share[1] < 0.5
-    assert model.score(X, y) > 0.97
-
-
 @pytest.mark.parametrize("n_classes", [0, 2])
 @pytest.mark.parametrize("weights", [(1, 4), (4, 5)])
 def test_whole_weights_are_repetitions_for_the_least_number_of_rows_too(n_classes, weights):
@@ -187,14 +151,3 @@ def test_weights_that_are_not_whole_say_nothing_about_the_number_of_rows():
     settings = {"tradeoff": 1e-3, "n_estimators": 5, "min_samples_leaf": 10}
     plain, light = CEGBRegressor(**settings).fit(X, y), CEGBRegressor(**settings).fit(X, y, np.full(120, 0.125))
     np.testing.assert_allclose(plain.predict(X), light.predict(X), rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("weight", "expected"),
-    [([1.0, 1.0], None), ([1.0, 2.0], [1, 2]), ([2.0, 2.0], [2, 2]), ([1.0, 1.5], None), ([1.0, 1e6], None)],
-)
-def test_weights_count_rows_where_they_are_whole_and_not_huge(weight, expected):
-    from costframe.training.data import Rows
-
-    counts = Rows(np.zeros((2, 1)), np.zeros(2), np.array(weight)).counts
-    assert (counts if counts is None else counts.tolist()) == expected

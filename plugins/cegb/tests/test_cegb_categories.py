@@ -3,13 +3,11 @@
 import hypothesis
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.testing.strategies import cost_models
 from costframe_cegb import CEGBClassifier, CEGBRegressor
@@ -79,23 +77,6 @@ def test_all_ways_to_say_which_columns_are_categorical_are_one():
     same(model, by_price, frame, numbers)
 
 
-def test_none_of_the_columns_named_is_all_numbers():
-    frame, numbers, y = table()
-    plain = CEGBRegressor(categorical_features=[], **QUICK).fit(frame.assign(color=numbers[:, 1]), y)
-    assert not plain.bank_.trees.category_count.any()
-    same(plain, CEGBRegressor(**QUICK).fit(numbers, y), numbers, numbers)
-
-
-@pytest.mark.parametrize("convert", [pl.from_pandas, lambda frame: frame.convert_dtypes()])
-def test_frames_of_other_kinds_give_the_same_model(convert):
-    frame, _, y = table()
-    model = CEGBRegressor(**QUICK).fit(frame, y)
-    other = convert(frame.astype({"shape": int}))
-    again = CEGBRegressor(categorical_features=["color", "shape"], **QUICK).fit(other, y)
-    same(model, again, frame, other)
-    assert np.array_equal(model.predict(frame), again.predict(other))
-
-
 def test_validation_rows_are_read_by_the_labels_of_the_training_rows():
     frame, _, y = table()
     valid, _, y_val = table(0, 120)
@@ -114,23 +95,6 @@ def test_a_path_keeps_labels_and_exact_costs():
         predictor = path.predictor(point)
         assert predictor.categories == {"color": LABELS}
         assert predictor.cost(texts).mean == pytest.approx(point.cost, rel=1e-9)
-
-
-def test_from_the_frame_to_the_file_and_to_a_source(tmp_path):
-    frame, _, y = table()
-    model = CEGBRegressor(tradeoff=1e-3, **QUICK).fit(frame, y)
-    cf.save(model, tmp_path / "model")
-    loaded = cf.load(tmp_path / "model")
-    for i, row in enumerate(frame.astype(object).to_dict("records")[:20]):
-        fetched = []
-
-        def fetch(names, row=row, fetched=fetched):
-            fetched.extend(names)
-            return {name: row[name] for name in names}
-
-        end = cf.predict_one(loaded, fetch)
-        assert end.value == model.predict(frame[i : i + 1])[0]
-        assert end.cost == len(set(fetched)) == model.cost(frame[i : i + 1]).mean
 
 
 def test_the_trees_are_scikit_learns_where_the_definitions_coincide():
@@ -184,13 +148,6 @@ def test_texts_without_a_category_dtype_are_refused_with_what_to_do():
     frame, _, y = table()
     with pytest.raises(DataError, match=r"'color' holds text .* or one named in categorical_features, is split"):
         CEGBRegressor(**QUICK).fit(frame.astype({"color": object}), y)
-
-
-def test_a_grid_search_and_a_budget_search_take_frames_with_categories():
-    frame, _, y = table()
-    search = cf.BudgetSearch(CEGBRegressor(**QUICK), budget=2.0, points=3).fit(frame, y)
-    assert search.predictor_.categories == {"color": LABELS}
-    assert search.score(frame, y) > 0.8
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])

@@ -1,15 +1,13 @@
 """What a hostile user gives CEGB: prices beyond doubles, queries that are none, and fits after paths."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.growing.lazy_prices import LazyPrices
-from costframe_cegb import CEGBRanker, CEGBRegressor
+from costframe_cegb import CEGBRegressor
 
 QUICK = {"n_estimators": 3, "max_leaves": 4, "min_samples_leaf": 2}
 
@@ -43,32 +41,6 @@ def test_at_tradeoff_zero_prices_whose_sums_are_infinite_change_nothing(rows, co
     assert len(free.bank_) == 3
     assert np.array_equal(free.predict(X), dear.predict(X))
     assert np.array_equal(*(part.predict(X) for part in parts))
-
-
-@pytest.mark.parametrize(
-    ("qid", "message"),
-    [
-        (np.where(np.arange(60) == 7, np.nan, 1.0), "qid: expected the query of each row, it is missing in row 7"),
-        (np.array(["a"] * 3 + [None] * 57, object), "qid: expected the query of each row, it is missing in row 3"),
-        (pd.array([1] * 59 + [None], dtype="Int64"), "qid: expected the query of each row, it is missing in row 59"),
-        (np.array(["a", 1] * 30, object), "qid: expected values of one kind"),
-    ],
-)
-def test_queries_that_are_missing_or_of_several_kinds_are_refused(rows, qid, message):
-    X, y = rows
-    with pytest.raises(DataError, match=message):
-        CEGBRanker(**QUICK).fit(X, (y > 0).astype(int), qid=qid)
-
-
-def test_whole_numbers_end_at_63_bits_and_others_at_the_largest_double(rows):
-    X, y = rows
-    large = CEGBRegressor(random_state=2**62, max_depth=2**62, **QUICK).fit(X, y)
-    assert np.array_equal(large.predict(X), CEGBRegressor(**QUICK).fit(X, y).predict(X))
-    with pytest.raises(ParameterError, match=r"max_depth: expected a whole number below 2\^63"):
-        CEGBRegressor(max_depth=2**80).fit(X, y)
-    for name in ("tradeoff", "l2_regularization"):
-        with pytest.raises(ParameterError, match=f"{name}: expected a finite number"):
-            CEGBRegressor(**{name: 10**400}).fit(X, y)
 
 
 def test_a_path_leaves_nothing_of_an_earlier_fit(rows):

@@ -73,22 +73,6 @@ def test_with_lazy_prices_the_splits_are_lightgbms(kind, missing, lam, split):
         assert_same(mine, theirs(kind, X, y, hessians=HESSIANS[kind], **settings))
 
 
-def test_prices_decide_in_that_comparison():
-    X, y, _ = draw("numbers", 0)
-    plain = ours("numbers", X, y, min_samples_leaf=10)[1]
-    lazy = ours("numbers", X, y, None, priced(), 0.02, min_samples_leaf=10)[1]
-    assert plain[0] != lazy[0]
-    used = [{feature for tree in trees for feature, *_ in tree} for trees in (plain, lazy)]
-    assert 4 in used[0] - used[1]  # the dear one
-
-
-def test_lightgbms_tradeoff_multiplies_all_its_penalties():
-    X, y, _ = draw("numbers", 0)
-    mine = ours("numbers", X, y, None, priced(0.1), 0.02, min_samples_leaf=10)
-    settings = {"cegb_tradeoff": 0.04, "cegb_penalty_split": 0.1, "cegb_penalty_feature_lazy": list(COST)}
-    assert_same(mine, theirs("numbers", X, y, min_data_in_leaf=10, **settings))
-
-
 @pytest.mark.parametrize(
     ("kind", "once"), [("numbers", (150, 90, 60, 400, 0, 20)), ("two", (20, 10, 20, 90, 0, 5))], ids=["numbers", "two"]
 )

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from attrs import evolve
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss
 
 import costframe as cf
-from costframe_cegb import CEGBClassifier, CEGBRegressor
+from costframe_cegb import CEGBClassifier
 
 COSTS = {
     "features": {"a": 1.0, "b": {"cost": 0.5, "needs": ["r"]}, "c": {"cost": 2.0, "needs": ["r"], "once": 3.0}},
@@ -66,14 +66,6 @@ def test_the_best_model_of_every_line_is_a_point(rows):
         assert any(point.loss + tradeoff * point.cost == pytest.approx(min(values)) for point in path.points)
 
 
-def test_points_run_from_nothing_bought_to_everything(path):
-    costs = [point.cost for point in path.frontier()]
-    assert costs[0] == 0.0
-    assert costs[-1] > 4
-    assert any(0 < cost < 2 for cost in costs)
-    assert {0.0} < {point.tradeoff for point in path.points}
-
-
 def test_subsamples_are_drawn_anew_by_every_fork(rows):
     X, _ = rows
     _, path = fitted(rows, subsample=0.6, random_state=3, n_estimators=25)
@@ -82,22 +74,6 @@ def test_subsamples_are_drawn_anew_by_every_fork(rows):
     assert max(point.n_rounds for point in path.points) == 25
     for point in some(path):
         assert path.predictor(point).cost(X[400:]).mean == pytest.approx(point.cost, rel=1e-12)
-
-
-def test_points_have_the_score_that_was_asked_for(rows):
-    X, y = rows
-    _, path = fitted(rows, "roc_auc", n_estimators=10)
-    for point in some(path):
-        assert roc_auc_score(y[400:], path.predictor(point).predict(X[400:])) == pytest.approx(point.score)
-
-
-def test_the_frontier_is_what_nothing_beats(path):
-    front = path.frontier()
-    assert [point.cost for point in front] == sorted(point.cost for point in front)
-    for point in path.points:
-        assert any(kept.cost <= point.cost and kept.score >= point.score for kept in front)
-    for kept in front:
-        assert not any(other.cost <= kept.cost and other.score > kept.score for other in path.points)
 
 
 def test_points_are_chosen_by_tradeoff_and_by_budget(rows):
@@ -125,15 +101,6 @@ def test_given_tradeoffs_are_kept_to(rows):
     trees = [CEGBClassifier(COSTS, 0.02, max_leaves=leaves, **settings).fit(X[:400], y[:400]) for leaves in (4, 8)]
     cost = first.cost(X[400:]).mean
     assert any(cost == pytest.approx(tree.cost(X[400:]).mean) for tree in trees)
-
-
-def test_free_features_and_constant_labels_make_flat_paths(rows):
-    X, _ = rows
-    free = {"features": dict.fromkeys("abc", 0.0)}
-    path = CEGBRegressor(free, n_estimators=5).fit_path(X, X[:, 0] > 0, X_val=X, y_val=X[:, 0] > 0)
-    assert {point.cost for point in path.points} == {0.0}
-    path = CEGBRegressor(COSTS, n_estimators=5).fit_path(X, np.ones(600), X_val=X, y_val=np.ones(600))
-    assert {(point.cost, point.loss) for point in path.points} == {(0.0, 0.0)}
 
 
 def bureau(seed, n=1500):

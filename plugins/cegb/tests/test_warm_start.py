@@ -95,21 +95,6 @@ def test_other_rows_have_paid_for_the_trees_so_far(kind, tradeoff):
     assert model.believed_fixed_ == pytest.approx(report.fixed)
 
 
-def test_both_ways_to_go_on_agree():
-    """Rows in which nothing but a value that no tree asks for differs are other rows, and pay the same."""
-    X, y, _ = table("number")
-    X = np.column_stack([X, np.zeros(len(X))])
-    changed = X.copy()
-    changed[0, 3] = 1e-3
-    costs = {"features": {"a": 1.0, "b": 0.5, "c": 2.0, "d": 1e9}, "reuse": 0.01}
-    models = []
-    for rows in (X, changed):
-        model = CEGBRegressor(costs, 1e-3, n_estimators=5, warm_start=True).fit(X, y)
-        models.append(model.set_params(n_estimators=10).fit(rows, y))
-    np.testing.assert_allclose(models[0].predict(X), models[1].predict(X), rtol=1e-12)
-    assert models[0].believed_cost_ == pytest.approx(models[1].believed_cost_, rel=1e-12)
-
-
 def test_early_stopping_is_that_of_one_fit():
     X, y, _ = table("two")
     valid = {"X_val": X[200:], "y_val": y[200:]}

@@ -8,16 +8,13 @@ from attrs import define, field
 
 from costframe.core.checks import check_flag, resolve
 from costframe.stagewise.banks import ensemble_weights
-from costframe.stagewise.estimator import WithRecipe, check_two_classes
+from costframe.stagewise.estimator import GradedRanker, TwoClassesOnly, WithRecipe
 from costframe.stagewise.fitting import USUAL_RIDGE
-from costframe.stagewise.grades import with_targets
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for
-from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
 from costframe.training.sampling import split_off
-from costframe_cronus.by_exact_cost import CHOICES
-from costframe_cronus.cronus import PAPER_CHOICES
-from costframe_cronus.train import CascadeSettings, train_cronus
+from costframe_cronus.cronus import CHOICES, PAPER_CHOICES, CascadeSettings, train_cronus
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree
@@ -64,8 +61,8 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
         Of the fit on the selected learners, in units of their median variance; by default chosen on validation data, or
         0.01 without them. Not with `recipe="paper"`.
     engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        Of the default bank; see `costframe.train_bank`. By default trees pay for the features they
-        read; those of "cart" and "xgboost" read a tenth of the columns, or three.
+        Of the default bank; see `costframe.train_bank`. The engine "priced" is the default: trees
+        pay for the features they read. Those of "cart" have no prices, and read a tenth of the columns, or three.
     acquisition : {"path", "learner"}, optional
         Whether trees acquire features split by split, the default, or all features before their evaluation. Not with
         `recipe="paper"`.
@@ -93,7 +90,7 @@ class ReweightedRegressor(CostAwareRegressor, _Reweighted):
 
 
 @define(slots=False, eq=False, repr=False)
-class ReweightedRanker(CostAwareRanker, _Reweighted):
+class ReweightedRanker(GradedRanker, _Reweighted):
     """The single stage of Cronus for rankings: squared loss on degrees of relevance from -1 to 1.
 
     Predictions are estimated degrees. Queries (`qid`) have an effect on `score` only, which is NDCG@5.
@@ -111,11 +108,6 @@ class ReweightedRanker(CostAwareRanker, _Reweighted):
     predictor_ : StageTree
         Its bank holds only the selected learners.
     """
-
-    relevant: float | None = field(default=None, kw_only=True)
-
-    def _train(self, data: TrainingData) -> StageTree:
-        return super()._train(with_targets(data, resolve("relevant", self.relevant, None, strict=True)))
 
 
 @define(slots=False, eq=False, repr=False)
@@ -158,7 +150,7 @@ class _Cascade(WithRecipe):
 
 
 @define(slots=False, eq=False, repr=False)
-class CronusClassifier(CostAwareClassifier, _Cascade):
+class CronusClassifier(TwoClassesOnly, _Cascade):
     """A cascade for two classes with a rare second class: early stages reject rows that are surely of the first.
 
     It fits stages one after another and then improves them together, by exact cost. Held-out rows choose the cascade:
@@ -207,18 +199,9 @@ class CronusClassifier(CostAwareClassifier, _Cascade):
 
     class_weight: Any = field(default=None, kw_only=True)
 
-    def _train(self, data: TrainingData) -> StageTree:
-        check_two_classes(data)
-        return super()._train(data)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
 
 @define(slots=False, eq=False, repr=False)
-class CronusRanker(CostAwareRanker, _Cascade):
+class CronusRanker(GradedRanker, _Cascade):
     """A cascade for rankings: early stages reject rows that are surely irrelevant; squared loss on graded relevance.
 
     Rejected rows rank below all rows of later stages: at exit k, from 0, the answer is k + s / (2 (1 + |s|)) with the
@@ -243,8 +226,3 @@ class CronusRanker(CostAwareRanker, _Cascade):
         A chain of routes, each with an answer for its rejected rows.
     steps_ : tuple of Step
     """
-
-    relevant: float | None = field(default=None, kw_only=True)
-
-    def _train(self, data: TrainingData) -> StageTree:
-        return super()._train(with_targets(data, resolve("relevant", self.relevant, None, strict=True)))

@@ -12,6 +12,7 @@ from costframe.stagewise.evaluation import Evaluation, Pricing
 from costframe.stagewise.rows import BankRows, Logistic, Squared
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.training.data import Rows
+from costframe_cronus.cronus import exact_stages, initialize
 
 
 def bank_rows(outputs, target, weight, emphasis=1.0):
@@ -26,9 +27,9 @@ def plain_rows(H, target, weight, emphasis=1.0):
     return bank_rows(BankOutputs.of(bank, H), target, weight, emphasis)
 
 
-def whole(groups):
-    """Every learner acquires all it may read, whatever the rows are."""
-    return lambda _: SampledPrices.whole(groups)
+def start_at(rows, groups, settings):
+    """Algorithm 2 by exact cost, where every learner acquires all it may read, whatever the rows are."""
+    return initialize(rows, exact_stages(rows, lambda _: SampledPrices.whole(groups), settings), settings)
 
 
 def evaluation_of(bank, X, y, costs=COSTS, *, acquisition="path", tradeoff=2e-3, weight=None, classes=True):

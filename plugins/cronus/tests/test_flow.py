@@ -4,34 +4,18 @@ import naive_flow
 import numpy as np
 import pytest
 from attrs import evolve
-from cronus_cases import COSTS, boosted, evaluation_of, problem, table
+from cronus_cases import problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_relaxed import differences
 
-import costframe as cf
 from costframe.stagewise.descent import SupportObjective, cycle, descend
 from costframe.stagewise.objective import Auxiliaries, RelaxedObjective
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.stagewise.rows import Squared
-from costframe.stagewise.soft_tree import SoftTree, as_stage_tree
-from costframe.stagewise.topology import Flow, Topology
 
 seeds = st.integers(0, 10_000)
 stages = st.integers(1, 4)
-
-
-@given(seeds, stages, st.sampled_from([0.5, 4.0, 50.0]))
-def test_probabilities_are_products_along_the_chain(seed, n_stages, steepness):
-    rng = np.random.default_rng(seed)
-    scores, theta = rng.standard_normal((6, n_stages)), rng.standard_normal(n_stages)
-    theta[rng.random(n_stages) < 0.2] = rng.choice([-np.inf, np.inf])
-    flow = Flow.of(Topology.chain(n_stages), scores, theta, steepness)
-    for row, p, q in zip(scores, flow.passes, flow.exits, strict=True):
-        twin = naive_flow.flow(row, np.clip(theta[:-1], -1e300, 1e300), min(steepness, 50.0))
-        np.testing.assert_allclose(p, twin[0], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(q, twin[1], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(flow.exits.sum(axis=1), 1.0)
 
 
 def relaxed_problem(seed, n_stages, floor):
@@ -52,20 +36,6 @@ def test_the_relaxed_objective_is_eq_8(seed, n_stages, floor):
 
 def perturbed(z, rng):
     return Auxiliaries(z.groups * rng.uniform(1, 4, z.groups.shape) + 0.1, z.weights * 0.8 + 0.1)
-
-
-@settings(max_examples=50)
-@given(seeds, stages, st.sampled_from([1e-6, 0.4]))
-def test_the_bound_touches_at_the_auxiliaries_and_is_nowhere_less(seed, n_stages, floor):
-    _, _, objective, chain = relaxed_problem(seed, n_stages, floor)
-    outcome, rng = objective.outcome(chain), np.random.default_rng(seed)
-    z, value = objective.auxiliaries(chain, outcome), objective.value(chain)
-    for stage in range(n_stages):
-        assert objective.bound(chain, z, outcome, stage)[0] == pytest.approx(value, rel=1e-12)
-    assert objective.bound(chain, perturbed(z, rng), outcome, 0)[0] >= value * (1 - 1e-12)
-    moved = evolve(chain, weights=chain.weights + 0.3 * rng.standard_normal(chain.weights.shape))
-    at = objective.bound(moved, z, objective.outcome(moved), 0)[0]
-    assert at >= objective.value(moved) * (1 - 1e-12)
 
 
 @settings(max_examples=50)
@@ -145,19 +115,3 @@ def test_descent_ends_no_worse_than_it_began_on_other_rows(seed, n_stages, kind)
     assert not found.weights[~free].any()
     if kind == "same":
         assert other.total(found) < other.total(start)
-
-
-@pytest.mark.parametrize("acquisition", ["path", "learner"])
-def test_at_fixed_supports_the_cost_is_the_evaluators(acquisition):
-    """Soft routing, rows of uneven weight, and stages that use again what was bought before them."""
-    bank, (X, y) = boosted(15, 600), table(3, 300)
-    rng = np.random.default_rng(0)
-    weight = rng.uniform(0.5, 2, len(X))
-    evaluation = evaluation_of(bank, X, y, acquisition=acquisition, weight=weight)
-    support = np.array([np.arange(15) % 3 <= k for k in range(3)])
-    chain = SoftTree.chain(rng.standard_normal((3, 15)) * support, np.zeros(3), np.array([-0.2, 0.1]))
-    objective = SupportObjective(evaluation.rows, Squared(), evaluation.costs(chain), 1.0, 5.0)
-    report = cf.ExpectedCost(COSTS, routing="soft", acquisition=acquisition).evaluate(
-        as_stage_tree(bank, chain, steepness=5.0), X, sample_weight=weight
-    )
-    assert objective.value(chain)[1] == pytest.approx(report.mean, rel=1e-9)

@@ -1,11 +1,8 @@
 """Thresholds where loss and cost are least: against all cuts, one by one."""
 
-from itertools import product
-
 import naive_flow
 import numpy as np
 import pytest
-from attrs import evolve
 from cronus_cases import COSTS, boosted, evaluation_of, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,14 +39,6 @@ def just_below(theta):
 
 
 @given(seeds)
-def test_of_two_stages_the_threshold_is_the_best_of_all_cuts(seed):
-    scores, at_exit, arrival, theta = drawn(seed, 2)
-    found = placed_at(scores, at_exit, arrival, theta)
-    best = min(naive_flow.hard_objective(scores, at_exit, arrival, [cut]) for cut in naive_flow.cuts(scores[:, 0]))
-    assert naive_flow.hard_objective(scores, at_exit, arrival, found) == pytest.approx(best, rel=1e-12)
-
-
-@given(seeds)
 def test_of_three_stages_no_threshold_alone_can_do_better(seed):
     scores, at_exit, arrival, theta = drawn(seed, 3)
     found = placed_at(scores, at_exit, arrival, theta)
@@ -63,17 +52,6 @@ def test_of_three_stages_no_threshold_alone_can_do_better(seed):
     for k, one in enumerate(found):
         if np.isfinite(one) and abs(one - theta[k]) > 1e-9:
             assert scores[:, k].min() < one <= scores[:, k].max()
-
-
-def test_thresholds_are_often_those_of_all_pairs():
-    """Coordinates may be stuck, but mostly are not."""
-    hits = 0
-    for seed in range(30):
-        scores, at_exit, arrival, theta = drawn(seed, 3, n=6)
-        found = naive_flow.hard_objective(scores, at_exit, arrival, placed_at(scores, at_exit, arrival, theta))
-        both = product(naive_flow.cuts(scores[:, 0]), naive_flow.cuts(scores[:, 1]))
-        hits += found <= min(naive_flow.hard_objective(scores, at_exit, arrival, pair) for pair in both) + 1e-12
-    assert hits >= 20
 
 
 def test_scores_next_to_each_other_are_told_apart():
@@ -128,14 +106,6 @@ def test_without_idle_stages_the_same_answers_cost_no_more(placed, threshold):
     if threshold[0] == np.inf:
         first = chain.with_threshold(np.zeros(4))
         assert after.cost == pytest.approx(float(judge.rows.share @ judge.costs(first)[:, 0]))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_placing_thresholds_never_worsens_what_it_minimizes(placed, seed):
-    _, _, judge, chain = placed
-    chain = chain.with_threshold(np.append(np.random.default_rng(seed).normal(scale=0.3, size=3), 0.0))
-    judge = evolve(judge, tradeoff=0.05)
-    assert judge.total(judge.place_thresholds(chain)) < judge.total(chain)
 
 
 @pytest.mark.parametrize("threshold", [(0.0, 0.1, -0.1), *THRESHOLDS])

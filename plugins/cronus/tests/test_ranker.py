@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from ranking_cases_cronus import COSTS, NAMES, table
 
 import costframe as cf
-from costframe.core.errors import CostframeError, DataError, ParameterError
+from costframe.core.errors import ParameterError
 from costframe.core.stages.stages import Answer
-from costframe.datasets import Dataset
-from costframe.testing import CountingSource
 from costframe_cronus import CronusClassifier, CronusRanker
 
 
@@ -53,29 +51,6 @@ def test_it_ranks_well_for_little(model, bank):
     full = CronusRanker(COSTS, 0.0, bank=bank, n_stages=1).fit(X, y, qid=qid)
     assert model.cost(fresh).mean < 0.5 * full.cost(fresh).mean
     assert model.score(fresh, truth, of) > max(0.65, 0.75 * full.score(fresh, truth, of))
-
-
-def test_an_inquiry_ends_in_what_predict_gives_and_pays_what_is_fetched(model):
-    fresh = table(3, 4)[0]
-    values, report = model.predict(fresh), model.cost(fresh)
-    for i, row in enumerate(fresh):
-        source, inquiry = CountingSource(dict(zip(NAMES, row.tolist(), strict=True)), COSTS), model.predictor_.inquire()
-        while inquiry.needs:
-            inquiry.supply(source(inquiry.needs))
-        assert inquiry.answer.value == values[i]
-        assert inquiry.answer.cost == pytest.approx(source.charged, rel=1e-12) == report.per_row[i]
-
-
-def test_saved_and_loaded_it_is_the_same(model, tmp_path):
-    fresh = table(2)[0]
-    cf.save(model, tmp_path / "ranker.model")
-    loaded = cf.load(tmp_path / "ranker.model")
-    np.testing.assert_array_equal(loaded.predict(fresh), model.predict(fresh))
-    kinds = [
-        [(s.link, s.level) for s in one.stages if isinstance(s, Answer)]
-        for one in (loaded.predictor_, model.predictor_)
-    ]
-    assert kinds[0] == kinds[1]
 
 
 def test_of_one_stage_the_answer_is_ranked_too(bank):
@@ -137,13 +112,6 @@ def test_one_stage_is_the_weighted_fit_to_its_targets(seed, relevant, positive):
     np.testing.assert_allclose(model.fit(X, y).predict(X), expected, rtol=1e-6, atol=1e-9)
 
 
-def test_ties_share_their_place():
-    X = np.repeat(np.random.default_rng(0).standard_normal((10, 2)), 4, axis=0)
-    y = np.repeat(np.arange(10) % 3, 4).astype(float)
-    values = CronusRanker(n_estimators=20, n_stages=3).fit(X, y).predict(X)
-    assert (values.reshape(10, 4) == values[::4, None]).all()
-
-
 @pytest.mark.parametrize("y", [np.zeros(40), np.full(40, 3.0)])
 @pytest.mark.parametrize("stages", [1, 4])
 def test_of_equal_grades_it_is_a_constant(y, stages):
@@ -154,65 +122,9 @@ def test_of_equal_grades_it_is_a_constant(y, stages):
     assert model.cost(X).mean == 0
 
 
-@pytest.mark.parametrize("qid", [np.zeros(30, int), np.arange(30), None])
-def test_queries_make_no_difference_to_what_is_learned(qid):
-    """One query; queries of one row; none."""
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((30, 2)), rng.integers(0, 3, 30)
-    model = CronusRanker(n_estimators=10, n_stages=2)
-    values = model.fit(X, y, qid=qid).predict(X)
-    np.testing.assert_array_equal(values, CronusRanker(n_estimators=10, n_stages=2).fit(X, y).predict(X))
-    assert 0 <= model.score(X, y, qid) <= 1
-
-
-@pytest.mark.parametrize("tradeoff", [0.0, 1e-3, 1e12])
-@pytest.mark.parametrize("costs", [None, {"features": dict.fromkeys("ab", 0.0)}])
-def test_more_trees_than_rows_free_features_and_huge_tradeoffs(tradeoff, costs):
-    rng = np.random.default_rng(1)
-    X, y = rng.standard_normal((12, 2)), np.arange(12) % 3
-    model = CronusRanker(costs, tradeoff, n_estimators=60).fit(X, y)
-    assert np.isfinite(model.predict(X)).all()
-    if tradeoff > 1 and costs is None:
-        assert model.cost(X).mean == 0
-        assert len(set(model.predict(X))) == 1
-    if costs:
-        np.testing.assert_array_equal(model.predict(X), CronusRanker(costs, 0.0, n_estimators=60).fit(X, y).predict(X))
-
-
-def test_a_sweep_takes_it_in():
-    X, y, qid = table(1, 30)
-    split = np.array(["train", "valid", "test"])[np.minimum(qid // 10, 2)]
-    data = Dataset.from_arrays(X, y, COSTS, feature_names=list(NAMES), split=split, qid=qid, task="ranking")
-    frontier = cf.Frontier.sweep(data, ["cronus"], points=3, folds=0, parameters={"n_estimators": 20, "n_stages": 3})
-    assert 3 <= len(frontier.points) <= 6  # up to three more within sets of features
-    assert frontier.points[0].score > 0.5
-
-
 @pytest.mark.parametrize("relevant", [3.5, 0.5, 2])
 def test_a_relevance_that_divides_nothing_is_refused(relevant):
     X, y = np.random.default_rng(0).standard_normal((20, 2)), np.full(20, 2.0)
     y[: 10 if relevant > 3 else 0] = 0
     with pytest.raises(ParameterError, match=f"relevant: expected a grade that some .* got {relevant:g}"):
         CronusRanker(relevant=relevant).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("settings", "more", "words"),
-    [
-        ({"relevant": 0}, {}, "relevant: expected a number > 0"),
-        ({"relevant": "three"}, {}, "relevant: expected a number"),
-        ({"n_stages": 0}, {}, "n_stages: expected"),
-        ({}, {"qid": np.zeros(19)}, "qid: expected one query a row"),
-        ({}, {"qid": [np.nan] * 20}, "qid: expected the query of each row"),
-        ({}, {"X_val": np.zeros((2, 2)), "y_val": [0, -1]}, "y_val: expected grades from 0"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(settings, more, words):
-    X, y = np.random.default_rng(0).standard_normal((20, 2)), np.arange(20) % 2
-    with pytest.raises(CostframeError, match=words):
-        CronusRanker(**settings).fit(X, y, **more)
-
-
-def test_grades_below_zero_are_refused():
-    with pytest.raises(DataError, match="y: expected grades from 0"):
-        CronusRanker().fit([[0.0], [1.0]], [-1, 1])

@@ -1,9 +1,8 @@
 """The single stage's estimators: their banks, their cost, and what they refuse."""
 
-from importlib.metadata import EntryPoint
-
 import numpy as np
 import pytest
+from bank_cases import bank_of_xgboost
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -12,12 +11,9 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import CostframeError
 from costframe.core.learners.outputs import BankOutputs
-from costframe.core.plugins.registry import Registry
 from costframe.stagewise.banks import default_max_features
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.training.data import Rows
 from costframe.training.duplicates import dominated_duplicates
-from costframe.trees.boosting.banks import usual_rounds
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
 
@@ -26,12 +22,6 @@ from costframe_miser import MiserClassifier
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn(estimator, check):
     check(estimator)
-
-
-def test_the_registry_finds_it():
-    registry = Registry.load([EntryPoint("cronus", "costframe_cronus", "costframe")])
-    assert registry.broken == {}
-    assert registry.algorithm("reweighted").classifier is ReweightedClassifier
 
 
 @pytest.fixture(scope="module")
@@ -46,26 +36,7 @@ def cancer():
 @pytest.fixture(scope="module")
 def bank(cancer):
     X, y, costs, first, _, _ = cancer
-    return cf.train_bank(
-        X[first], 2.0 * y[first] - 1, engine="xgboost", n_estimators=80, max_features=0.1, feature_names=costs.names,
-        max_depth=3,
-    )  # fmt: skip
-
-
-def test_less_is_bought_as_the_tradeoff_rises(cancer, bank):
-    X, y, costs, _, fit, test = cancer
-    reports, scores = [], []
-    for tradeoff in (0.0, 1e-3, 1e-2, 0.1, 1e3):
-        model = ReweightedClassifier(costs, tradeoff, bank=bank).fit(X[fit], y[fit])
-        reports.append(model.cost(X[test]).mean)
-        scores.append(model.score(X[test], y[test]))
-        assert len(model.bank_) == len(model.predictor_.stages[0].learners)
-    assert all(np.diff(reports) <= 0)
-    assert reports[0] > 3 * reports[2] > 0
-    assert reports[-1] == 0
-    assert min(scores[:2]) > 0.92
-    assert scores[2] > 0.87
-    assert scores[-1] == pytest.approx(np.mean(y[test]))
+    return bank_of_xgboost(X[first], 2.0 * y[first] - 1, 80, costs.names, eta=0.1, colsample_bytree=0.1)
 
 
 def test_the_cost_is_the_evaluators(cancer, bank):
@@ -183,7 +154,7 @@ def test_trees_read_few_columns():
         ({"bank": "columns", "random_state": "x"}, "random_state: expected a whole number"),
         ({"bank": cf.WeakLearnerBank.columns(["z"])}, "features: the bank reads 'z'"),
         ({"bank": cf.WeakLearnerBank.columns(["x0"], [])}, "bank: expected at least one learner"),
-        ({"engine": "forest"}, "engine: expected 'priced', 'cart' or 'xgboost'"),
+        ({"engine": "forest"}, "engine: expected 'priced' or 'cart'"),
         ({"recipe": "none"}, "recipe: expected None or 'paper'"),
         ({"ridge": 0.0}, "ridge: expected a number > 0"),
         ({"l1": -1, "recipe": "paper"}, "l1: expected a number >= 0"),
@@ -196,23 +167,3 @@ def test_what_makes_no_sense_is_refused(settings, words):
     X = np.random.default_rng(0).standard_normal((30, 2))
     with pytest.raises(CostframeError, match=words):
         ReweightedClassifier(**settings).fit(X, X[:, 0] > 0)
-
-
-def test_one_class_is_refused():
-    with pytest.raises(CostframeError, match="at least two classes"):
-        ReweightedClassifier().fit([[0.0], [1.0]], [1, 1])
-
-
-def test_a_seed_threads_and_progress_are_never_without_effect():
-    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
-    given = {"random_state": 3, "n_jobs": 1, "verbose": 0}
-    ReweightedClassifier(bank="columns", **given).fit(X, y)
-    for name in cf.algorithms():
-        assert cf.estimator(name, **given)
-
-
-def test_many_classes_have_a_bank_of_about_a_thousand_trees():
-    rows = Rows(np.zeros((3000, 1)), np.zeros(3000), np.ones(3000))
-    rounds = {n_classes: usual_rounds(rows, n_classes) for n_classes in (0, 2, 3, 10, 20, 120, 1000)}
-    assert rounds == {0: 200, 2: 200, 3: 100, 10: 100, 20: 50, 120: 8, 1000: 5}
-    assert usual_rounds(rows.take(np.arange(100)), 2) == 100

@@ -4,7 +4,7 @@ import naive_cronus
 import naive_linear
 import numpy as np
 import pytest
-from cronus_cases import bank_rows, whole
+from cronus_cases import bank_rows, start_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -13,12 +13,11 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise import printed
+from costframe.stagewise import relaxed
 from costframe.stagewise.fitting import fit_at_price, prune
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.printed import energies, relax
-from costframe_cronus.by_exact_cost import initialize
-from costframe_cronus.train import CascadeSettings
+from costframe.stagewise.relaxed import energies, relax
+from costframe_cronus.cronus import CascadeSettings
 
 seeds = st.integers(0, 10_000)
 
@@ -49,7 +48,7 @@ def test_the_relaxation_equals_its_naive_twin(seed, n_labels, n_before, l1, roun
         share**2 * energies(groups, one) for share, one in zip(d, earlier, strict=False)
     )
     found = relax(normal, groups, l1, bought, float(d[-1]), rounds=rounds)
-    twin = naive_cronus.relax(normal, groups, l1, rounds, printed._FLOOR, printed._NEGLIGIBLE, earlier, d)
+    twin = naive_cronus.relax(normal, groups, l1, rounds, relaxed._FLOOR, relaxed._NEGLIGIBLE, earlier, d)
     np.testing.assert_allclose(found, twin, rtol=1e-4, atol=1e-8)
     if not n_before:
         np.testing.assert_array_equal(found, relax(normal, groups, l1, rounds=rounds))
@@ -70,7 +69,7 @@ def test_sums_are_taken_only_where_a_stage_rejects(monkeypatch):
     taken, of = [], NormalEquations.of
     monkeypatch.setattr(NormalEquations, "of", lambda *given: taken.append(1) or of(*given))
     rows = bank_rows(outputs_of(X), y[:, 0], w)
-    cascade = initialize(rows, whole(groups), CascadeSettings(1e-4, n_stages=5, inflation=30.0))
+    cascade = start_at(rows, groups, CascadeSettings(1e-4, n_stages=5, inflation=30.0))
     assert len(cascade.weights) in {2, 3, 4}  # the first stages were too dear
     assert len(taken) == len(cascade.weights)
 
@@ -98,7 +97,7 @@ def test_hard_banks(bank, prices):
     for tradeoff in (0.0, 1e-3, 1e300):
         alone = fit_at_price(normal, SampledPrices.whole(groups), tradeoff, 1e-2)
         rows = bank_rows(outputs, y, w)
-        cascade = initialize(rows, whole(groups), CascadeSettings(tradeoff, n_stages=3))
+        cascade = start_at(rows, groups, CascadeSettings(tradeoff, n_stages=3))
         for weights in (alone, cascade.weights, cascade.threshold, cascade.scores(rows)):
             assert np.isfinite(weights).all()
         if prices[0] * tradeoff > 1 or "nothing" in bank:

@@ -4,7 +4,7 @@ import naive_cronus
 import numpy as np
 import pytest
 from attrs import evolve
-from cronus_cases import COSTS, EVERY_PRICE, NAMES, boosted, evaluation_of, table
+from cronus_cases import COSTS, NAMES, boosted, evaluation_of, table
 from sklearn.ensemble import RandomForestRegressor
 
 import costframe as cf
@@ -14,12 +14,10 @@ from costframe.stagewise.banks import ensemble_weights
 from costframe.stagewise.calibration import calibrate_at_exits
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.stagewise.topology import Flow
-from costframe.testing import CountingSource
 from costframe.training.data import Rows, TrainingData
-from costframe_cronus import ReweightedClassifier, by_exact_cost
-from costframe_cronus import train as training
-from costframe_cronus.by_exact_cost import as_cascade
-from costframe_cronus.train import CascadeSettings
+from costframe_cronus import ReweightedClassifier
+from costframe_cronus import cronus as training
+from costframe_cronus.cronus import CascadeSettings, as_cascade
 
 RECIPES = ("start", "default", "paper")
 
@@ -79,44 +77,8 @@ def test_soft_cost_by_learners_is_the_01_form(case, bank):
     assert charged > 0.5
 
 
-@pytest.mark.parametrize("acquisition", ["path", "learner"])
-def test_hard_cost_is_what_is_fetched(case, acquisition):
-    """Row by row, from a source that charges once for each feature and resource."""
-    recipe, tree, _, (rows, _) = case
-    report = cf.ExpectedCost(evolve(COSTS, learner=0.0), acquisition=acquisition).evaluate(tree, rows.X[:60])
-    for row, paid in zip(rows.X, report.per_row, strict=False):
-        source = CountingSource(dict(zip(NAMES, row.tolist(), strict=True)), COSTS)
-        inquiry = tree.inquire(COSTS, acquisition)
-        while inquiry.needs:
-            inquiry.supply(source(inquiry.needs))
-        assert source.charged == pytest.approx(paid, rel=1e-12)
-    assert len(set(report.per_row)) > 1 or recipe == "paper"  # which may buy everything at once
-
-
 def judged(bank, rows, costs=COSTS, **more):
     return evaluation_of(bank, rows.X, rows.y, costs, weight=rows.weight, **more)
-
-
-@pytest.mark.parametrize("acquisition", ["path", "learner"])
-def test_the_judge_measures_cost_as_the_evaluator(case, bank, acquisition):
-    """With prices of all kinds; what is paid once is spread over the rows."""
-    _, tree, chain, (_, rows) = case
-    measured = judged(bank, rows, EVERY_PRICE, acquisition=acquisition).measure(chain)
-    report = cf.ExpectedCost(EVERY_PRICE, acquisition=acquisition).evaluate(tree, rows.X, sample_weight=rows.weight)
-    once = EVERY_PRICE.select(NAMES).once / rows.weight.sum()
-    spread = float(rows.weight @ report.acquired @ once) / rows.weight.sum()
-    assert measured.cost == pytest.approx(report.mean + spread, rel=1e-9)
-    assert measured.total == pytest.approx(measured.loss + 2e-3 * measured.cost)
-    assert spread > 0
-
-
-def test_the_judge_measures_loss_as_the_answers_lose(case, bank):
-    _, tree, chain, (_, rows) = case
-    chances = tree.predict(rows.X)
-    chosen = np.where(rows.y == 1, chances, 1 - chances)
-    expected = -float(np.average(np.log(chosen), weights=rows.weight))
-    assert judged(bank, rows).measure(chain).loss == pytest.approx(expected, rel=1e-9)
-    assert 0.05 < expected < 0.45
 
 
 def test_of_targets_the_loss_is_that_of_the_scores_at_the_exits(bank):
@@ -156,7 +118,7 @@ def test_what_only_worsens_is_not_taken(bank, monkeypatch):
     """Were the optimizer no good at all, its start would be left as it is."""
     start = train(bank, "start")[1]
     worse = evolve(start, weights=0 * start.weights)
-    monkeypatch.setattr(by_exact_cost, "_candidates", lambda *_: [(worse, False), (worse, True), (start, False)])
+    monkeypatch.setattr(training, "_candidates", lambda *_: [(worse, False), (worse, True), (start, False)])
     found = train(bank, "default")[1]
     np.testing.assert_array_equal(found.weights, start.weights)
     np.testing.assert_array_equal(found.threshold, start.threshold)

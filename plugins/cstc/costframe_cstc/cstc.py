@@ -1,32 +1,279 @@
-"""The cost-sensitive tree of classifiers as its paper prints it: section 4, in its order."""
+"""The cost-sensitive tree of classifiers, in the paper's order: start, improvement, pruning, answers.
+
+`train_by_exact_cost` is the default. `train_as_printed` is section 4 for `recipe="paper"`, step by step beside it:
+`initialize` in the place of `grow`, eq. 5 in the place of `move_routes`, and its own pruning and fine-tuning.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve, frozen
 
+from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.descent import cycle
-from costframe.stagewise.fitting import groups_in_loss
+from costframe.stagewise.fitting import fit_at_price, groups_in_loss
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.printed import drop_zeros, energies, fit_relaxed
-from costframe.stagewise.soft_tree import SoftTree, WeightedSum
-from costframe.stagewise.thresholds import halving_threshold
+from costframe.stagewise.picking import MOST_LEARNERS, climb, pick
+from costframe.stagewise.relaxed import drop_zeros, energies, fit_relaxed
+from costframe.stagewise.rows import Logistic, Softmax, Squared
+from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
+from costframe.stagewise.thresholds import best_threshold, halving_threshold
 from costframe.stagewise.topology import Flow, Topology
+from costframe.training.sampling import halves, sample_by_hash
+from costframe_cstc.answers import Fitter, prune, refine, refit
+from costframe_cstc.grow import divide, grow
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.stage_tree import StageTree
     from costframe.stagewise.descent import Step
+    from costframe.stagewise.estimator import BankTask
     from costframe.stagewise.evaluation import Evaluation
     from costframe.stagewise.rows import BankRows
-    from costframe_cstc.train import CSTCSettings
+    from costframe.training.data import Rows
 
-__all__ = ["fine_tune", "initialize", "prune", "train_as_printed"]
+__all__ = ["CHOICES", "CSTCSettings", "move_routes", "train_as_printed", "train_by_exact_cost", "train_cstc"]
 
-_CYCLES = 100
+CHOICES: dict[str, tuple[float, ...]] = {
+    "inflation": (0.3, 1.0, 3.0, 10.0, 30.0),
+    "ridge": (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0),
+}
+STARTS: dict[str, tuple[float, ...]] = {"inflation": (1.0, 10.0), "ridge": (1e-3, 0.1, 10.0)}
+
+_SWEEPS = 2
+_FEW = 50  # outputs
+_INFLATIONS = (1.0, 4.0)  # of prices: all rows of a node pay for its route
+_LEAST = 1e-12  # of the largest difference between two sides: a route ignores rows with less
+_ENOUGH = 1e-9  # of the objective
+_MOST_PICKING = 8_000  # rows for the choice of settings
+_MOST_MOVING = 10_000  # rows for the moves of routes
+_MOST_READ = 200_000  # largest number of rows with stored reads
+_CYCLES = 100  # of eq. 5
+
+
+@frozen
+class CSTCSettings:
+    """Numbers of the algorithm.
+
+    Attributes
+    ----------
+    tradeoff : float
+        lambda.
+    depth : int
+        Levels of nodes.
+    steepness : float
+        gamma.
+    loss : {"squared", "logistic"}
+        Of classes; for numbers it is squared.
+    l1 : float
+        rho, as printed.
+    inflation : float
+        In growth by exact cost, a node of level l pays prices times inflation^(depth - l).
+    ridge : float
+        Of fits by exact cost, in units of the outputs' median variance.
+    optimize : bool
+        Whether to improve the start of the tree.
+    """
+
+    tradeoff: float
+    depth: int
+    steepness: float
+    loss: str = "squared"
+    l1: float = 0.0
+    inflation: float = 1.0
+    ridge: float = 1.0
+    optimize: bool = True
+
+
+def train_cstc(
+    task: BankTask, held_out: Rows, settings: CSTCSettings, free: Collection[str], steps: list[Step]
+) -> StageTree:
+    """Train a tree of classifiers.
+
+    Parameters
+    ----------
+    task : BankTask
+    held_out : Rows
+        For choices and pruning.
+    settings : CSTCSettings
+    free : collection of str
+        Settings to choose.
+    steps : list of Step
+        Gets the accepted steps of the paper's cycles.
+    """
+    data, bank = task.data, task.bank
+
+    def on(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
+        found = task.on(rows, learners)
+        reads = found.pricing.on_all_rows if len(rows) <= _MOST_READ else None
+        if data.n_classes and settings.loss == "logistic":
+            return evolve(found, reads=reads, loss=Logistic() if data.n_classes == 2 else Softmax())
+        return evolve(found, reads=reads)
+
+    if task.as_printed:
+        tree = train_as_printed(on(data.train), on(held_out), settings, steps)
+        return task.finish_printed(tree, settings.steepness)
+    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
+    fewer, few_held_out = (sample_by_hash(rows, data, _MOST_PICKING) for rows in (data.train, held_out))
+    settings = pick_settings(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
+    train = on(data.train)
+    some = on(sample_by_hash(data.train, data, _MOST_MOVING)) if len(data.train) > _MOST_MOVING else train
+    chosen_by = evolve(on(held_out), half=halves(held_out, data))
+    tree = train_by_exact_cost(train, some, chosen_by, settings, tune="ridge" in free)
+    tree = calibrate_tree(tree, chosen_by) if data.n_classes else tree
+    return as_stage_tree(bank, tree, task.link, settings.steepness)
+
+
+def train_by_exact_cost(
+    train: Evaluation, some: Evaluation, held_out: Evaluation, settings: CSTCSettings, *, tune: bool
+) -> SoftTree:
+    """Grow a tree, move its routes and split its leaves, and keep the best tree on held-out rows.
+
+    Parameters
+    ----------
+    train, some : Evaluation
+        Rows for fits of answers, and fewer of them for moves of routes.
+    held_out : Evaluation
+    settings : CSTCSettings
+    tune : bool
+        Whether to choose the answers' ridge again in the end.
+    """
+
+    def total(tree: SoftTree) -> float:
+        return held_out.total(tree if isinstance(held_out.loss, Squared) else calibrate_tree(tree, held_out))
+
+    fitter, fewer = Fitter(train, settings.ridge), Fitter(some, settings.ridge)
+    tree, answers = grow(fitter, settings.depth, settings.inflation)
+    best = prune(held_out, tree, answers)
+    if not settings.optimize:
+        return best
+    for _ in range(_SWEEPS):
+        tree = move_routes(fewer, some.place_thresholds(tree), held_out)
+        tree, answers = refit(fitter, divide(fewer, tree, settings.depth, held_out))
+        best = min([best, prune(held_out, tree, answers)], key=total)
+    if tune:
+        best = min([best, _tuned(fitter, fewer, best, held_out)], key=total)
+    return min([best, _placed(held_out, best)], key=total)
+
+
+def _tuned(fitter: Fitter, fewer: Fitter, tree: SoftTree, held_out: Evaluation) -> SoftTree:
+    """Fit answers again with the best ridge on held-out rows, chosen by fits to fewer training rows."""
+
+    def total(ridge: float) -> float:
+        return held_out.total(refit(evolve(fewer, ridge=ridge), tree)[0])
+
+    ridge = climb(CHOICES["ridge"], fitter.ridge, total)
+    tuned = tree if ridge == fitter.ridge else refit(evolve(fitter, ridge=ridge), tree)[0]
+    return min((tree, tuned), key=held_out.total)
+
+
+def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
+    """Place thresholds on held-out rows, if thresholds placed on one half are better on the other."""
+    if held_out.half is None or len(tree) == 1:
+        return tree
+    gained = held_out.cross_fit(lambda _: tree) - held_out.cross_fit(lambda half: half.place_thresholds(tree))
+    return held_out.place_thresholds(tree) if gained > 0 else tree
+
+
+def pick_settings(
+    settings: CSTCSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
+) -> CSTCSettings:
+    """Choose free settings by loss + lambda * cost of the grown and pruned tree on held-out rows.
+
+    Over few outputs it also splits leaves, which is quick.
+    """
+    dividing = settings.optimize and train.rows.outputs.shape[1] <= _FEW
+
+    def total(at: CSTCSettings) -> float:
+        fitter = Fitter(train, at.ridge)
+        tree, answers = grow(fitter, at.depth, at.inflation)
+        if dividing:
+            tree, answers = refit(fitter, divide(fitter, tree, at.depth, held_out))
+        return held_out.total(prune(held_out, tree, answers))
+
+    grid = {name: CHOICES[name] for name in CHOICES if name in free and (name != "inflation" or settings.depth > 1)}
+    return pick(settings, grid, STARTS, total, 2, "CSTC: settings", verbose)
+
+
+@frozen(eq=False)
+class _Choice:
+    """The choice of a route: the rows of its node, and their payments below minus those above."""
+
+    node: int
+    inside: NDArray[np.bool_]
+    more: NDArray[np.float64]
+    flow: Flow
+
+    @classmethod
+    def at(cls, train: Evaluation, tree: SoftTree, node: int, losses: NDArray[np.float64]) -> _Choice:
+        """Compare the sides of a node, with the losses of answers, (n, K)."""
+        flow = train.flow(tree)
+        return cls(node, flow.passes[:, node] > 0, flow.payment_difference(node, losses, train.arrival(tree)), flow)
+
+
+def move_routes(fitter: Fitter, tree: SoftTree, guard: Evaluation | None = None) -> SoftTree:
+    """Give each route, the last first, other learners and weights.
+
+    A move must lower loss + lambda * cost on the training rows, and not raise it on the guard's rows.
+    """
+    train = fitter.train
+    losses = train.losses(tree)
+    best = train.total(tree)
+    limit = np.inf if guard is None else guard.total(tree)
+    for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
+        for moved in _candidates(fitter, tree, _Choice.at(train, tree, node, losses)):
+            total = train.total(moved)
+            if total < best * (1 - _ENOUGH):
+                seen = -np.inf if guard is None else guard.total(moved)
+                if seen <= limit:
+                    tree, best, limit = moved, total, seen
+    return tree
+
+
+def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[SoftTree]:
+    """Fit a route to the better side of each row, weighted by the difference, at some prices."""
+    rows, pricing = fitter.train.rows, fitter.train.pricing
+    size = np.abs(choice.more) * choice.inside
+    at = np.flatnonzero(size > _LEAST * size.max())
+    side = np.sign(choice.more[at])[:, np.newaxis]
+    if not ((side > 0).any() and (side < 0).any()):
+        return
+    share, outputs = float(rows.share[choice.inside].sum()), rows.outputs.rows(at)
+    prices, draw = pricing.drawn(np.where(choice.inside, rows.share, 0.0))
+    prices = prices.after(tree.bought(choice.node))
+    for later in np.flatnonzero(tree.topology.paths[:, choice.node]):
+        if later != choice.node:  # later purchases of a row cost nothing more here
+            prices = prices.after(tree.used[later], among=draw.of(choice.flow.passes[:, later] > 0))
+    seen: set[bytes] = set()
+    normal, ridge = NormalEquations.of(outputs, side, size[at]), fitter.ridge_for(share)
+    for inflation in _INFLATIONS:
+        price = inflation * fitter.train.tradeoff * share / float(size[at].sum())
+        weights = fit_at_price(normal, prices, price, ridge)
+        used = np.flatnonzero(weights.any(axis=1))
+        if not len(used) or weights.tobytes() in seen:
+            continue
+        seen.add(weights.tobytes())
+        H = outputs.columns(used).block(slice(0, len(at)))
+        yield _routed(fitter.train, tree, choice, weights[:, 0])
+        start, nothing = (2.0 * weights[used], 2.0 * normal.intercept(weights)), np.zeros(side.shape)
+        refined, _ = refine(Logistic(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
+        weights[used] = refined
+        yield _routed(fitter.train, tree, choice, weights[:, 0])
+
+
+def _routed(train: Evaluation, tree: SoftTree, choice: _Choice, route: NDArray[np.float64]) -> SoftTree:
+    """Replace the weights, (C,), of the chosen route, and place its threshold."""
+    inside, used = np.flatnonzero(choice.inside), np.flatnonzero(route)
+    scores = train.rows.outputs.rows(inside).columns(used).times(route[used])
+    return tree.with_route(choice.node, route, best_threshold(scores, choice.more[inside], np.inf))
 
 
 def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSettings, steps: list[Step]) -> SoftTree:
@@ -40,7 +287,7 @@ def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSett
     if settings.optimize:
         eq_5 = RelaxedObjective.of_tree(train.rows, train.loss, groups, topology, settings.l1, settings.steepness)
         tree = cycle(eq_5, tree.coarse(), _CYCLES, steps)
-    tree = prune(held_out, drop_zeros(tree, train.rows))
+    tree = prune_by_loss(held_out, drop_zeros(tree, train.rows))
     return fine_tune(train.rows, tree, settings.steepness)
 
 
@@ -61,7 +308,7 @@ def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, setting
     return tree
 
 
-def prune(held_out: Evaluation, tree: SoftTree) -> SoftTree:
+def prune_by_loss(held_out: Evaluation, tree: SoftTree) -> SoftTree:
     """Remove nodes from the bottom up while the loss on held-out rows does not rise."""
     least = held_out.measured_loss(tree)
     for node in range(len(tree) - 1, 0, -1):

@@ -13,8 +13,7 @@ from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for, blas_threads
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
 from costframe.training.sampling import split_off
-from costframe_cstc.by_exact_cost import CHOICES
-from costframe_cstc.train import CSTCSettings, train_cstc
+from costframe_cstc.cstc import CHOICES, CSTCSettings, train_cstc
 
 if TYPE_CHECKING:
     from costframe.core.predictors.stage_tree import StageTree

@@ -13,8 +13,7 @@ from costframe.stagewise.objective import RelaxedObjective
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.stagewise.topology import Topology
 from costframe_cstc import CSTCClassifier, CSTCRegressor
-from costframe_cstc.cstc import fine_tune, initialize, prune
-from costframe_cstc.train import CSTCSettings
+from costframe_cstc.cstc import CSTCSettings, fine_tune, initialize, prune_by_loss
 
 SIGNS = np.array([[int(bit) * 2.0 - 1 for bit in f"{i:03b}"] for i in range(8)])  # orthogonal columns of variance one
 SLOPES = np.array([0.9, 0.5, 0.4])
@@ -79,9 +78,9 @@ class HeldOut:
 
 def test_nodes_go_while_the_loss_on_held_out_rows_does_not_rise():
     full = SoftTree(Topology.full(2), np.zeros((3, 2, 1)), np.zeros((3, 1)), np.ones((3, 1)), np.zeros(3))
-    assert len(prune(HeldOut({3: 1.0, 2: 1.0, 1: 0.5}), full)) == 1
-    assert len(prune(HeldOut({3: 1.0, 2: 0.9, 1: 1.1}), full)) == 2
-    assert len(prune(HeldOut({3: 1.0, 2: 1.1, 1: 0.5}), full)) == 3
+    assert len(prune_by_loss(HeldOut({3: 1.0, 2: 1.0, 1: 0.5}), full)) == 1
+    assert len(prune_by_loss(HeldOut({3: 1.0, 2: 0.9, 1: 1.1}), full)) == 2
+    assert len(prune_by_loss(HeldOut({3: 1.0, 2: 1.1, 1: 0.5}), full)) == 3
 
 
 def test_fine_tuning_is_least_squares_on_the_support():

@@ -72,21 +72,6 @@ def test_hard_rows_take_one_way(seed, depth):
 
 
 @given(seeds, st.integers(1, 4))
-def test_what_is_ahead_is_expected_over_the_ways_from_a_node(seed, depth):
-    rng, tree = np.random.default_rng(seed), topology(seed, depth)
-    scores, theta = rng.standard_normal((4, len(tree))), rng.standard_normal(len(tree))
-    at_exit, arrival = rng.standard_normal((2, 4, len(tree)))
-    found = Flow.of(tree, scores, theta, 2.0).expected_payments(at_exit, arrival)
-    for node in range(len(tree)):
-        for i, row in enumerate(scores):
-            twin = sum(
-                naive_cstc.chance(way, row, theta, 2.0) * (at_exit[i, way[-1][0]] + sum(arrival[i, j] for j, _ in way))
-                for way in naive_cstc.ways(tree.children.tolist(), node)
-            )
-            assert found[i, node] == pytest.approx(twin, rel=1e-9, abs=1e-12)
-
-
-@given(seeds, st.integers(1, 4))
 def test_more_is_paid_below_by_the_difference_of_the_children(seed, depth):
     rng, tree = np.random.default_rng(seed), topology(seed, depth)
     scores, theta = rng.standard_normal((4, len(tree))), rng.standard_normal(len(tree))

@@ -1,10 +1,8 @@
 """Trained trees: the paper's quadrants, exact costs of both kinds, one level, several classes, and settings."""
 
-import math
-
 import numpy as np
 import pytest
-from bank_cases import COSTS, EVERY_PRICE, NAMES, boosted, table
+from bank_cases import COSTS, boosted, table
 
 import costframe as cf
 from costframe.core.errors import ParameterError
@@ -38,66 +36,6 @@ def test_the_quadrants_are_told_apart_before_anything_dear_is_bought(optimize, s
     for stage in model.predictor_.stages:
         read = names_read(model, stage)
         assert read <= signs if isinstance(stage, cf.Route) else len(read - signs) == 1
-
-
-def soft_cost(model, costs, row):
-    """sum_l p^l c^l of one row from its definition: what the learners on a way need, once each."""
-    tree, prices = model.predictor_, {feature.name: feature for feature in costs.features}
-    resources = {one.name: one for one in costs.resources}
-    columns = {name: i for i, name in enumerate(tree.feature_names)}
-    outputs = tree.bank.outputs(row[np.newaxis, [columns[name] for name in tree.bank.feature_names]])[0]
-
-    def needed(names):
-        found, waiting = set(), list(names)
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting += resources[name].needs
-        return found
-
-    def follow(number, chance, learners):
-        stage = tree.stages[number]
-        learners = learners | set(stage.learners.tolist())
-        if isinstance(stage, cf.Route):
-            score = stage.intercept[0] + outputs[stage.learners] @ stage.weights[:, 0]
-            up = 1 / (1 + math.exp(-stage.steepness * (score - stage.threshold)))
-            return follow(stage.above, chance * up, learners) + follow(stage.below, chance * (1 - up), learners)
-        read = {tree.bank.feature_names[f] for f in tree.bank.F.tocsc()[:, sorted(learners)].indices}
-        paid = sum(prices[name].cost for name in read) + costs.learner * len(learners)
-        return chance * (paid + sum(resources[name].cost for name in needed(r for f in read for r in prices[f].needs)))
-
-    return follow(0, 1.0, set())
-
-
-@pytest.mark.parametrize("bank", ["columns", "boosted"])
-def test_the_soft_cost_is_that_of_the_ways(bank):
-    data = quadrants(0, random=False)
-    costs = cf.CostModel.from_dict({
-        "features": {"sign_x": 1.0, "sign_z": 1.0}
-        | {name: {"cost": 2.0 + i, "needs": ["lab"]} for i, name in enumerate(("y_pp", "y_pm", "y_mp", "y_mm"))},
-        "resources": {"lab": {"cost": 5.0, "needs": ["visit"]}, "visit": 3.0}, "learner": 0.01,
-    })  # fmt: skip
-    train = data.part("train")
-    trees = {} if bank == "columns" else {"n_estimators": 40}
-    model = CSTCRegressor(costs, 0.01, bank=bank, acquisition="learner", steepness=0.5, **trees).fit(train.X, train.y)
-    assert len(model.predictor_.stages) > 1
-    rows = train.X[:50]
-    report = cf.ExpectedCost(costs, routing="soft", acquisition="learner").evaluate(model.predictor_, rows)
-    np.testing.assert_allclose(report.per_row, [soft_cost(model, costs, row) for row in rows], rtol=1e-9)
-    assert len(set(report.per_row.round(6))) >= 4
-
-
-@pytest.mark.parametrize("costs", [COSTS, EVERY_PRICE], ids=["plain", "every price"])
-def test_the_cost_reported_is_what_fetches_cost(costs):
-    X, y = table(2, 500)
-    model = CSTCClassifier(costs, 1e-3, optimize=False, inflation=4.0, ridge=0.1, n_estimators=30).fit(X, y)
-    report = model.cost(X[:60])
-    for row, expected in zip(X[:60], report.per_row, strict=True):
-        inquiry = model.predictor_.inquire()
-        while inquiry.needs:
-            inquiry.supply({name: row[NAMES.index(name)] for name in inquiry.needs})
-        assert inquiry.answer.cost == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("validation", [False, True])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from attrs import evolve
-from bank_cases import COSTS, EVERY_PRICE, NAMES, boosted, table
+from bank_cases import COSTS, EVERY_PRICE, boosted, table
 from cstc_cases import evaluation_of, grown_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,24 +55,3 @@ def test_a_tree_that_ends_at_a_node_answers_there(seed, node):
     inside = judge.flow(tree).passes[:, node] > 0
     expected = np.where(inside, 77.0, before.predict(X))
     np.testing.assert_allclose(ended.predict(X), expected, atol=1e-12)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.lists(st.sampled_from([-np.inf, np.inf, None]), min_size=3, max_size=3))
-def test_idle_routes_go_and_rows_go_the_same_ways(seed, infinite):
-    X, y = table(seed, 200)
-    judge = evaluation_of(BANK, X, y, tradeoff=0.003)
-    tree = grown_tree(judge, depth=3)
-    for node, threshold in enumerate(infinite):
-        if threshold is not None and node < len(tree) and tree.topology.routes[node]:
-            tree = tree.with_route(node, tree.weights[node, :, 0], threshold)
-    left = tree.without_idle_routes()
-    assert np.isfinite(left.threshold).all()
-    both = [as_stage_tree(BANK, one, "identity").predict(X) for one in (tree, left)]
-    np.testing.assert_allclose(*both, atol=1e-12)
-
-
-def test_features_keep_their_names():
-    X, y = table(1, 200)
-    stages = as_stage_tree(BANK, grown_tree(evaluation_of(BANK, X, y), depth=2), "identity")
-    assert stages.bank.feature_names == NAMES

@@ -13,7 +13,6 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.stagewise.objective import Auxiliaries, RelaxedObjective
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.topology import Topology
 
 seeds = st.integers(0, 10_000)
 kinds = st.sampled_from(list(LOSSES))
@@ -82,21 +81,6 @@ def test_slopes_are_those_of_finite_differences(seed, kind, width, data):
     np.testing.assert_allclose(slopes.weights[0], twin("weights"), **near)
     np.testing.assert_allclose(slopes.intercept[0], twin("intercept"), **near)
     np.testing.assert_allclose(slopes.threshold[0], twin("threshold"), **near)
-
-
-def test_the_cost_of_others_moves_a_routing_node():
-    """With no loss at all, what a threshold and a score change is what other nodes cost."""
-    _, objective, at = problem(0, "squared", 1, depth=2)
-    tree = Topology.full(2)
-    at = soft_tree(np.random.default_rng(0), tree, 3, 1)
-    at = evolve(at, weights=at.weights * np.array([0.0, 1.0, 0.0])[:, np.newaxis, np.newaxis])
-    rows = evolve(objective.rows, loss_weight=objective.rows.loss_weight * 1e-12)
-    groups = PricedGroups(objective.cost.groups.member, np.full(5, 0.5))
-    objective = RelaxedObjective.of_tree(rows, LOSSES["squared"], groups, tree, 0.0, 4.0)
-    outcome = objective.outcome(at)
-    _, slopes = objective.bound(at, objective.auxiliaries(at, outcome), outcome, 0)
-    assert slopes.threshold[0] > 1e-3  # more rows go below, where features are bought
-    assert slopes.intercept[0, 0] == pytest.approx(-slopes.threshold[0], rel=1e-6)
 
 
 COSTS = cf.CostModel.from_dict({

@@ -11,14 +11,14 @@ from attrs import evolve, field, frozen
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.stages import apply_link, squeeze
+from costframe.core.stages.stops import Rung
 from costframe.training.model_path import MeasuredPath, best_first
 from costframe.training.scoring import influence, standard_error, with_labels
-from costframe_planner.ladder import ladder_around
 from costframe_planner.plans import follow
 from costframe_planner.predictor import make_planned, make_single
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Score = Callable[[Predicted], float]
 
-__all__ = ["PlanPoint", "PlannedPath", "measure_path"]
+__all__ = ["PlanPoint", "PlannedPath", "ladder_around", "measure_path"]
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
@@ -291,3 +291,35 @@ class _Measure:
 
 def _predictions(problem: Problem, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return squeeze(apply_link(problem.loss.link, scores))
+
+
+def ladder_around(point: PlanPoint, tradeoff: float, others: Sequence[PlanPoint]) -> list[Rung]:
+    """Return rungs of ascending tradeoffs and falling cost: `point` at `tradeoff`, price-free `others` far from it.
+
+    At the least tradeoff from which point a is better than b, the dearer one, their objectives are equal:
+    (loss_a - loss_b) / (cost_b - cost_a).
+    """
+    single = point.stop >= 0
+    rungs = [Rung(0.0, tradeoff if single else point.tradeoff, planned=single or point.induced)]
+    here, most = point, tradeoff
+    while dearer := [each for each in others if each.objective_cost > here.objective_cost]:  # at smaller tradeoffs
+        before = max(dearer, key=lambda each: (_crossing(here, each), each.objective_cost))
+        least = min(_crossing(here, before), most)
+        if not least > 0:
+            break
+        most = float(np.nextafter(least, 0.0))
+        rungs[0] = Rung(least, rungs[0].tradeoff, rungs[0].planned)
+        rungs.insert(0, Rung(0.0, before.tradeoff))
+        here = before
+    here, least = point, tradeoff
+    while cheaper := [each for each in others if each.objective_cost < here.objective_cost]:  # at larger ones
+        after = min(cheaper, key=lambda each: (_crossing(each, here), each.objective_cost))
+        least = max(_crossing(after, here), np.nextafter(least, np.inf))
+        rungs.append(Rung(float(least), after.tradeoff))
+        here = after
+    return rungs
+
+
+def _crossing(here: PlanPoint, before: PlanPoint) -> float:
+    """Return the tradeoff from which `here`, the cheaper one, is at least as good as `before`."""
+    return (here.loss - before.loss) / (before.objective_cost - here.objective_cost)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.sets.archive import SetArchive
 from costframe.sets.prices import SetPrices
@@ -35,13 +34,6 @@ def table(n=120, d=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X, (X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n) > 0).astype(int)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_a_few_rows_are_regressed(n):
-    X, _ = table(n)
-    model = PlannerRegressor(**QUICK).fit(X, X[:, 0])
-    np.testing.assert_allclose(model.predict(X), X[:, 0].mean())
 
 
 @pytest.mark.parametrize("n", [2, 3, 10])
@@ -102,15 +94,6 @@ def test_labels_and_weights_whose_squares_are_no_numbers_are_refused(size):
         PlannerClassifier(**QUICK).fit(X, y, X_val=X, y_val=y, sample_weight_val=np.full(len(X), size))
 
 
-def test_large_weights_leave_a_plan():
-    X, y = table(400)
-    costs = [0.0, 3.0, 1.0, 1.0]
-    plain = PlannerClassifier(costs, 2e-2, **QUICK).fit(X, y)
-    heavy = PlannerClassifier(costs, 2e-2, **QUICK).fit(X, y, np.full(len(X), 1e5))
-    for model in (plain, heavy):
-        assert len(np.unique(model.cost(X).per_row)) > 1  # rows differ in what they buy
-
-
 def test_leaves_of_more_rows_than_there_are():
     X, y = table()
     model = PlannerClassifier(**{**QUICK, "min_samples_leaf": 2**62}).fit(X, y)
@@ -133,26 +116,12 @@ def test_scoring_is_checked_before_training(monkeypatch):
             PlannerClassifier(**QUICK).fit_path(X, y, scoring=scoring)
 
 
-@pytest.mark.parametrize("verbose", [None, -1, 0.5])
-def test_an_odd_verbosity_is_refused(verbose):
-    with pytest.raises(ParameterError, match=r"^verbose: expected a whole number"):
-        PlannerRegressor(**QUICK, verbose=verbose).fit(*table())
-
-
 @pytest.mark.parametrize("tradeoff", [-1, float("nan"), "a", None])
 def test_odd_tradeoffs_of_a_point_are_refused(tradeoff):
     X, y = table()
     path = PlannerClassifier(**QUICK).fit_path(X, y)
     with pytest.raises(ParameterError, match=r"^tradeoff: expected a number >= 0"):
         path.at(tradeoff)
-
-
-def test_a_search_within_a_budget():
-    X, y = table(300)
-    search = cf.BudgetSearch(PlannerClassifier([1.0, 1.0, 5.0, 5.0], **QUICK), budget=2.0).fit(X, y)
-    assert 0 < search.cost(X).mean < 2.5
-    assert search.score(X, y) > 0.75
-    np.testing.assert_array_equal(search.predict_proba(X, tradeoff=None), search.predict_proba(X))
 
 
 def test_as_many_resources_as_features_are_searched_in_few_sets():
@@ -198,8 +167,3 @@ def test_features_that_split_nowhere_are_left_out_at_once():
     used = frozenset(np.flatnonzero(np.diagonal(archive.gain)).tolist())
     assert {3, 4} <= used < frozenset(range(d))
     assert archive.found[used].loss == archive.found[frozenset(range(d))].loss
-
-
-def test_the_greatest_tradeoff_buys_nothing():
-    X, y = table()
-    assert PlannerClassifier([1.0, 2.0, 3.0, 4.0], 1e308, **QUICK).fit(X, y).cost(X).mean == 0

@@ -13,8 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-import costframe as cf
-from costframe.core.errors import DataError, ParameterError, StorageError
+from costframe.core.errors import DataError, ParameterError
 from costframe.core.plugins.registry import registry
 from costframe.hooks import Algorithm
 from costframe.testing import parametrize_algorithm
@@ -110,16 +109,6 @@ def test_three_classes_numbers_and_threads():
     assert number.score(X, y + 0.1 * three) > 0.5
 
 
-def test_it_is_saved_without_code_and_read_with_its_functions(tmp_path):
-    X, y = rows(300)
-    predictor = PlannerClassifier(COSTS, tradeoff=1e-3, base=BASES[1], **QUICK).fit(X, y).predictor_
-    cf.save(predictor, tmp_path / "m")
-    functions = {opaque.name: opaque.function for opaque in predictor.bank.opaques}
-    with pytest.raises(StorageError, match=r"a saved file holds no code: pass opaque=.*'base 1'"):
-        cf.load(tmp_path / "m")
-    assert (cf.load(tmp_path / "m", opaque=functions).predict(X) == predictor.predict(X)).all()
-
-
 class Unclonable(LogisticRegression):
     def __init__(self, a=1):
         self.a = a + 1
@@ -189,10 +178,6 @@ def test_bases_that_fail_are_told_by_name(how, text):
         PlannerClassifier(COSTS, base=Odd(how), **QUICK).fit(*rows(60))
 
 
-def test_a_base_need_not_return_itself():
-    assert PlannerClassifier(COSTS, base=Odd("returns none"), **QUICK).fit(*rows(60)).cost(rows(9)[0]).mean == 0
-
-
 class Scribbler(RegressorMixin, BaseEstimator):
     """Writes into what it is given."""
 
@@ -225,14 +210,6 @@ def test_predictions_without_a_square_are_refused():
     X, y = rows(60)
     with pytest.raises(DataError, match="base: DummyRegressor: expected predictions that have a square, got 1e\\+200"):
         PlannerRegressor(COSTS, base=DummyRegressor(strategy="constant", constant=1e200), **QUICK).fit(X, y)
-
-
-def test_verbose_shows_a_bar(capsys):
-    X, y = rows(150)
-    PlannerClassifier(COSTS, verbose=1, **QUICK).fit(X, y)
-    assert "Planner" in capsys.readouterr().err
-    PlannerClassifier(COSTS, **QUICK).fit(X, y)
-    assert not capsys.readouterr().err
 
 
 def test_under_a_cap_the_model_of_one_set_gives_way_to_the_constant():

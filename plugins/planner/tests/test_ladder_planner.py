@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.stages.stops import Rung, check_ladder
-from costframe_planner.ladder import ladder_around
-from costframe_planner.path import PlanPoint
+from costframe_planner.path import PlanPoint, ladder_around
 
 NUMBERS = st.integers(0, 6).map(float)
 

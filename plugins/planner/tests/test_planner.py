@@ -5,7 +5,7 @@ import pytest
 
 import costframe as cf
 from costframe.core.errors import CostModelError
-from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
+from costframe_planner import PlannerClassifier, PlannerRanker
 
 
 def parts(name):
@@ -76,15 +76,6 @@ def test_prices_tradeoff_caps_and_sources_change_without_training():
     assert ((capped.predictions > 0.5) == y).mean() > 0.6
 
 
-def test_a_model_of_its_own_terms_is_saved_with_its_plan(tmp_path):
-    X, y, costs = cliff(600)
-    model = PlannerClassifier(costs, tradeoff=5e-3, max_tries=30).fit(X, y)
-    cf.save(model.predictor_, tmp_path / "plan")
-    loaded = cf.load(tmp_path / "plan")
-    assert np.array_equal(loaded.predict(X), model.predictor_.predict(X))
-    assert np.array_equal(loaded.cost(X).per_row, model.cost(X).per_row)
-
-
 def test_at_tradeoff_zero_all_rows_get_the_model_of_all_features():
     X, y, costs = cliff(600)
     model = PlannerClassifier(costs, tradeoff=0.0).fit(X, y)
@@ -97,14 +88,6 @@ def test_prices_of_computing_are_refused_by_name(word):
     X, y, costs = cliff(100)
     with pytest.raises(CostModelError, match=word):
         PlannerClassifier(costs.to_dict() | {word: 0.1}).fit(X, y)
-
-
-def test_numbers_are_planned():
-    X, _, costs = cliff(800)
-    y = X[:, :4].mean(axis=1) + 0.1 * X[:, 4]
-    cheap, dear = (PlannerRegressor(costs, tradeoff).fit(X, y) for tradeoff in (0.1, 1e-4))
-    assert cheap.cost(X).mean < dear.cost(X).mean
-    assert dear.score(X, y) > 0.9
 
 
 def test_rankings_keep_their_queries_together():

@@ -1,4 +1,4 @@
-"""The cheap model alone, and the prices of its trees and of the gate's trees.
+"""One stage of boosted trees by default: gates for a fixed cheap model, then both models together.
 
 Rows that stay pay for the cheap model. All rows pay for the gate's features, except rows that go on if the expensive
 model reads the feature anyway, and rows that stay if the cheap model reads it.
@@ -14,15 +14,17 @@ from attrs import evolve, frozen
 from costframe.core.cost.accounts import weigh_flags
 from costframe.core.exact_sums import exact_sum, to_grid
 from costframe.gates.composite import GatedPair, Scores
+from costframe.training.progress import track
 from costframe.training.sampling import deal_folds
 from costframe.trees.annealing.anneal import Annealer
 from costframe.trees.annealing.annealed import Annealing, Start, anneal
-from costframe.trees.boosting.boost import boost_at_prices
+from costframe.trees.boosting.boost import Boosted, boost_at_prices
 from costframe.trees.boosting.grower import tree_grower
 from costframe.trees.boosting.losses import loss_for
-from costframe.trees.boosting.monitor import Monitor, Running
+from costframe.trees.boosting.monitor import Running
 from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe.trees.growing.prices import in_loss, once_prices
+from costframe_adapt.boosting import GrowingPair, boost_cheap, cheap_prices, converged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,26 +34,115 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.gates.composite import Candidate
-    from costframe.training.data import Rows, TrainingData
+    from costframe.training.data import Rows
     from costframe.trees.annealing.path import AnnealedPath
-    from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.boost import Ensemble
     from costframe.trees.boosting.monitor import Predicted
     from costframe.trees.growing.prices import OncePrices, SplitPrices
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptTrees
 
-__all__ = ["CheapModel", "GatePrices", "anneal_cheap", "boost_cheap", "cheap_prices"]
+    F8 = NDArray[np.float64]
 
-_PATIENCE = 30  # rounds without a better model
-_FOLDS = 3
+__all__ = ["GatePrices", "anneal_cheap", "fit_boosted_stage"]
+
+_FOLDS = 3  # of a cheap model
+_ROUNDS = 10  # of the alternation
+_PATIENCE = 2  # rounds of the alternation without a better model
+_GATES = 3  # most gates for a fixed cheap model, while they get better
+_LOOKED_AT = (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0)  # of all trees
+_LOOKS = 3  # without a better model before growth stops
 
 
-def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: float) -> SplitPrices:
-    """Return the prices of a cheap model's trees, for the rows that it answers."""
-    if trees.by_row:
-        return LazyPrices(prices, tradeoff, len(rows), rows.weight)
-    return once_prices(prices, rows, tradeoff=tradeoff)
+def fit_boosted_stage(
+    judge: Judge, trees: AdaptTrees, q: F8 | None = None, given: Ensemble | None = None
+) -> tuple[list[Candidate], F8 | None, list[float]]:
+    """Fit a cheap model, gates for it, and, with trees paid row by row, also both models together.
+
+    It may begin with the shares, float64 (n,), or the cheap model of a similar fit.
+
+    Returns
+    -------
+    list of Candidate, float64 (n,) or None, list of float
+        All candidates, the last shares of both models together, and loss + tradeoff * cost of each round.
+    """
+    cheap = _CheapModel.best(judge, trees, given)
+    found, shares = [cheap.candidate], None
+    history: list[float] = []
+    if judge.settings.full_share != 0:
+        more, history = _gates(judge, trees, cheap)
+        found += more
+        if trees.by_row:
+            more, shares, values = _jointly(judge, trees, cheap, q)
+            found, history = found + more, history + values
+    return found, shares, history
+
+
+def _gates(judge: Judge, trees: AdaptTrees, cheap: _CheapModel) -> tuple[list[Candidate], list[float]]:
+    """Keep the cheap model, and fit gates to its out-of-fold failures.
+
+    A strong cheap model is too sure on its training rows: its losses there say little about new rows.
+    """
+    bank, fixed = cheap.candidate.pair.bank, Boosted(cheap.ensemble, cheap.out_of_fold)
+    found: list[Candidate] = []
+    history: list[float] = []
+    pair, train = cheap.candidate.pair, Scores.without_gate(cheap.out_of_fold)
+    for _ in range(_GATES):
+        q = judge.shares(pair, train)
+        of_gate = _gate_prices(judge, q)
+        prices = of_gate.by_row_after(bank) if trees.by_row else of_gate.once_after(bank)
+        found.append(_best(judge, trees, GrowingPair.behind(judge, trees, q, fixed, cheap.running, prices)))
+        history.append(judge.total(found[-1]))
+        if history[-1] > min(history):
+            break
+        pair, train = found[-1].pair, found[-1].train
+    return found, history
+
+
+def _jointly(
+    judge: Judge, trees: AdaptTrees, cheap: _CheapModel, q: F8 | None
+) -> tuple[list[Candidate], F8, list[float]]:
+    """Boost both models again in each round, for new shares, at row-by-row prices for the rows that pay.
+
+    It begins with the shares of the cheap model alone, or with q, float64 (n,), of a similar fit.
+
+    Returns
+    -------
+    list of Candidate, float64 (n,), list of float
+        The best of each round, the last shares, and loss + tradeoff * cost of each round.
+    """
+    patience = _PATIENCE if q is None else 1
+    q = judge.shares(cheap.candidate.pair, cheap.candidate.train) if q is None else q
+    found: list[Candidate] = []
+    history: list[float] = []
+    for _ in track(range(_ROUNDS), "Adapt", verbose=judge.settings.verbose):
+        prices = _gate_prices(judge, q).by_row()
+        staying = prices.weighing(judge.rows.weight * (1 - q))
+        found.append(_best(judge, trees, GrowingPair.begin(judge, trees, q, staying, prices)))
+        history.append(judge.total(found[-1]))
+        before, q = q, judge.shares(found[-1].pair, found[-1].train)
+        if converged(judge, before, q) or len(history) - 1 - int(np.argmin(history)) == patience:
+            break
+    return found, q, history
+
+
+def _best(judge: Judge, trees: AdaptTrees, growing: GrowingPair) -> Candidate:
+    """Grow all rounds, and return the best candidate on the way."""
+    rounds, names, found = trees.n_estimators, judge.data.feature_names, []
+    checked = {max(1, int(rounds * share)) for share in _LOOKED_AT}
+    for number in range(1, rounds + 1):
+        idle = not growing.add_round()
+        if number in checked or idle:
+            found.append(judge.candidate(growing.pair(names), *growing.scores(), growing.accounts()))
+            totals = [judge.total(one) for one in found]
+            if idle or len(totals) - 1 - int(np.argmin(totals)) >= _LOOKS:
+                break
+    return min(found, key=judge.total)
+
+
+def _gate_prices(judge: Judge, q: F8) -> GatePrices:
+    read = judge.expensive.train.account.acquired
+    return GatePrices(judge.data.prices, judge.rows, 1 - q, read, judge.settings.tradeoff)
 
 
 @frozen(eq=False)
@@ -117,37 +208,8 @@ class GatePrices:
         return self.prices.direct_needs.of_rows(self.read)
 
 
-def boost_cheap(
-    data: TrainingData, binned: BinnedData, trees: AdaptTrees, tradeoff: float, held: Rows | None
-) -> tuple[Ensemble, int]:
-    """Boost with q = 0 and early stopping on held-out rows; return the ensemble of all rounds, and the best round.
-
-    With Miser's trees this is Greedy Miser.
-    """
-    rows, loss = data.train, loss_for(data.n_classes)
-    monitor = None if held is None else Monitor(held, loss, data.prices, tradeoff, _PATIENCE, None)
-    prices = cheap_prices(trees, data.prices, rows, tradeoff)
-    return boost_at_prices(rows, loss, trees, tree_grower(rows, binned, trees), prices, monitor=monitor)
-
-
-def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:
-    """Anneal trees from prices at which nothing is bought to almost none, measured on the held-out rows."""
-    data, rows = judge.data, judge.rows
-    prices: SplitPrices = once_prices(data.prices, rows)
-    if trees.by_row:
-        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
-    return anneal(
-        evolve(data, valid=judge.held),
-        loss_for(data.n_classes),
-        [Start(tree_grower(rows, judge.binned, trees), [prices])],
-        Annealing(Annealer(trees.n_estimators, score)),
-        step=trees.learning_rate,
-        n_threads=trees.n_threads,
-    )
-
-
 @frozen(eq=False)
-class CheapModel:
+class _CheapModel:
     """A cheap model grown for all rows.
 
     Attributes
@@ -210,3 +272,19 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
         scores = ensemble.finish(data.feature_names).decision_function(rows.X[outside])
         found[outside] = scores.reshape(len(outside), loss.n_outputs)
     return found
+
+
+def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:
+    """Anneal trees from prices at which nothing is bought to almost none, measured on the held-out rows."""
+    data, rows = judge.data, judge.rows
+    prices: SplitPrices = once_prices(data.prices, rows)
+    if trees.by_row:
+        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
+    return anneal(
+        evolve(data, valid=judge.held),
+        loss_for(data.n_classes),
+        [Start(tree_grower(rows, judge.binned, trees), [prices])],
+        Annealing(Annealer(trees.n_estimators, score)),
+        step=trees.learning_rate,
+        n_threads=trees.n_threads,
+    )

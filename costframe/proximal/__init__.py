@@ -1,1 +1,0 @@
-"""Convex objectives with norms of overlapping groups of weights, minimized with exact zeros."""
