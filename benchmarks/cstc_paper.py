@@ -95,7 +95,7 @@ def measure_synthetic(seed: int, *, quick: bool) -> dict[str, list[Any]]:
 def draw_stages(model: Any, data: Dataset) -> dict[str, bytes]:
     """Draw a model's stages with test rows, as "png" and "svg"."""
     test = data.part("test")
-    picture = cf.StagesDisplay.of(model, test.X, test.y, data.costs, n_jobs=1)
+    picture = cf.plot.StagesDisplay.of(model, test.X, test.y, data.costs, n_jobs=1)
     return {kind: picture.to_bytes(kind) for kind in ("png", "svg")}
 
 

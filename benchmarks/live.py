@@ -8,7 +8,7 @@ needs; its peer selects all columns of all tables, one statement a table and blo
 Every answer and every cost must be the peer's and the exact report's; the money is also counted from what the source
 gave out. Bytes are counted on the wire, in a pass of their own with fewer rows. `--latency` adds milliseconds to each
 trip of both, as a service further away has. The last part compares the measured time of single rows with the time that
-prices from `cf.measure` predict.
+prices from `measure` predict.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 import costframe as cf
+from costframe.sources import Lookup, RedisSource, Source, Sources, SQLSource, measure
 from costframe.testing.case import expect
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ def draw(rows: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.asarray(score + 0.3 * rng.normal(size=rows) > 0).astype(np.int64)
 
 
-class Metered(cf.Source):
+class Metered(Source):
     """A source that counts what it gives out, and may be further away."""
 
-    def __init__(self, inner: cf.Source, latency: float) -> None:
+    def __init__(self, inner: Source, latency: float) -> None:
         self.inner, self.latency = inner, latency
         self.replies: list[Any] = []
 
@@ -117,13 +118,13 @@ class Server:
                     connection.execute(sa.text(f"analyze bench_{of}"))
         engine.dispose()
 
-    def source(self, of: str, address: tuple[str, int] | None) -> cf.Source:
+    def source(self, of: str, address: tuple[str, int] | None) -> Source:
         """Make the source of one lookup."""
         where = ":".join(map(str, address or ADDRESSES.get(self.kind, ())))
         if self.kind == "redis":
-            return cf.RedisSource(f"redis://{where}/0", f"bench:{of}:{{key}}")
+            return RedisSource(f"redis://{where}/0", f"bench:{of}:{{key}}")
         url = f"sqlite:///{self.path}" if self.kind == "sqlite" else f"postgresql://{where}/test"
-        return cf.SQLSource(url, f"bench_{of}", "id")
+        return SQLSource(url, f"bench_{of}", "id")
 
     def everything(self, rows: range, latency: float, address: tuple[str, int] | None) -> Iterator[np.ndarray]:
         """Fetch all values of rows, block by block: float64 (BLOCK, d)."""
@@ -175,7 +176,7 @@ def batched_rows(rows: range) -> Iterator[Sequence[int]]:
 def live(model: Any, server: Server, rows: range, latency: float, address: Any = None) -> dict[str, Any]:
     """Predict rows live."""
     meters = {of: Metered(server.source(of, address), latency) for of in GROUPS}
-    with cf.Sources({of: cf.Lookup(meters[of], GROUPS[of]) for of in GROUPS}) as sources:
+    with Sources({of: Lookup(meters[of], GROUPS[of]) for of in GROUPS}) as sources:
         begun = time.perf_counter()
         ends = dict(cf.predict_stream(model, sources, rows, in_flight=BLOCK))
         seconds = time.perf_counter() - begun
@@ -268,11 +269,11 @@ def predict_times(model: Any, server: Server, frame: pd.DataFrame) -> None:
     """
     values = frame[NAMES].head(100).to_dict("records")
     rows, found = range(min(100, len(frame))), []
-    with cf.Sources({of: cf.Lookup(server.source(of, None), GROUPS[of]) for of in GROUPS}) as sources:
+    with Sources({of: Lookup(server.source(of, None), GROUPS[of]) for of in GROUPS}) as sources:
         for i in rows:  # statements are compiled when rows first want them
             cf.predict_one(model, sources, key=i)
         for _ in range(7):
-            costs = cf.measure(sources, rows[:8], COSTS)
+            costs = measure(sources, rows[:8], COSTS)
             begun = time.perf_counter()
             for i in rows:
                 cf.predict_one(model, sources, key=i)

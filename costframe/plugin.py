@@ -20,10 +20,11 @@ from costframe.core.stages.stages import Answer, Route
 from costframe.core.threads import run_parallel, thread_count
 from costframe.frontier.paths import FitsPath, ModelPath
 from costframe.hooks import Algorithm, hookimpl
-from costframe.training.data import FitRows, Rows, TrainingData, held_out, split_off
+from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
 from costframe.training.model_path import PathPoint
 from costframe.training.progress import track, track_share
+from costframe.training.sampling import held_out, split_off
 from costframe.training.scoring import influence, score_named
 from costframe.training.shell import restore_on_error
 

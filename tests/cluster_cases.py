@@ -74,12 +74,12 @@ FAULTS = {
 
 @contextmanager
 def cluster_of_two(memory_limit=None):
-    """Give a client of a cluster of two processes."""
+    """Give a cluster of two processes."""
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import LocalCluster
 
     locks = "distributed.scheduler.locks."  # of clients that went away: not for half a minute
     settings = {f"{locks}lease-timeout": "8s", f"{locks}lease-validation-interval": "1s"}
     more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": memory_limit}
-    with dask.config.set(settings), LocalCluster(**more) as cluster, Client(cluster) as client:
-        yield client
+    with dask.config.set(settings), LocalCluster(**more) as cluster:
+        yield cluster

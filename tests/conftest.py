@@ -1,4 +1,4 @@
-"""Fixtures: a place to run the command line in, tables as files, and plugins as installed."""
+"""Fixtures: a place to run the command line in, tables as files, plugins as installed, and a cluster of dask."""
 
 from __future__ import annotations
 
@@ -46,6 +46,26 @@ def small(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "small.csv"
     frame.to_csv(path, index=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def _cluster():
+    for module in ("dask", "distributed", "xgboost"):
+        pytest.importorskip(module, reason=f"needs {module}")
+    from cluster_cases import cluster_of_two
+
+    with cluster_of_two() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(_cluster):
+    """Give a client, the current one, of the cluster that all tests share, with both of its workers."""
+    from distributed import Client
+
+    with Client(_cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
 
 
 @pytest.fixture

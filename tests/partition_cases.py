@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import costframe as cf
+from costframe.sources import CallSource, Lookup, Policy, Sources
 
 N, NAMES = 300, list("abcd")
 COSTS = {
@@ -38,8 +38,8 @@ def make_sources(folder=None, broken=(), key=None):
             raise RuntimeError("the source is down")
         return fetch(folder, {key: names})[key] if folder else FRAME.loc[key, list(names)].to_dict()
 
-    policy = cf.Policy(retries=0)
-    return cf.Sources({"rows": cf.Lookup(cf.CallSource(of_key, each=True), NAMES, key=key, policy=policy)})
+    policy = Policy(retries=0)
+    return Sources({"rows": Lookup(CallSource(of_key, each=True), NAMES, key=key, policy=policy)})
 
 
 def make_keyed(folder):

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from cluster_cases import cluster_of_two
 
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
@@ -13,6 +12,7 @@ pytest.importorskip("distributed", reason="needs distributed")
 pytest.importorskip("xgboost", reason="needs xgboost")
 da = pytest.importorskip("dask.array", reason="needs dask[array]")
 dd = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
+pytestmark = pytest.mark.usefixtures("client")
 
 N = 600
 NAMES = list("abcd")
@@ -29,12 +29,6 @@ FRAME = pd.DataFrame(X, columns=NAMES).assign(
 )
 LAZY_X, LAZY_Y = da.from_array(X, chunks=(170, 2)), da.from_array(Y, chunks=170)
 SETTINGS = {"tradeoff": 1e-3, "n_estimators": 5}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client():
-    with cluster_of_two() as found:
-        yield found
 
 
 def model(kind="Classifier", costs=COSTS, **more):
@@ -96,9 +90,6 @@ def test_queries_over_partitions_are_brought_together():
     [
         ({"y": LAZY_Y[:-1]}, "y: expected 600 values, one for each row of X, got shape"),
         ({"y": LAZY_Y, "sample_weight": WEIGHT[:5]}, "sample_weight: expected 600 values"),
-        ({"y": LAZY_Y, "y_val": Y}, "expected both X_val and y_val"),
-        ({"y": LAZY_Y, "X_val": X, "y_val": Y}, "X_val: expected a dask array"),
-        ({"y": np.zeros(N)}, "at least two classes"),
         ({"X": X, "y": Y}, "client: has no effect on rows in memory"),
         ({"X": dd.from_pandas(FRAME, npartitions=2)[["a", "text"]], "y": Y}, "column 'text' holds text"),
         (
@@ -113,14 +104,6 @@ def test_what_does_not_fit_is_refused_and_the_last_model_stays(client, given, wo
     with pytest.raises(DataError, match=words):
         kept.fit(**{"X": LAZY_X, "client": client, **given})
     assert vars(kept) == before
-
-
-def test_algorithms_for_one_machine_say_so(client):
-    class Alone(cf.CEGBClassifier):
-        trains_together = False
-
-    with pytest.raises(ParameterError, match="Alone: trains on one machine only"):
-        Alone().fit(LAZY_X, LAZY_Y, client=client)
 
 
 def test_a_wrong_client_or_timeout_is_refused():
@@ -146,17 +129,15 @@ def test_tasks_of_joblib_run_on_the_cluster(client):
 
 def test_files_that_workers_do_not_have_are_named(tmp_path):
     """A fit of files that are there comes after: the cluster is well."""
-    from costframe.datasets.block_tables import read_block_table
-    from costframe.training.cluster.block_partitions import to_dask
+    from costframe.datasets.large_tables import read_large_table
 
     folder, moved = tmp_path / "rows", tmp_path / "moved"
     folder.mkdir()
     pd.DataFrame(X, columns=NAMES).assign(ill=Y).to_parquet(folder / "0.parquet", row_group_size=200)
-    data = read_block_table(folder, "ill")
-    rows, labels = to_dask(data.X, data.y)
+    data = read_large_table(folder, "ill")
     folder.rename(moved)
     with pytest.raises(DataError, match=f"{folder}: cannot be read: .*0.parquet"):
-        model().fit(rows, labels)
+        model().fit(data.X, data.y)
     moved.rename(folder)
-    rows, labels = to_dask(data.X, data.y)
-    assert np.array_equal(model().fit(rows, labels).decision_function(X), model().fit(X, Y).decision_function(X))
+    data = read_large_table(folder, "ill")
+    assert np.array_equal(model().fit(data.X, data.y).decision_function(X), model().fit(X, Y).decision_function(X))

@@ -27,18 +27,11 @@ LIMIT = 4  # seconds without an answer
 HANGS = 600  # seconds after which a wait is an error of the test
 
 
-@pytest.fixture(scope="module")
-def shared():
+@pytest.fixture(autouse=True)
+def _patience():
     # Who waits for another worker's end does so for longer than a test.
-    with cluster_of_two() as client, dask.config.set({"costframe.timeout": 10 * HANGS}):
-        FaultyClassifier(n_estimators=1).fit(ROWS, LABELS)  # compiles
-        yield client
-
-
-@pytest.fixture
-def client(shared):
-    shared.wait_for_workers(2, timeout=60)
-    return shared
+    with dask.config.set({"costframe.timeout": 10 * HANGS}):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +91,7 @@ def test_a_slow_worker_is_waited_for(whole, tmp_path):
 
 
 def test_a_stopped_worker_is_an_error_in_time(client, whole, tmp_path):
+    FaultyClassifier(n_estimators=1).fit(ROWS, LABELS)  # compiles
     processes = client.run(os.getpid)
     try:
         with (
@@ -154,11 +148,9 @@ def test_others_train_in_place_of_a_killed_worker(client, whole, tmp_path):
     assert set(client.nthreads()) != before
 
 
-def test_a_worker_without_memory_is_a_killed_one(tmp_path, whole):
-    with cluster_of_two(memory_limit="1GB") as client:
+def test_a_worker_without_memory_is_a_killed_one_and_if_it_never_has_it_an_error(tmp_path, whole):
+    with cluster_of_two(memory_limit="1GB") as cluster, distributed.Client(cluster) as client:
         assert_whole(faulty("fill", tmp_path).fit(ROWS, LABELS, client=client), whole)
-
-
-def test_a_fit_that_never_has_the_memory_is_an_error():
-    with cluster_of_two(memory_limit="1GB") as client, pytest.raises(WorkersError, match="perhaps for its memory"):
-        FaultyClassifier(n_estimators=20, fault="fill").fit(ROWS, LABELS, client=client)
+        client.wait_for_workers(2, timeout=60)
+        with pytest.raises(WorkersError, match="perhaps for its memory"):
+            FaultyClassifier(n_estimators=20, fault="fill").fit(ROWS, LABELS, client=client)

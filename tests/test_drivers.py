@@ -144,9 +144,6 @@ def test_a_source_that_is_a_mapping_need_hold_only_what_is_asked_for():
 @pytest.mark.parametrize("empty", [[], (), np.empty((0, 3)), pd.DataFrame(columns=["a", "b", "c"], dtype=float)])
 def test_no_rows_are_no_predictions(empty):
     assert list(predict_many(forest(), empty)) == []
-
-
-def test_no_keys_are_no_trip():
     assert predict_many(forest(), lambda _: pytest.fail("called"), []).value.shape == (0,)
 
 
@@ -203,23 +200,13 @@ def test_what_is_known_is_free(case, data):
             assert bits(again[0]) == bits(end)
 
 
-def test_known_names_given_once_serve_every_row():
+@pytest.mark.parametrize("known", [["d"], {"d": 1.0}, "d", {"a": "1"}])
+def test_known_names_are_read_once_and_wrong_ones_refused(known):
+    for call, source in ((predict_one, {}), (awaited, {}), (predict_many, [[1.0, 2.0, 3.0]])):
+        with pytest.raises(InquiryError, match=r"'d' is neither a feature|value of 'a': expected a number"):
+            call(forest(), source, known=known)
     ends = predict_many(forest(), [[0.0, 1.0, 0.0]] * 2, known=iter(["a"]))
     assert [end.acquired for end in ends] == [("b",), ("b",)]
-
-
-@pytest.mark.parametrize("known", [["d"], {"d": 1.0}, "d"])
-def test_an_unknown_known_name_is_refused(known):
-    for call in (predict_one, awaited):
-        with pytest.raises(InquiryError, match="'d' is neither a feature"):
-            call(forest(), {}, known=known)
-    with pytest.raises(InquiryError, match="'d' is neither a feature"):
-        predict_many(forest(), [[1.0, 2.0, 3.0]], known=known)
-
-
-def test_a_known_value_that_is_no_number_is_refused():
-    with pytest.raises(InquiryError, match="value of 'a': expected a number"):
-        predict_one(forest(), {}, known={"a": "1"})
 
 
 # --- sources that fail -----------------------------------------------------------------------------------------------
@@ -250,19 +237,21 @@ def failing_at(name, error):
     return fetch
 
 
-@pytest.mark.parametrize("error", [LostError("gone"), KeyError("b"), StopIteration("over")])
-def test_a_failing_source_keeps_its_exception_and_gets_a_note(error):
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (predict_one, LostError("gone")),
+        (predict_one, KeyError("b")),
+        (predict_one, StopIteration("over")),
+        (awaited, LostError("gone")),
+        (lambda tree, fetch: awaited(tree, later(fetch)), LostError("gone")),
+    ],
+)
+def test_a_failing_source_keeps_its_exception_and_gets_a_note(call, error):
     with pytest.raises(type(error)) as caught:
-        predict_one(forest(), failing_at("b", error))
+        call(forest(), failing_at("b", error))
     assert caught.value is error
     assert error.__notes__ == ["costframe: while fetching 'b'; acquired so far: 'a'; paid so far: 1.5"]
-
-
-@pytest.mark.parametrize("wrap", [later, lambda fetch: fetch])
-def test_a_failing_source_that_is_awaited_gets_the_same_note(wrap):
-    with pytest.raises(LostError, match="gone") as caught:
-        awaited(forest(), wrap(failing_at("b", LostError("gone"))))
-    assert caught.value.__notes__ == ["costframe: while fetching 'b'; acquired so far: 'a'; paid so far: 1.5"]
 
 
 def test_a_source_failing_for_many_rows_gets_a_note_with_the_keys():
@@ -375,9 +364,6 @@ def test_a_table_of_another_form_is_refused(source):
 def test_keys_that_name_no_rows_are_refused(keys, words):
     with pytest.raises(ParameterError, match=words):
         predict_many(forest(), lambda _: pytest.fail("called"), keys)
-
-
-def test_keys_for_a_table_are_refused():
     with pytest.raises(ParameterError, match="numbered from 0"):
         predict_many(forest(), np.zeros((1, 3)), ["k"])
 

@@ -23,13 +23,16 @@ from costframe.core.errors import ParameterError, SourceError
 from costframe.sources import (
     CallSource,
     HTTPSource,
+    InquiryLog,
     Lookup,
     Policy,
     RedisSource,
     Sources,
     SQLSource,
     TableSource,
-    background,
+    audit,
+    predict_stream_async,
+    threads,
 )
 
 FRAME, TREE = table(20), tree()
@@ -48,7 +51,7 @@ class Place:
 
     def sources(self, **policy):
         features = {name: self.place.format(name) for name in NAMES}
-        policy = {"timeout": 0.2, "backoff": 0.01, "breaker": 1000} | policy
+        policy = {"timeout": 0.2, "backoff": 0.01} | policy
         return Sources({"all": Lookup(self.make(self.proxy.port), features, policy=Policy(**policy))})
 
     def check_nothing_is_open(self):
@@ -184,7 +187,7 @@ def in_a_loop(make):
 DRIVERS = {
     "many": lambda found, keys, **terms: list(cf.predict_stream(TREE, found, keys, in_flight=7, **terms)),
     "one": lambda found, keys, **terms: list(one_after_another(found, keys, **terms)),
-    "many async": in_a_loop(lambda found, keys, **terms: collect(cf.predict_stream_async(TREE, found, keys, **terms))),
+    "many async": in_a_loop(lambda found, keys, **terms: collect(predict_stream_async(TREE, found, keys, **terms))),
     "one async": in_a_loop(one_by_one),
 }
 
@@ -200,10 +203,10 @@ def check_no_thread_nor_task_is_left():
         lambda: not any(each.name == "costframe-call" for each in threading.enumerate()),
         lambda: str(threading.enumerate()),
     )
-    if background._background is not None:
+    if threads._background is not None:
         wait_until(
-            lambda: not asyncio.all_tasks(background._background[1]),
-            lambda: str(asyncio.all_tasks(background._background[1])),
+            lambda: not asyncio.all_tasks(threads._background[1]),
+            lambda: str(asyncio.all_tasks(threads._background[1])),
         )
 
 
@@ -212,7 +215,7 @@ def check_no_thread_nor_task_is_left():
 def test_a_server_that_fails_and_recovers(places, kind, fault, tmp_path):
     place, number = places(kind), FAULTS.index(fault) + KINDS.index(kind)
     policy, driver = POLICIES[number % 3], list(DRIVERS)[number % 4]
-    found, log = place.sources(on_failure=policy, retries=number % 2), cf.InquiryLog(tmp_path / "log.jsonl")
+    found, log = place.sources(on_failure=policy, retries=number % 2), InquiryLog(tmp_path / "log.jsonl")
     keys = KEYS[:4] if driver == "one" else KEYS
     with found, log:
         check(DRIVERS["many"](found, keys, observe=log), keys, policy)
@@ -238,8 +241,8 @@ def test_a_server_that_fails_and_recovers(places, kind, fault, tmp_path):
         )
     place.check_nothing_is_open()
     check_no_thread_nor_task_is_left()
-    audit = cf.audit(tmp_path / "log.jsonl", TREE)
-    assert audit.agrees, audit.differences
+    replayed = audit(tmp_path / "log.jsonl", TREE)
+    assert replayed.agrees, replayed.differences
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -287,9 +290,9 @@ def test_a_reader_that_goes_away_leaves_nothing_open(places, kind):
 
     async def read(found):
         async with found:
-            await collect(cf.predict_stream_async(TREE, found, KEYS[:2]))
+            await collect(predict_stream_async(TREE, found, KEYS[:2]))
             place.proxy.fail("blackhole")
-            await collect(cf.predict_stream_async(TREE, found, KEYS))
+            await collect(predict_stream_async(TREE, found, KEYS))
 
     async def main():
         task = asyncio.ensure_future(read(place.sources(timeout=60.0)))
@@ -325,7 +328,7 @@ def test_rows_that_are_cancelled_leave_nothing_behind(places, kind, database):
         "each": lambda: CallSource(each, each=True, workers=2),
         "table": lambda: TableSource(FRAME, "key"),
     }
-    policy = {"timeout": PATIENCE, "breaker": 1}
+    policy = {"timeout": PATIENCE}
     found = (
         places(kind).sources(**policy)
         if kind in KINDS
@@ -358,7 +361,7 @@ def test_rows_that_are_cancelled_leave_nothing_behind(places, kind, database):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_source_whose_rows_are_cut_short_has_its_connections_still(places, kind):
     chance = random.Random(0)  # noqa: S311 - no secret
-    found = places(kind).sources(timeout=PATIENCE, breaker=1)
+    found = places(kind).sources(timeout=PATIENCE)
     found.lookups["all"].source.connections = 2
 
     async def cut(key):
@@ -376,14 +379,6 @@ def test_a_source_whose_rows_are_cut_short_has_its_connections_still(places, kin
     places(kind).check_nothing_is_open()
 
 
-def test_a_source_whose_every_key_fails_is_left_alone(places):
-    place = places("http")
-    place.proxy.fail("reset")
-    with place.sources(on_failure="missing", breaker=2, rest=60.0) as found:
-        DRIVERS["many"](found, KEYS)
-        assert found.trips == {"all": 2}
-
-
 def spoil(path):
     path.write_bytes(b"garbage " * 1000)
 
@@ -397,7 +392,7 @@ def test_files_of_sqlite_that_fail(database, fault, driver):
             "all": Lookup(
                 SQLSource(f"sqlite:///{database}", "people", "key"),
                 NAMES,
-                policy=Policy(policy, timeout=0.2, breaker=1000),
+                policy=Policy(policy, timeout=0.2),
             )
         }
     )
@@ -448,7 +443,8 @@ def test_a_function_that_hangs_keeps_no_process_alive():
     code = (
         "import time, costframe as cf\nfrom live_cases import COSTS, NAMES, tree\n"
         "def hang(key, places):\n    print('called', flush=True)\n    time.sleep(600)\n"
-        "sources = cf.Sources({'all': cf.Lookup(cf.CallSource(hang, each=True), NAMES, policy=cf.Policy('missing'))})\n"
+        "from costframe.sources import CallSource, Lookup, Policy, Sources\n"
+        "sources = Sources({'all': Lookup(CallSource(hang, each=True), NAMES, policy=Policy('missing'))})\n"
         "import asyncio\ncf.predict_one(tree(), dict.fromkeys(NAMES, 0.0))\n"  # loads the kernels
         "print(asyncio.run(cf.predict_one_async(tree(), sources, key=1, deadline=1.0)).reason)\n"
     )

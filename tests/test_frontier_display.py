@@ -15,6 +15,7 @@ from matplotlib.text import Annotation, Text
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.frontier import BudgetSearch, Frontier, Point
+from costframe.plot import FrontierDisplay
 from costframe.report.labels import bar_boxes, line_boxes, marker_boxes
 from costframe.report.pictures import new_figure
 
@@ -52,7 +53,7 @@ def odd(costs):
 def drawn(frontier, size, **options):
     """Draw on a figure of a size; return the display."""
     figure = new_figure(size, 150, layout="constrained")
-    display = cf.FrontierDisplay.from_frontier(frontier, ax=figure.add_subplot(), **options)
+    display = FrontierDisplay.from_frontier(frontier, ax=figure.add_subplot(), **options)
     figure.draw_without_rendering()
     return display
 
@@ -67,7 +68,7 @@ def test_plot_returns_the_display_with_its_axes_and_figure():
     frontier = several(2)
     display = frontier.plot(title="scores")
     try:
-        assert isinstance(display, cf.FrontierDisplay)
+        assert isinstance(display, FrontierDisplay)
         assert display.figure_ is plt.gcf()
         assert display.ax_ in display.figure_.axes
     finally:
@@ -124,8 +125,8 @@ def test_nothing_of_the_style_is_left_behind():
 @pytest.mark.parametrize("costs", [[1, 2, 3], [0, 1, 5000], [2], [0, 0, 0]])
 def test_pictures_are_whole_and_repeat(costs):
     frontier = odd(costs)
-    first = cf.FrontierDisplay(frontier, frontier.points[-1], title="a $ and _ {")
-    again = cf.FrontierDisplay(odd(costs), frontier.points[-1], title="a $ and _ {")
+    first = FrontierDisplay(frontier, frontier.points[-1], title="a $ and _ {")
+    again = FrontierDisplay(odd(costs), frontier.points[-1], title="a $ and _ {")
     png, svg = first.to_bytes(), first.to_bytes("svg")
     assert png.startswith(b"\x89PNG")
     assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own file
@@ -162,7 +163,7 @@ def test_the_chosen_point_is_named_and_its_test_result_marked():
     on_test = drawn(frontier, SIZES["large"], chosen=chosen, part="test")
     assert not [line for line in on_test.ax_.lines if line.get_marker() == "*"]
     assert on_test.ax_.texts[0].get_text().endswith(f"{chosen.test_score:.4f} ±.020 at {chosen.test_cost:.2f}")
-    assert cf.FrontierDisplay(frontier).chosen == frontier.recommended()
+    assert FrontierDisplay(frontier).chosen == frontier.recommended()
 
 
 def extent_of(text):
@@ -191,10 +192,10 @@ def test_no_label_covers_data_or_another_label(frontier, part, size):
 def test_a_search_shows_its_frontier_and_its_choice_on_other_rows(search):
     X, y = some_rows(seed=1)
     ax = new_figure((4, 3), 100).add_subplot()
-    plain = cf.FrontierDisplay.from_estimator(search, ax=ax)
+    plain = FrontierDisplay.from_estimator(search, ax=ax)
     assert plain.frontier is search.frontier_
     assert plain.chosen is search.best_point_
-    tested = cf.FrontierDisplay.from_estimator(search, X, y, ax=ax).chosen
+    tested = FrontierDisplay.from_estimator(search, X, y, ax=ax).chosen
     assert tested.test_cost == search.cost(X).mean
     assert 0.5 < tested.test_score <= 1
     assert tested.score == search.best_point_.score
@@ -204,31 +205,31 @@ def test_a_model_shows_itself_under_caps(search):
     X, y = some_rows(seed=1)
     ax = new_figure((4, 3), 100).add_subplot()
     model = search.best_estimator_
-    display = cf.FrontierDisplay.from_estimator(model, X, y, scoring="accuracy", ax=ax)
+    display = FrontierDisplay.from_estimator(model, X, y, scoring="accuracy", ax=ax)
     whole, *capped = display.frontier.points
     assert display.chosen is whole
     assert whole.cost == model.cost(X).mean
     assert whole.score == pytest.approx(model.score(X, y))
     assert max(p.cost for p in capped) <= whole.cost
     assert min(p.cost for p in capped) < 0.5 * whole.cost
-    again = cf.FrontierDisplay.from_estimator(model.predictor_.with_classes([0, 1]), X, y, scoring="accuracy", ax=ax)
+    again = FrontierDisplay.from_estimator(model.predictor_.with_classes([0, 1]), X, y, scoring="accuracy", ax=ax)
     assert again.frontier.points[0].score == whole.score
 
 
 def test_refusals(search):
     frontier = several(1)
     with pytest.raises(ParameterError, match="chosen: expected one of the frontier's points"):
-        cf.FrontierDisplay(frontier, point("other", 1.0, 0.5, 0.5))
+        FrontierDisplay(frontier, point("other", 1.0, 0.5, 0.5))
     named = Frontier((evolve(frontier.points[0], name="miser-1"),), "r2", "CAD", 2.0)
-    assert cf.FrontierDisplay(named, "miser-1").chosen is named.points[0]
+    assert FrontierDisplay(named, "miser-1").chosen is named.points[0]
     with pytest.raises(ParameterError, match="got 'miser-2'"):
-        cf.FrontierDisplay(named, "miser-2")
+        FrontierDisplay(named, "miser-2")
     with pytest.raises(ParameterError, match="part: expected 'estimate' or 'test', got 'valid'"):
-        cf.FrontierDisplay(frontier, part="valid")
+        FrontierDisplay(frontier, part="valid")
     bare = Frontier((point("miser", 1.0, 0.5, None),), "r2", "CAD", 2.0)
     with pytest.raises(ParameterError, match="the points have no results on test"):
-        cf.FrontierDisplay(bare, part="test")
+        FrontierDisplay(bare, part="test")
     with pytest.raises(DataError, match="X, y: expected rows and labels on which to score the model"):
-        cf.FrontierDisplay.from_estimator(search.best_estimator_)
+        FrontierDisplay.from_estimator(search.best_estimator_)
     with pytest.raises(ParameterError, match="estimator: expected a fitted model of costframe, got 3"):
-        cf.FrontierDisplay.from_estimator(3, [[1.0]], [1])
+        FrontierDisplay.from_estimator(3, [[1.0]], [1])

@@ -40,7 +40,7 @@ def test_budget_search_stays_within_its_budget():
     assert search.n_features_in_ == 4
     assert list(search.classes_) == [0, 1]
     assert search.best_point_.test_score is None
-    assert cf.FrontierDisplay(search.frontier_).to_bytes().startswith(b"\x89PNG")
+    assert cf.plot.FrontierDisplay(search.frontier_).to_bytes().startswith(b"\x89PNG")
     assert ",,,0.0," in search.frontier_.to_csv()
 
 

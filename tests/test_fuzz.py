@@ -22,7 +22,7 @@ import costframe as cf
 from costframe.core.errors import CostframeError, InquiryError, printable
 from costframe.core.predictors.fitted import as_predictor
 from costframe.sources import CallSource, Field, Lookup, Sources
-from costframe.sources.kinds.http import _parse, _resolve
+from costframe.sources.http import _parse, _resolve
 from costframe.sources.logs import describe
 
 FRAME, TREE = table(12), tree()
@@ -142,7 +142,7 @@ def test_logs_of_inquiries(mutate, tmp_path):
             raise OSError
         return values
 
-    with cf.InquiryLog(path) as log, sources(FRAME, Doing(FRAME, one_fails), on_failure="missing") as found:
+    with cf.sources.InquiryLog(path) as log, sources(FRAME, Doing(FRAME, one_fails), on_failure="missing") as found:
         list(cf.predict_stream(TREE, found, FRAME.key, observe=log, in_flight=4, deadline=60.0))
     content = path.read_bytes()
     costs = [json.loads(line).get("cost", 0.0) for line in content.splitlines()]
@@ -151,7 +151,7 @@ def test_logs_of_inquiries(mutate, tmp_path):
     def read(copy):
         lines = copy if isinstance(copy, list | bytes) else [copy]
         path.write_bytes(lines if isinstance(copy, bytes) else "".join(json.dumps(x) + "\n" for x in lines).encode())
-        found = cf.audit(path, TREE)
+        found = cf.sources.audit(path, TREE)
         assert all(map(plain, (*describe(found), *found.differences)))
         if found.agrees:  # whole rows may be gone, or there twice; what is there has its price
             rows = [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import costframe as cf
 from costframe.core.errors import CostframeError
+from costframe.plot import AcquisitionDisplay, FrontierDisplay, StagesDisplay
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 from costframe_planner import PlannerClassifier
 
@@ -132,9 +133,15 @@ def test_importances_survive_pickling_and_copies_without_the_rows():
         (lambda: cf.importances(CEGBClassifier, X), "got the class CEGBClassifier; call it, and fit what it makes"),
         (lambda: cf.importances(3, X), "expected a fitted estimator or a Predictor, got 3"),
         (lambda: cf.save(CEGBClassifier(), "a.model"), "got CEGBClassifier; call fit first"),
-        (lambda: cf.StagesDisplay.of(CEGBClassifier(), X), "got CEGBClassifier, which is not fitted; call fit first"),
-        (lambda: cf.AcquisitionDisplay.of(CEGBClassifier(), X), "got CEGBClassifier, which is not fitted"),
-        (lambda: cf.FrontierDisplay.from_estimator(CEGBClassifier(), X, Y), "got CEGBClassifier, which is not fitted"),
+        (
+            lambda: StagesDisplay.of(CEGBClassifier(), X),
+            "got CEGBClassifier, which is not fitted; call fit first",
+        ),
+        (lambda: AcquisitionDisplay.of(CEGBClassifier(), X), "got CEGBClassifier, which is not fitted"),
+        (
+            lambda: FrontierDisplay.from_estimator(CEGBClassifier(), X, Y),
+            "got CEGBClassifier, which is not fitted",
+        ),
         (lambda: cf.importances(CEGBClassifier(n_estimators=1).fit(X, Y), X, by="cover"), "'gain' or 'money'"),
     ],
     ids=["foreign", "unfitted", "class", "number", "save", "stages", "steps", "frontier", "by"],

@@ -8,6 +8,7 @@ from live_cases import COSTS, NAMES, Plain, sources, table, tree
 
 import costframe as cf
 from costframe.core.errors import CostModelError, ParameterError, SourceError
+from costframe.sources import Lookup, Sources, TableSource, measure
 
 FRAME, TREE = table(), tree()
 
@@ -132,7 +133,7 @@ def timed_sources():
 def test_measured_times_separate_what_is_shared():
     slow, both = timed_sources()
     with both:
-        measured = cf.measure(both, FRAME["key"], COSTS, clock=lambda: slow.now, work_clock=lambda: slow.worked)
+        measured = measure(both, FRAME["key"], COSTS, clock=lambda: slow.now, work_clock=lambda: slow.worked)
     times = {price.name: price.time for price in (*measured.features, *measured.resources)}
     assert times == pytest.approx(
         {"age": 0.0, "scan": 0.0, "chol": 5.0, "pulse": 7.0, "blood": 40.0, "visit": 10.0, "rest": 0.0}
@@ -147,7 +148,7 @@ def test_measured_times_separate_what_is_shared():
 def test_measured_times_alone_are_prices_in_milliseconds():
     slow, both = timed_sources()
     with both:
-        measured = cf.measure(both, FRAME["key"], repeats=1, clock=lambda: slow.now, work_clock=lambda: slow.worked)
+        measured = measure(both, FRAME["key"], repeats=1, clock=lambda: slow.now, work_clock=lambda: slow.worked)
     assert (measured.unit, {price.name: price.cost for price in measured.resources}) == (
         "ms",
         pytest.approx({"blood": 40.0, "rest": 0.0}),
@@ -156,23 +157,23 @@ def test_measured_times_alone_are_prices_in_milliseconds():
 
 
 def test_labels_are_measured_without_a_model_that_knows_them():
-    labels = cf.Lookup(cf.TableSource({"color": ["red", None, "7"]}), ["color"])
-    with cf.Sources({"shop": labels}) as shop:
-        assert cf.measure(shop, range(3)).names == ("color",)
+    labels = Lookup(TableSource({"color": ["red", None, "7"]}), ["color"])
+    with Sources({"shop": labels}) as shop:
+        assert measure(shop, range(3)).names == ("color",)
 
 
 def test_what_cannot_be_measured_is_refused():
     _, both = timed_sources()
     with both:
         with pytest.raises(ParameterError, match="keys: expected at least one"):
-            cf.measure(both, [])
+            measure(both, [])
         with pytest.raises(SourceError, match="no row for the key"):
-            cf.measure(both, ["nobody"])
+            measure(both, ["nobody"])
         with pytest.raises(CostModelError, match="no price for 'chol'"):
-            cf.measure(both, ["k1"], {"age": 1.0})
+            measure(both, ["k1"], {"age": 1.0})
         with pytest.raises(ParameterError, match="repeats"):
-            cf.measure(both, ["k1"], repeats=0)
+            measure(both, ["k1"], repeats=0)
     with pytest.raises(ParameterError, match="unlike features, got 'age'"):
-        cf.measure(cf.Sources({"age": cf.Lookup(cf.TableSource({"age": [1.0]}), ["age"])}), [0])
+        measure(Sources({"age": Lookup(TableSource({"age": [1.0]}), ["age"])}), [0])
     with pytest.raises(ParameterError, match="sources: expected Sources"):
-        cf.measure({"age": 1.0}, ["k1"])
+        measure({"age": 1.0}, ["k1"])

@@ -20,6 +20,7 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.exact_prices import ExactPrices, exact
 from costframe.core.prices.price_arrays import Limits
+from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -242,10 +243,10 @@ def test_what_a_failed_source_leaves_of_a_cap_is_exact():
     def fetch(requests):
         return {key: {name: 1.0 for name in names if name != "iron"} for key, names in requests.items()}
 
-    lookup = cf.Lookup(cf.CallSource(fetch), NAMES, policy=cf.Policy("without"))
-    ((_, end),) = cf.predict_stream(tree, cf.Sources({"all": lookup}), ["row"], max_cost=0.4)
+    lookup = Lookup(CallSource(fetch), NAMES, policy=Policy("without"))
+    ((_, end),) = cf.predict_stream(tree, Sources({"all": lookup}), ["row"], max_cost=0.4)
     assert (end.acquired, end.cost) == (("age", "scan"), 0.3)
-    ((_, end),) = cf.predict_stream(tree, cf.Sources({"all": lookup}), ["row"], max_cost=0.3)
+    ((_, end),) = cf.predict_stream(tree, Sources({"all": lookup}), ["row"], max_cost=0.3)
     assert (end.acquired, end.cost) == (("age", "scan"), 0.3)  # 0.3 - 0.1 < 0.2 in doubles
 
 

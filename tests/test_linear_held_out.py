@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.training.data import Rows, TrainingData, split_off
+from costframe.training.data import Rows, TrainingData
+from costframe.training.sampling import split_off
 
 NAMES = ("b", "c", "a")
 

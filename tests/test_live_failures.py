@@ -20,19 +20,20 @@ import costframe as cf
 from costframe.core.errors import InquiryError, ParameterError, SourceError
 from costframe.sources import (
     CallSource,
+    InquiryLog,
     Lookup,
     Policy,
-    Source,
     Sources,
     TableSource,
+    audit,
     predict_many,
     predict_one,
     predict_stream,
+    predict_stream_async,
 )
-from costframe.sources.fields import Field, as_fields
-from costframe.sources.live_row import as_key
+from costframe.sources.lookups import Field, as_fields
 from costframe.sources.partitions import _listed
-from costframe.sources.source import as_text
+from costframe.sources.source import as_key, as_text
 
 FRAME, TREE = table(), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
@@ -61,14 +62,7 @@ def test_a_stream_pays_what_the_report_says_and_fetches_no_more():
         assert (ends[key].failed_cost, ends[key].failures, ends[key].reason) == (0.0, (), "complete")
     asked = [each for lookup in found.lookups.values() for each in lookup.source.asked]
     assert len(asked) == len(set(asked)) == REPORT.acquired.sum()
-
-
-def test_a_block_takes_at_most_one_trip_to_each_lookup_a_round():
-    found = sources(FRAME)
-    stream(found, in_flight=20)
-    blocks = [REPORT.rounds[i : i + 20].max() for i in range(0, 60, 20)]
-    assert max(found.trips.values()) <= sum(blocks)
-    assert found.trips["rest"] > 0
+    assert 0 < max(found.trips.values()) <= sum(REPORT.rounds[i : i + 7].max() for i in range(0, 60, 7))
 
 
 def test_keys_may_come_again_and_rows_of_one_key_are_fetched_together():
@@ -183,7 +177,7 @@ def test_a_function_of_many_rows_has_a_deadline_too():
         return {key: rows.loc[key, list(names)].to_dict() for key, names in requests.items()}
 
     late = REPORT.acquired[:, 1]
-    ends = predict_many(TREE, slow_after_the_first, FRAME.key, COSTS, deadline=0.5)
+    ends = predict_many(TREE, slow_after_the_first, FRAME.key, COSTS, deadline=2.0)
     tested.set()
     for i, end in enumerate(ends):
         if late[i]:
@@ -207,32 +201,13 @@ def test_a_timeout_is_a_failure_of_the_trip():
     assert any(end.failures for end in ends.values())
 
 
-def test_a_source_that_fails_again_and_again_is_left_alone_and_tried_again():
-    down = [True]
-
-    def sometimes(_trip, _wanted, values):
-        return raises(0, 0, 0) if down[0] else values
-
-    source = Doing(FRAME, sometimes)
-    found = sources(FRAME, source, on_failure="missing", breaker=2, rest=0.3)
-    with found:
-        first = [predict_one(TREE, found, key=key) for key in FRAME.key]
-        assert source.trips == 2
-        left_alone = [end for end in first if end.failures and end.failed_cost == 0.0]
-        assert left_alone  # what was not asked costs nothing, also not in vain
-        down[0] = False
-        time.sleep(0.4)
-        again = [predict_one(TREE, found, key=key) for key in FRAME.key]
-    assert [end.cost for end in again] == REPORT.per_row.tolist()
-
-
 def test_no_trip_is_left_when_a_reader_goes_away():
     source = Doing(FRAME, hangs)
     found = sources(FRAME, source, timeout=30.0)
 
     async def read():
         async with found:
-            async for _ in cf.predict_stream_async(TREE, found, FRAME.key):
+            async for _ in predict_stream_async(TREE, found, FRAME.key):
                 pass
 
     async def main():
@@ -272,7 +247,7 @@ def test_faults_of_any_kind_never_change_what_came_nor_charge_twice(data):
         spoil = (lambda row: row | bad) if fault == "garbage" else lambda _: bad
         return {key: (spoil(row) if i % 2 else row) for i, (key, row) in enumerate(values.items())}
 
-    found = sources(FRAME, Doing(FRAME, faulty), on_failure=policy, retries=retries, backoff=0.0, breaker=1000)
+    found = sources(FRAME, Doing(FRAME, faulty), on_failure=policy, retries=retries, backoff=0.0)
     keys = FRAME.key[:20].tolist()
     rows = stream(found, keys, in_flight=data.draw(st.integers(1, 20)), max_cost=cap)
     assert sorted(key for key, _ in rows) == sorted(keys)
@@ -286,20 +261,20 @@ def test_logs_replay_to_the_last_digit(tmp_path):
 
     for number, policy in enumerate(("raise", "missing", "without")):
         path = tmp_path / f"{number}.jsonl"
-        found = sources(FRAME, Doing(FRAME, every_other), on_failure=policy, breaker=1000)
-        with cf.InquiryLog(path) as log:
+        found = sources(FRAME, Doing(FRAME, every_other), on_failure=policy)
+        with InquiryLog(path) as log:
             ends = stream(found, in_flight=7, observe=log, max_cost=40.0)
-        audit = cf.audit(path, TREE)
-        assert audit.agrees, audit.differences
-        assert audit.rows == len(FRAME)
-        assert audit.paid == pytest.approx(sum(end.cost for _, end in ends))
-        assert audit.failed == pytest.approx(sum(end.failed_cost for _, end in ends))
-        assert audit.failed > 0
+        replayed = audit(path, TREE)
+        assert replayed.agrees, replayed.differences
+        assert replayed.rows == len(FRAME)
+        assert replayed.paid == pytest.approx(sum(end.cost for _, end in ends))
+        assert replayed.failed == pytest.approx(sum(end.failed_cost for _, end in ends))
+        assert replayed.failed > 0
 
 
 def test_an_audit_finds_every_altered_amount_value_and_question(tmp_path):
     path = tmp_path / "log.jsonl"
-    with cf.InquiryLog(path) as log:
+    with InquiryLog(path) as log:
         stream(sources(FRAME), observe=log)
     lines = path.read_text().splitlines()
     for old, new, what in [
@@ -311,13 +286,13 @@ def test_an_audit_finds_every_altered_amount_value_and_question(tmp_path):
         row = next(i for i, line in enumerate(lines) if old in line)
         changed = [line.replace(old, new) if i == row else line for i, line in enumerate(lines)]
         path.write_text("\n".join(changed) + "\n")
-        audit = cf.audit(path, TREE)
-        assert (audit.different, audit.agrees) == (1, False)
-        assert what in audit.differences[0]
+        replayed = audit(path, TREE)
+        assert (replayed.different, replayed.agrees) == (1, False)
+        assert what in replayed.differences[0]
     path.write_text("\n".join(lines)[:-5])  # a process was killed while it wrote
-    assert cf.audit(path, TREE).rows == len(FRAME) - 1
+    assert audit(path, TREE).rows == len(FRAME) - 1
     with pytest.raises(cf.CostframeError, match="other prices"):
-        cf.audit(path, TREE, dict.fromkeys(NAMES, 1.0))
+        audit(path, TREE, dict.fromkeys(NAMES, 1.0))
 
 
 def test_fields_read_what_databases_and_caches_give():
@@ -338,12 +313,14 @@ def test_fields_read_what_databases_and_caches_give():
 
 
 def test_settings_that_cannot_be_are_refused_by_name():
-    for wrong in ({"on_failure": "ignore"}, {"timeout": 0}, {"retries": -1}, {"breaker": 0}, {"rest": "x"}):
+    for wrong in ({"on_failure": "ignore"}, {"timeout": 0}, {"retries": -1}, {"backoff": "x"}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             Policy(**wrong)
     for features in ("age", [], [1], ["age", "age"], {"age": 3}, {"age": {"plce": "x"}}):
         with pytest.raises(ParameterError, match="features"):
             as_fields(features)
+    with pytest.raises(ParameterError, match="Source"):
+        Lookup(FRAME, ["age"])
     one = Lookup(Plain(FRAME), ["age", "chol"])
     with pytest.raises(ParameterError, match="both serve 'age'"):
         Sources({"a": one, "b": Lookup(Plain(FRAME), ["age"])})
@@ -359,30 +336,6 @@ def test_settings_that_cannot_be_are_refused_by_name():
     for cap in (-1.0, float("nan"), "1"):
         with pytest.raises(ParameterError, match="max_cost"):
             predict_one(TREE, sources(FRAME), key="k1", max_cost=cap)
-
-
-def test_functions_are_sources_sync_or_async_whole_or_each():
-    rows = {row["key"]: row for row in FRAME.to_dict("records")}
-
-    async def later(key, places):
-        return {place: rows[key][place] for place in places}
-
-    kinds = [
-        CallSource(lambda wanted: {key: rows[key] for key in wanted}),
-        CallSource(later, each=True),
-        CallSource({name: (lambda key, name=name: rows[key][name]) for name in NAMES}),
-    ]
-    for kind in kinds:
-        ends = dict(stream(Sources({"all": Lookup(kind, NAMES)})))
-        assert [ends[key].cost for key in FRAME.key] == REPORT.per_row.tolist()
-
-
-def test_two_rows_with_one_key_in_a_table_fail():
-    double = TableSource({"key": ["a", "b", "b"], **{name: [1.0, 2.0, 3.0] for name in NAMES}}, "key")
-    ends = dict(stream(Sources({"all": Lookup(double, NAMES)}), ["a", "b"]))
-    assert ends["a"].reason == "complete"
-    assert "2 rows have this key" not in str(ends["a"])
-    assert isinstance(ends["b"], SourceError)
 
 
 def test_lookups_take_their_own_key_of_several():
@@ -504,7 +457,7 @@ def test_a_thread_that_does_not_start_takes_no_place(monkeypatch):
     rows = FRAME.set_index("key").to_dict("index")
     with Sources({"all": Lookup(CallSource(lambda key, _: rows[key], each=True, workers=1), NAMES)}) as found:
         with monkeypatch.context() as patch:
-            patch.setattr("costframe.sources.kinds.threads.Thread", no_thread)
+            patch.setattr("costframe.sources.threads.Thread", no_thread)
             with pytest.raises(SourceError, match="RuntimeError"):
                 predict_one(TREE, found, key="k1")
         assert predict_one(TREE, found, key="k1", deadline=20.0).cost == REPORT.per_row[1]
@@ -536,7 +489,7 @@ def test_a_watch_that_raises_ends_the_other_trips_of_its_round():
 
 def test_a_row_that_a_log_could_not_write_spoils_no_other(tmp_path):
     path, full = tmp_path / "log", [2]
-    with sources(FRAME) as found, cf.InquiryLog(path) as log:
+    with sources(FRAME) as found, InquiryLog(path) as log:
         log.close()
 
         class Full(FileIO):
@@ -549,8 +502,8 @@ def test_a_row_that_a_log_could_not_write_spoils_no_other(tmp_path):
             predict_one(TREE, found, key="k1", observe=log)
         for key in ("k1", "k2"):
             predict_one(TREE, found, key=key, observe=log)
-    audit = cf.audit(path, TREE)
-    assert (audit.rows, audit.agrees) == (2, True)
+    replayed = audit(path, TREE)
+    assert (replayed.rows, replayed.agrees) == (2, True)
 
 
 def test_sync_drivers_can_be_called_from_many_threads():
@@ -582,28 +535,22 @@ def test_a_sync_driver_in_the_loop_of_sync_drivers_is_refused():
 
 @pytest.mark.parametrize("number", [np.float32(0.25), np.float64(0.25)])
 def test_logs_of_numpy_numbers_replay(tmp_path, number):
-    with sources(FRAME) as found, cf.InquiryLog(tmp_path / "log") as log:
+    with sources(FRAME) as found, InquiryLog(tmp_path / "log") as log:
         predict_one(TREE, found, key="k1", known={"age": number}, max_cost=np.int64(40), observe=log)
-    assert cf.audit(tmp_path / "log", TREE).agrees
+    assert audit(tmp_path / "log", TREE).agrees
 
 
 def test_a_log_goes_on_after_a_line_that_was_cut_off(tmp_path):
     path = tmp_path / "log"
     for _ in range(2):
-        with sources(FRAME) as found, cf.InquiryLog(path) as log:
+        with sources(FRAME) as found, InquiryLog(path) as log:
             stream(found, observe=log)
         path.write_text(path.read_text()[:-9])  # a full disk, a killed process
-    audit = cf.audit(path, TREE)
-    assert (audit.rows, audit.agrees) == (2 * len(FRAME) - 2, True)
+    replayed = audit(path, TREE)
+    assert (replayed.rows, replayed.agrees) == (2 * len(FRAME) - 2, True)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:5], lines[5][:-9] + "\n", *lines[6:]]))
     with pytest.raises(cf.CostframeError, match="line 6: expected JSON"):
-        cf.audit(path, TREE)
-    with pytest.raises(FileNotFoundError), cf.InquiryLog(tmp_path / "none" / "log"):
+        audit(path, TREE)
+    with pytest.raises(FileNotFoundError), InquiryLog(tmp_path / "none" / "log"):
         pass
-
-
-def test_a_source_of_another_class_is_refused():
-    assert issubclass(Plain, Source)
-    with pytest.raises(ParameterError, match="Source"):
-        Lookup(FRAME, ["age"])

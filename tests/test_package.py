@@ -19,13 +19,17 @@ ESTIMATORS = [cls for one in cf.algorithms().values() for cls in (one.classifier
 
 
 def test_the_public_surface_is_what_it_says():
-    assert set(cf.__all__) == set(cf._HOME)
     assert set(dir(cf)) == {*cf.__all__, "__version__"}
-    assert cf.__all__ == sorted(cf.__all__)
+    assert cf.__all__ == sorted(set(cf.__all__))
+    assert len(cf.__all__) <= 35
     for name in cf.__all__:
         assert getattr(cf, name) is not None
+    for module in (cf.datasets, cf.plot, cf.sources):
+        assert all(hasattr(module, name) for name in module.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = cf.nothing
+    with pytest.raises(AttributeError, match="did you mean 'sources'"):
+        _ = cf.Sources
 
 
 def test_estimators_of_every_algorithm_are_attributes():
@@ -80,19 +84,15 @@ def test_a_misspelt_name_gets_a_near_one(name, near):
         _ = cf.qqqq
 
 
-def test_type_checkers_see_the_estimators_of_all_built_in_plugins():
-    tree = ast.parse((ROOT / "costframe/__init__.py").read_text())
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    seen = [a.asname for node in imports if node.module.startswith("costframe_") for a in node.names]
+def test_type_checkers_see_the_public_names_and_the_estimators_of_all_built_in_plugins():
+    tree = ast.parse((ROOT / "costframe/__init__.pyi").read_text())
+    told = {a.asname: node.module for node in tree.body if isinstance(node, ast.ImportFrom) for a in node.names}
+    homes = {name: f"costframe.{home}" for name, home in cf._HOMES.items()} | dict.fromkeys(cf._MODULES, "costframe")
     built_in = {package.name for package in (ROOT / "plugins").glob("*/costframe_*")}
-    brought = {
-        cls.__name__
-        for one in cf.algorithms().values()
-        for cls in (one.classifier, one.regressor, one.ranker)
-        if cls and cls.__module__.partition(".")[0] in built_in
-    }
-    assert len(seen) == len(brought) > 20
-    assert set(seen) == brought
+    plugin_of = {cls.__name__: cls.__module__.partition(".")[0] for cls in ESTIMATORS}
+    brought = {name: f"{plugin}.estimators" for name, plugin in plugin_of.items() if plugin in built_in}
+    assert len(brought) > 20
+    assert told == homes | brought
 
 
 def test_a_name_that_is_no_class_loads_no_plugin():
@@ -120,6 +120,55 @@ def test_importing_stays_light(statement):
     code = f"{statement}; import sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+BASE = """
+import sys
+class Lacking:
+    def find_spec(name, *_):
+        if name in {"click", "matplotlib", "pyarrow", "rich", "tenacity"}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Lacking)
+import numpy as np, costframe as cf
+from costframe.sources import Lookup, Policy, Sources, TableSource
+X = np.random.default_rng(0).normal(size=(200, 2))
+costs = cf.CostModel.of({"a": 1.0, "b c": 5.0})
+costs.save("costs.toml")
+assert cf.CostModel.load("costs.toml") == costs
+model = cf.CEGBClassifier(costs, tradeoff=1e-3, n_estimators=3).fit(X, X.sum(axis=1) > 0)
+cf.save(model, "a.model")
+served, report = cf.load("a.model"), model.cost(X)
+assert cf.predict_one(served, X[0]).cost == report.per_row[0]
+table = Lookup(TableSource({"a": X[:, 0], "b c": X[:, 1]}), ["a", "b c"])
+with Sources({"table": table}) as sources:
+    assert cf.predict_one(served, sources, key=0).cost == report.per_row[0]
+frontier = cf.Frontier.fit([model], X, X.sum(axis=1) > 0, costs=costs, cv=0, points=2)
+print(report, frontier._repr_html_())
+def refused(call):
+    try:
+        call()
+    except cf.CostframeError as error:
+        return str(error)
+for call in (
+    lambda: cf.datasets.read_table("a.csv", "y"),
+    lambda: cf.plot.StagesDisplay,
+    lambda: Sources({"table": Lookup(table.source, ["a"], policy=Policy(retries=1))}),
+    lambda: cf.CEGBClassifier(costs, tradeoff=1e-3, verbose=1).fit(X, X[:, 0] > 0),
+):
+    print("refused:", refused(call), file=sys.stderr)
+"""
+
+
+def test_arrays_need_no_library_of_the_command_line(tmp_path):
+    done = subprocess.run([sys.executable, "-c", BASE], check=False, capture_output=True, text=True, cwd=tmp_path)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    said = re.findall(
+        "refused: this needs (.*), which is not installed: pip install 'costframe\\[(.*)\\]'", done.stderr
+    )
+    assert said == [("pyarrow", "cli"), ("matplotlib", "cli"), ("tenacity", "retries"), ("rich", "cli")]
+    line = [sys.executable, "-c", "import sys; sys.modules['click'] = None; from costframe.cli import main; main()"]
+    done = subprocess.run(line, check=False, capture_output=True, text=True)  # noqa: S603
+    assert (done.returncode, done.stderr) == (2, "Error: the command line needs click: pip install 'costframe[cli]'\n")
 
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):

@@ -32,12 +32,6 @@ def _one_thread():
         yield
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with cluster_of_two() as client:
-        yield client
-
-
 def rows_of(ends):
     return [(np.asarray(end.value).tolist(), end.cost, end.acquired, end.rounds, end.reason) for end in ends]
 
@@ -59,7 +53,7 @@ def test_rows_of_partitions_are_those_in_memory(rows, terms):
     assert rows_of(pickle.loads(pickle.dumps(found))[:3]) == rows_of(whole[:3])  # noqa: S301 - its own
 
 
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("client")
 def test_keys_of_a_function_are_fetched_once_over_a_cluster(tmp_path):
     found = cf.predict_many(MODEL, partial(fetch, tmp_path), KEYS)
     assert rows_of(found) == rows_of(WHOLE)
@@ -69,17 +63,17 @@ def test_keys_of_a_function_are_fetched_once_over_a_cluster(tmp_path):
     assert len(list(tmp_path.glob("*.requests"))) == 2  # both workers
 
 
-@pytest.mark.parametrize("scheduler", ["sync", "cluster"])
+@pytest.mark.parametrize("scheduler", ["sync", "client"])
 def test_a_stream_over_partitions_ends_each_row(request, tmp_path, scheduler):
-    if scheduler == "cluster":
-        request.getfixturevalue("cluster")
+    if scheduler == "client":
+        request.getfixturevalue("client")
     columns = dd.from_pandas(pd.DataFrame({"patient": range(len(FRAME)), "visit": "first"}), npartitions=4)
     ends = {key["patient"]: end for key, end in cf.predict_stream(MODEL, partial(make_keyed, tmp_path), columns)}
     assert rows_of(ends[i] for i in range(len(FRAME))) == rows_of(WHOLE)
     assert set(requests_in(tmp_path).values()) == {1}
 
 
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("client")
 def test_an_error_of_a_row_says_what_it_paid():
     ends = dict(cf.predict_stream(MODEL, partial(make_sources, broken={7}), da.arange(20, chunks=6)))
     assert len(ends) == 20
@@ -88,30 +82,35 @@ def test_an_error_of_a_row_says_what_it_paid():
     assert (ends[7].cost, ends[7].failed_cost > 0, len(ends[7].failures) > 0) == (0.0, True, True)
 
 
-def test_a_killed_worker_loses_its_partition_alone(cluster, tmp_path):
+@pytest.mark.usefixtures("client")
+def test_a_killed_worker_loses_its_partition_alone(tmp_path):
     (tmp_path / "kill").touch()
     found = cf.predict_many(MODEL, partial(fetch, tmp_path), KEYS)
     assert not (tmp_path / "kill").exists()
     assert rows_of(found) == rows_of(WHOLE)
-    cluster.wait_for_workers(2, timeout=60)
 
 
+@pytest.mark.usefixtures("client")
 def test_a_partition_that_kills_every_worker_is_an_error():
-    with cluster_of_two(), pytest.raises(WorkersError, match="was lost when it predicted the same partition"):
+    with pytest.raises(WorkersError, match="was lost when it predicted the same partition"):
         cf.predict_many(MODEL, die, da.arange(4, chunks=4))
 
 
 def test_a_cluster_without_workers_is_an_error_in_time():
-    with cluster_of_two() as client, dask.config.set({"costframe.timeout": 1}):
+    with (
+        cluster_of_two() as cluster,
+        distributed.Client(cluster) as client,
+        dask.config.set({"costframe.timeout": 1}),
+    ):
         client.retire_workers(list(client.nthreads()))
         with pytest.raises(WorkersError, match="the cluster has had none for 1 s"):
             cf.predict_many(MODEL, partial(fetch, "nowhere"), KEYS)
 
 
-@pytest.mark.parametrize("scheduler", ["sync", "cluster"])
+@pytest.mark.parametrize("scheduler", ["sync", "client"])
 def test_what_partitions_share_is_computed_once(request, tmp_path, scheduler):
-    if scheduler == "cluster":
-        request.getfixturevalue("cluster")
+    if scheduler == "client":
+        request.getfixturevalue("client")
     rows = da.from_delayed(dask.delayed(load)(tmp_path), X.shape, float).rechunk((40, 4))
     assert np.array_equal(cf.predict_many(MODEL.predictor_, rows).cost, WHOLE.cost)
     assert len(list(tmp_path.glob("*.loaded"))) == 1
@@ -126,26 +125,25 @@ def test_a_model_that_refuses_nan_predicts_rows_without():
     assert np.array_equal(lazy.value, cf.predict_many(model, full).value)
 
 
-def test_a_client_closed_in_between_is_an_error(tmp_path):
-    with cluster_of_two() as client:
-        rows = cf.predict_stream(MODEL, partial(make_sources, tmp_path), da.arange(300, chunks=50))
-        next(rows)
-        client.close()
-        with pytest.raises(WorkersError, match="client: was closed"):
-            list(rows)
+def test_a_client_closed_in_between_is_an_error(client, tmp_path):
+    rows = cf.predict_stream(MODEL, partial(make_sources, tmp_path), da.arange(300, chunks=50))
+    next(rows)
+    client.close()
+    with pytest.raises(WorkersError, match="client: was closed"):
+        list(rows)
 
 
-def test_a_closed_stream_asks_no_more(cluster, tmp_path):
+def test_a_closed_stream_asks_no_more(client, tmp_path):
     rows = cf.predict_stream(MODEL, partial(make_sources, tmp_path), da.arange(300, chunks=10))
     next(rows)
     rows.close()
     assert len({line.split()[0] for line in requests_in(tmp_path)}) < 300
     for _ in range(1000):
         gc.collect()
-        if not cluster.futures:
+        if not client.futures:
             return
         time.sleep(0.05)  # dask releases them in a thread of its own
-    pytest.fail(f"left on the cluster: {cluster.futures}")
+    pytest.fail(f"left on the cluster: {client.futures}")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +175,7 @@ def test_an_async_stream_refuses_keys_of_dask():
     import asyncio
 
     async def first():
-        return await anext(cf.predict_stream_async(MODEL, make_sources(), da.arange(5)))
+        return await anext(cf.sources.predict_stream_async(MODEL, make_sources(), da.arange(5)))
 
     with pytest.raises(ParameterError, match="keys: those of dask go to predict_stream"):
         asyncio.run(first())

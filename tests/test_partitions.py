@@ -6,7 +6,7 @@ import pytest
 from partition_cases import COSTS, FRAME, N, X, rng
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError
 
 dask = pytest.importorskip("dask", reason="needs dask")
 da = pytest.importorskip("dask.array", reason="needs dask[array]")
@@ -108,13 +108,6 @@ def test_costs_of_arrays_with_weights_cut_otherwise():
 def test_what_does_not_fit_is_refused(model, refused, words):
     with pytest.raises(DataError, match=words):
         refused(model, dd.from_pandas(FRAME, npartitions=3))
-
-
-def test_a_fit_without_a_client_says_what_to_do():
-    pytest.importorskip("distributed", reason="needs distributed")
-    pytest.importorskip("xgboost", reason="needs xgboost")
-    with pytest.raises(ParameterError, match=r"call distributed\.Client"):
-        cf.CEGBClassifier().fit(da.from_array(X, chunks=100), LABELS)
 
 
 def test_paths_need_rows_in_memory():

@@ -244,7 +244,7 @@ def test_names_and_values_with_control_characters_are_escaped(tmp_path):
         return {key: dict.fromkeys(NAMES, EVIL) for key in FRAME.key}
 
     lookup = Lookup(Doing(FRAME, evil), NAMES)
-    with Sources({EVIL: lookup}) as found, cf.InquiryLog(tmp_path / "log") as log:
+    with Sources({EVIL: lookup}) as found, cf.sources.InquiryLog(tmp_path / "log") as log:
         ends = dict(cf.predict_stream(TREE, found, [*FRAME.key, EVIL], observe=log))
     for key, end in ends.items():
         assert isinstance(end, SourceError)

@@ -12,6 +12,7 @@ from matplotlib.text import Text
 from stage_cases import BANK, COSTS, NAMES, X, chain, expect_apart, full, one, plan, prepared
 
 import costframe as cf
+from costframe.plot import StagesDisplay
 from costframe.report.pictures import cut_text, new_figure, to_drawable, width_of, wrap_text
 
 CASES = {
@@ -39,16 +40,16 @@ CASES = {
 @pytest.mark.parametrize("case", ["a chain against labels", "classes", "a plan"])
 def test_pictures_are_whole_and_repeat(case):
     make, given = CASES[case]
-    first = cf.StagesDisplay.of(make(), **given)
+    first = StagesDisplay.of(make(), **given)
     assert first.to_bytes().startswith(b"\x89PNG")
     svg = first.to_bytes("svg")
-    assert cf.StagesDisplay.of(make(), **given).to_bytes("svg") == svg
+    assert StagesDisplay.of(make(), **given).to_bytes("svg") == svg
     assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own file
 
 
 def drawn(make, size=None, **given):
     """Return a figure with the picture."""
-    display = cf.StagesDisplay.of(make(), **given)
+    display = StagesDisplay.of(make(), **given)
     figure = new_figure(size or display.size, display.dpi, layout="constrained")
     return display.plot(figure.add_subplot()).figure_
 
@@ -87,7 +88,7 @@ def test_boxes_are_apart_and_hold_their_texts(case):
 
 def said(tree, **given):
     """Return the texts of the picture; matplotlib notes them beside their outlines."""
-    return re.findall(r"<!-- (.*?) -->", cf.StagesDisplay.of(tree, **given).to_bytes("svg").decode())
+    return re.findall(r"<!-- (.*?) -->", StagesDisplay.of(tree, **given).to_bytes("svg").decode())
 
 
 def test_names_prices_traffic_and_costs_are_said():
@@ -148,7 +149,7 @@ def test_takes_fitted_estimators_and_frames():
         predictor_ = chain(2)
 
     frame = pd.DataFrame(X, columns=list(NAMES))[list(reversed(NAMES))]
-    assert cf.StagesDisplay.of(Fitted(), frame).to_bytes() == cf.StagesDisplay.of(chain(2), X).to_bytes()
+    assert StagesDisplay.of(Fitted(), frame).to_bytes() == StagesDisplay.of(chain(2), X).to_bytes()
 
 
 class Odd:
@@ -174,7 +175,7 @@ REFUSED = {
 def test_refusals(case):
     given, more, match = REFUSED[case]
     with pytest.raises(cf.CostframeError, match=match):
-        cf.StagesDisplay.of(*given, **more)
+        StagesDisplay.of(*given, **more)
 
 
 def test_texts_fit_their_width():

@@ -10,11 +10,12 @@ from stage_cases import COSTS, NAMES, X, chain, expect_apart, full, one, plan, p
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.fitted import as_predictor
+from costframe.plot import AcquisitionDisplay, RowAcquisitionDisplay, RowsPerStageDisplay
 from costframe.report.pictures import new_figure
 from costframe.report.stages import follow_rows
 from costframe.report.step_displays import group_items
 
-KINDS = (cf.RowsPerStageDisplay, cf.AcquisitionDisplay, cf.RowAcquisitionDisplay)
+KINDS = (RowsPerStageDisplay, AcquisitionDisplay, RowAcquisitionDisplay)
 
 
 def trees():
@@ -99,7 +100,7 @@ def test_steps_of_a_plan_are_its_stops():
 def test_many_rows_of_rounds_are_thinned():
     steps = follow_rows(one(), np.repeat(X, 5, axis=0))
     assert (len(steps.rows), steps.n_given) == (500, 1000)
-    display = drawn(cf.RowsPerStageDisplay, one(), np.repeat(X, 5, axis=0), np.arange(1000) % 2)
+    display = drawn(RowsPerStageDisplay, one(), np.repeat(X, 5, axis=0), np.arange(1000) % 2)
     assert display.ax_.get_ylabel() == "share of 500 of 1,000 rows left"
 
 
@@ -112,7 +113,7 @@ def drawn(kind, model, rows, y=None, size=(4, 3), **options):
 
 def test_bars_are_the_rows_left_by_label():
     y = np.where(X[:, 4] > 0, "yes", "no")
-    ax = drawn(cf.RowsPerStageDisplay, chain(3), X, y).ax_
+    ax = drawn(RowsPerStageDisplay, chain(3), X, y).ax_
     last = follow_rows(chain(3), X).last
     heights = np.array([bar.get_height() for bar in ax.patches]).reshape(2, -1)
     assert heights == pytest.approx(
@@ -123,7 +124,7 @@ def test_bars_are_the_rows_left_by_label():
 
 
 def test_shades_are_shares_of_rows_that_have_each_item():
-    display = drawn(cf.AcquisitionDisplay, chain(3), X, size=(9, 6))
+    display = drawn(AcquisitionDisplay, chain(3), X, size=(9, 6))
     at = follow_rows(chain(3), X).acquired
     labels = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert labels[0] == "nurse: 7"  # each feature needs it
@@ -137,7 +138,7 @@ def test_shades_are_shares_of_rows_that_have_each_item():
 
 def test_rows_stand_by_label_and_cost():
     y = np.arange(200) % 2
-    display = drawn(cf.RowAcquisitionDisplay, chain(3), X, y)
+    display = drawn(RowAcquisitionDisplay, chain(3), X, y)
     steps = follow_rows(chain(3), X)
     shown = display.ax_.images[0].get_array()
     order = np.concatenate([np.flatnonzero(y == k)[np.argsort(steps.per_row[y == k], kind="stable")] for k in (0, 1)])
@@ -184,13 +185,13 @@ def test_refusals():
         with pytest.raises(DataError, match="X: expected at least one row, got none"):
             kind.of(one(), X[:0])
     with pytest.raises(ParameterError, match="estimator: expected a fitted model of costframe, got 'model'"):
-        cf.AcquisitionDisplay.of("model", X)
+        AcquisitionDisplay.of("model", X)
     with pytest.raises(DataError, match=r"y: expected one label a row, shape \(200,\), got \(3,\)"):
-        cf.AcquisitionDisplay.of(one(), X, ["a", "b", "c"])
+        AcquisitionDisplay.of(one(), X, ["a", "b", "c"])
     with pytest.raises(ParameterError, match="acquisition: expected 'path' or 'learner'"):
-        cf.AcquisitionDisplay.of(one(), X, acquisition="leaf")
+        AcquisitionDisplay.of(one(), X, acquisition="leaf")
     with pytest.raises(DataError, match="X: expected rows, got None"):
-        cf.AcquisitionDisplay.from_estimator(one())
+        AcquisitionDisplay.from_estimator(one())
 
 
 def test_models_that_can_only_be_stepped_have_rounds():

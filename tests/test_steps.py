@@ -164,7 +164,7 @@ def test_a_row_that_fails_leaves_other_rows_and_later_calls_alone():
         learner = OpaqueLearner("a", lambda rows: 1.0 / rows[:, 0] if rows.all() else 1 // 0, (0,))
         bank = WeakLearnerBank.opaque(("a", "b"), [learner, OpaqueLearner("b", lambda rows: rows[:, 0], (1,))])
         model = cf.StageTree(bank, (cf.Answer([0, 1], [1.0, 1.0], 0.0),))
-        sources = cf.Sources({"all": cf.Lookup(cf.CallSource(fetch), ("a", "b"))})
+        sources = cf.sources.Sources({"all": cf.sources.Lookup(cf.sources.CallSource(fetch), ("a", "b"))})
         ends = dict(cf.predict_stream(model, sources, [*values]))
         assert isinstance(ends[0], ZeroDivisionError)
         assert [ends[key].value for key in (1, 2)] == [3.0, 2.5]

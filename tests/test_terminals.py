@@ -15,6 +15,13 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
 from costframe.frontier.words import describe_model
+from costframe.plot import (
+    AcquisitionDisplay,
+    FrontierDisplay,
+    RowAcquisitionDisplay,
+    RowsPerStageDisplay,
+    StagesDisplay,
+)
 from costframe.report.tables import paid_table
 from costframe.training.console import Output
 
@@ -102,8 +109,8 @@ def test_pictures(monkeypatch):
     )
     tree = report()[0]
     rows = {"X": np.ones((3, 1)), "y": [EVIL, "other", EVIL], "title": EVIL}
-    cf.FrontierDisplay(frontier(), title=EVIL).to_bytes()
-    for kind in (cf.StagesDisplay, cf.RowsPerStageDisplay, cf.AcquisitionDisplay, cf.RowAcquisitionDisplay):
+    FrontierDisplay(frontier(), title=EVIL).to_bytes()
+    for kind in (StagesDisplay, RowsPerStageDisplay, AcquisitionDisplay, RowAcquisitionDisplay):
         kind.of(tree, **rows).to_bytes()
     assert all(map(plain, drawn))
     assert not any("r\n" in text for text in drawn)

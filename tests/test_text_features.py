@@ -18,7 +18,7 @@ from costframe.core.storage.saving import load as load_model
 from costframe.core.storage.saving import save
 from costframe.core.tables.dates import Dates
 from costframe.datasets import load, read_table
-from costframe.datasets.block_tables import read_block_table
+from costframe.datasets.large_tables import read_large_table
 from costframe.datasets.model_rows import read_rows
 from costframe.frontier.trial import trial_maker
 
@@ -107,6 +107,8 @@ def test_a_time_is_one_number_in_every_unit(at):
     assert Dates().number(f"{at:%d.%m.}{at.year:04} {at:%H:%M:%S.%f}") == days
     for unit in ("us", "ns"):
         assert Dates().read(pa.array([at, None], pa.timestamp(unit)), "a").tolist()[0] == days
+        assert Dates().number(np.datetime64(at, unit)) == days
+    assert np.isnan(Dates().number(np.datetime64("NaT")))
     whole = at.replace(microsecond=0)
     assert Dates().read(pa.array([whole], pa.timestamp("s")), "a")[0] == Dates().number(whole)
     assert Dates().read(pa.array([at.date()], pa.date32()), "a")[0] == Dates().number(at.date()) == np.floor(days)
@@ -151,8 +153,8 @@ def test_texts_of_tables_read_by_row_groups_are_listed_and_missing(table):
     frame = odd_frame().drop(columns="long").assign(shape=["round", "flat", "haemolysed"] * 20)
     path = table(frame.astype({"assay": str}), "odd.parquet")
     with pytest.raises(DataError, match=r"'assay': texts in a column of numbers: 'haemolysed' \(6 times\), '<1' \(2 "):
-        read_block_table(path, "y")
-    blocks = read_block_table(path, "y", ignore=["assay"], missing=["haemolysed"])
+        read_large_table(path, "y")
+    blocks = read_large_table(path, "y", ignore=["assay"], missing=["haemolysed"])
     whole = read_table(path, "y", ignore=["assay"], missing=["haemolysed"])
     assert blocks.categorical == whole.categorical == {"shape": ("flat", "round")}
     assert blocks.reading == whole.reading

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import DataError
+from costframe.training.data import Rows
 from costframe.trees.boosting import losses
 from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
@@ -40,13 +41,17 @@ def shifted(scores, row, k, by):
     return changed
 
 
+def rows_of(y, weight=None):
+    return Rows(np.empty((len(y), 0)), y, np.ones(len(y)) if weight is None else weight)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @given(seed=seeds, weighted=st.booleans())
 def test_no_constant_is_better_than_the_baseline(loss, seed, weighted):
     rng = np.random.default_rng(seed)
     y, _ = draw(loss, rng)
     w = rng.random(len(y)) + 0.1 if weighted else None
-    baseline = loss.baseline(y, w)
+    baseline = loss.baseline(rows_of(y, w))
     assert baseline.shape == (loss.n_outputs,)
     best = loss.mean(y, np.tile(baseline, (len(y), 1)), w)
     other = baseline + 0.01 * rng.standard_normal(loss.n_outputs)
@@ -61,7 +66,7 @@ def test_a_weight_of_two_is_a_row_given_twice(loss):
     w[0] = 2
     twice = np.repeat(np.arange(len(y)), w)
     assert loss.mean(y, scores, w) == pytest.approx(loss.mean(y[twice], scores[twice]), rel=1e-13)
-    assert loss.baseline(y, w) == pytest.approx(loss.baseline(y[twice]), rel=1e-13)
+    assert loss.baseline(rows_of(y, w)) == pytest.approx(loss.baseline(rows_of(y[twice])), rel=1e-13)
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(2), SoftmaxLoss(3)])
@@ -87,7 +92,7 @@ def test_tiny_probabilities_keep_their_digits():
 @pytest.mark.parametrize("loss", [LogisticLoss(), SoftmaxLoss(3)])
 def test_an_absent_class_has_a_finite_baseline(loss):
     for y in (np.zeros(4, int), np.ones(4, int)):
-        baseline = loss.baseline(y)
+        baseline = loss.baseline(rows_of(y))
         assert np.isfinite(baseline).all()
         assert loss.mean(y, np.tile(baseline, (4, 1))) < 1e-12
 

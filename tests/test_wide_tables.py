@@ -11,7 +11,8 @@ from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.datasets.dataset import order_prices
 from costframe.datasets.table_files import TableFile
 from costframe.training import duplicates
-from costframe.training.data import Rows, TrainingData, row_numbers
+from costframe.training.data import Rows, TrainingData
+from costframe.training.sampling import row_numbers
 from costframe.trees.binning.thresholds import at_quantiles, distinct, quantile_columns
 
 seeds = st.integers(0, 2**32 - 1)

@@ -30,7 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, _stop)  # an exception during an import may be lost or changed
         _fill_closed_streams()
-        from costframe.cli.commands import costframe
+        try:
+            from costframe.cli.commands import costframe
+        except ModuleNotFoundError as error:
+            if error.name not in {"click", "rich", "pyarrow"}:
+                raise
+            os.write(2, f"Error: the command line needs {error.name}: pip install 'costframe[cli]'\n".encode())
+            sys.exit(2)
 
         signal.signal(signal.SIGINT, before)
         costframe.main(arguments)

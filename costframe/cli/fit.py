@@ -79,8 +79,8 @@ def fit(
     few values are split as categories. The valid rows stop the training. With a budget, the command chooses the
     cheapest model within one standard error of the best, by the estimates of `costframe compare`, and prints its score
     and cost on test. The file holds the prices; `costframe.load` reads it. A Parquet table larger than memory is read
-    by row groups; miser and cegb fit it, at a tradeoff. With --cluster, workers of a dask cluster read the Parquet
-    files, at the same paths as this machine, and train together, at a tradeoff.
+    by row groups, with dask; miser and cegb fit it, at a tradeoff. With --cluster, workers of a dask cluster read the
+    Parquet files, at the same paths as this machine, and train together, at a tradeoff.
     """
     from costframe.core.storage.saving import save
     from costframe.datasets.leaks import Leak
@@ -97,11 +97,11 @@ def fit(
     check_file(output)
     check_overwrite([output], force=force)
     if cluster is not None or is_larger_than_memory(data):
-        from costframe.cli.fit_blocks import fit_in_blocks
+        from costframe.cli.fit_large import fit_large
 
         if folds is not None:
             raise ParameterError(f"--folds: has no effect, {data} is not in memory and is fitted once")
-        fit_in_blocks(data, algorithm, tradeoff, score, output, cluster, reading)
+        fit_large(data, algorithm, tradeoff, score, output, cluster, reading)
         return
     dataset = open_data(data, **reading)
     choose_algorithms(dataset.task, [algorithm], len(dataset.classes))

@@ -25,16 +25,16 @@ def is_file(data: str) -> bool:
 
 
 def is_larger_than_memory(data: str) -> bool:
-    """Return whether DATA is in Parquet files that are to be read in blocks."""
+    """Return whether DATA is in Parquet files that do not fit in memory."""
     from costframe.datasets.endings import ending_of
 
     if not Path(data).is_dir() and ending_of(data) not in (None, ".parquet"):
         return False
     if not is_file(data):
         return False
-    from costframe.datasets.block_tables import needs_blocks
+    from costframe.datasets.large_tables import is_large
 
-    return needs_blocks(data)
+    return is_large(data)
 
 
 def load_named(name: str, seed: int | None = None) -> Dataset:
@@ -83,9 +83,9 @@ def read_file(path: str, costs: str | None, **how: Any) -> Dataset:
     from costframe.datasets import read_table
 
     if is_larger_than_memory(path):
-        from costframe.datasets.block_tables import read_block_table
+        from costframe.datasets.large_tables import read_large_table
 
-        return read_block_table(path, costs=costs, **how).sampled(how["seed"])
+        return read_large_table(path, costs=costs, **how).sampled(how["seed"])
     return read_table(path, costs=costs, **how)
 
 

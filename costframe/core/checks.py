@@ -1,7 +1,8 @@
-"""Checks of settings, which refuse a wrong value by name."""
+"""Checks of settings, which refuse a wrong value by name, and of installed libraries."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -63,3 +64,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:
             f"{name}: expected {' or '.join(filter(None, (', '.join(some), last)))}, got {shown(value)}"
         )
     return value
+
+
+def needed(module: str, extra: str) -> Any:
+    """Import a module that not everybody installs, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ParameterError(
+            f"this needs {module.partition('.')[0]}, which is not installed: pip install 'costframe[{extra}]'"
+        ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ import numpy as np
 from costframe.core.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["empty_bytes", "fits_in_memory", "memory_size", "share_in_memory"]
+__all__ = ["empty_bytes", "fits_in_memory", "memory_size", "rows_in_file", "share_in_memory"]
 
 _LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"  # of a container
 _UNKNOWN = 8 << 30  # where the system does not say
@@ -60,15 +63,40 @@ def empty_bytes(*shapes: tuple[int, int]) -> list[NDArray[np.uint8]]:
     return [_in_file(shape) for shape in shapes]
 
 
+def rows_in_file(blocks: Iterable[NDArray[np.float64]], columns: int) -> NDArray[np.float64]:
+    """Write rows to a temporary file, one block after the other, and return them mapped into memory: float64 (n, d).
+
+    Raises
+    ------
+    DataError
+        If there is no room for them.
+    """
+    rows = 0
+    with tempfile.TemporaryFile() as file:
+        for block in blocks:
+            with _name_full_disk("rows", 8 * columns * (rows + len(block))):
+                file.write(np.ascontiguousarray(block, np.float64).data)
+                file.flush()
+            rows += len(block)
+        if not rows * columns:
+            return np.empty((rows, columns))
+        return np.asarray(np.memmap(file, np.float64, "r+", shape=(rows, columns)))
+
+
 def _in_file(shape: tuple[int, int]) -> NDArray[np.uint8]:
     size = shape[0] * shape[1]
+    with _name_full_disk("bins", size), tempfile.TemporaryFile() as file:
+        if hasattr(os, "posix_fallocate"):  # else a full disk would end the process at some later write
+            os.posix_fallocate(file.fileno(), 0, size)
+        return np.asarray(np.memmap(file, np.uint8, "w+", shape=shape))
+
+
+@contextmanager
+def _name_full_disk(what: str, size: int) -> Iterator[None]:
     try:
-        with tempfile.TemporaryFile() as file:
-            if hasattr(os, "posix_fallocate"):  # else a full disk would end the process at some later write
-                os.posix_fallocate(file.fileno(), 0, size)
-            return np.asarray(np.memmap(file, np.uint8, "w+", shape=shape))
+        yield
     except OSError as error:
         raise DataError(
-            f"the table: its bins, {size / 1e9:.1f} GB, fit neither in memory nor in {tempfile.gettempdir()}: "
+            f"the table: its {what}, {size / 1e9:.1f} GB, fit neither in memory nor in {tempfile.gettempdir()}: "
             f"{error.strerror}; TMPDIR names another folder for temporary files"
         ) from error

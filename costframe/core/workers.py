@@ -5,7 +5,7 @@ sums of whole numbers, or of doubles on a grid, and maxima. Such sums do not dep
 workers take the same decisions and have the same model, which is that of one worker with all rows, to the last bit.
 
 All workers must combine equally often and in the same order: a decision whether to combine may only depend on what all
-workers know, and code that combines runs on one thread (`Workers.threads`).
+workers know, and code that combines runs on one thread.
 """
 
 from __future__ import annotations
@@ -102,10 +102,6 @@ class Workers(ABC):
         words.view(np.uint8)[8 * places[self.rank] :][: len(data)] = data
         whole = self.sum(words).view(np.uint8)
         return [pickle.loads(whole[8 * at :][:size].tobytes()) for at, size in zip(places, sizes, strict=False)]  # noqa: S301 - of workers of one training, which run one another's code anyway
-
-    def threads(self, most: int) -> int:
-        """Return the number of threads for parts that combine: one, unless this worker is alone."""
-        return most if self.count == 1 else 1
 
     def check(self) -> None:
         """Raise the error of a combination inside a kernel, which cannot raise it itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from costframe.core.checks import needed
 from costframe.core.errors import CostframeError, PluginError
 from costframe.datasets.dataset import Dataset, Rows
 from costframe.datasets.synthetic import make_coast, make_islands, make_parity, make_quadrants, make_selector
@@ -88,6 +89,7 @@ def _breast_cancer() -> Dataset:
 
 def __getattr__(name: str) -> object:
     if name == "read_table":  # it loads pyarrow, too slow for the start of a command
+        needed("pyarrow", "cli")
         from costframe.datasets.tables import read_table
 
         return read_table

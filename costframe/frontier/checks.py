@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from costframe.datasets import Dataset
-    from costframe.datasets.block_tables import BlockDataset
+    from costframe.datasets.large_tables import LargeDataset
     from costframe.training.library_scores import LibraryScore
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ def choose_score(parameter: str, score: Any, task: str, n_classes: int) -> str |
     return SHORT_NAMES.get(found, found) if isinstance(found, str) else found
 
 
-def check_score(data: Dataset | BlockDataset, score: Any) -> str | LibraryScore:
+def check_score(data: Dataset | LargeDataset, score: Any) -> str | LibraryScore:
     """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
     name = choose_score("score", score, data.task, len(data.classes))
     needs_both = str(name) in {"average_precision", "f1"} and len(data.classes) == 2

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from costframe import FrontierDisplay
+    import costframe
     from costframe.frontier.intervals import Difference
 
 __all__ = ["Frontier"]
@@ -299,8 +299,8 @@ class Frontier(FrontierFits):
     def _repr_html_(self) -> str:
         return frontier_html(self)
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> FrontierDisplay:
+    def plot(self, ax: Axes | None = None, **options: Any) -> costframe.plot.FrontierDisplay:
         """Draw score against mean cost per row; options are the parameters of `FrontierDisplay`."""
-        import costframe as cf  # displays are above this room; the package loads them by name
+        import costframe  # displays are above this room; the package loads them by name
 
-        return cf.FrontierDisplay.from_frontier(self, ax=ax, **options)
+        return costframe.plot.FrontierDisplay.from_frontier(self, ax=ax, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.amounts import cost, milliseconds
+from costframe.core.checks import needed
 from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.frontier.budgets import Budget
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
+    from costframe.frontier.trial import Progress as ProgressCallback
 
 __all__ = ["BudgetSearch"]
 
@@ -49,6 +52,13 @@ def _models(estimator: Any) -> list[Any]:
 def _has(method: str) -> Callable[[Any], bool]:
     """Return a check that a search's estimators have a method."""
     return lambda search: all(hasattr(model, method) for model in _models(search.estimator))
+
+
+def _show_progress() -> AbstractContextManager[ProgressCallback]:
+    needed("rich", "cli")
+    from costframe.training.console import show_progress
+
+    return show_progress()
 
 
 class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -165,9 +175,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("budget: expected a number >= 0, or a time_budget, got None for both")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
-        from costframe.training.console import show_progress
-
-        with show_progress(silent if not self.verbose else None) as progress:
+        with _show_progress() if self.verbose else nullcontext(silent) as progress:
             self.frontier_ = Frontier.fit(
                 self.estimator,
                 X,

@@ -9,8 +9,8 @@ from attrs import evolve
 
 from costframe.core.cost.accounts import Account
 from costframe.gates.composite import ExpensiveModel, ModelOutputs
-from costframe.training.data import held_out, split_off
 from costframe.training.duplicates import dominated_duplicates
+from costframe.training.sampling import held_out, split_off
 from costframe.trees.boosting.boost import boost_at_prices
 from costframe.trees.boosting.grower import bin_rows, tree_grower
 from costframe.trees.boosting.losses import loss_for

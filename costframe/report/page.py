@@ -15,6 +15,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.amounts import compare_cost, cost, milliseconds, saving
+from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
@@ -301,6 +302,7 @@ def render_page(page: Page) -> str:
 
 @cache
 def _templates() -> Environment:
+    needed("jinja2", "cli")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(

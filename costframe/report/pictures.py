@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
-from costframe.core.checks import check_choice
+from costframe.core.checks import check_choice, needed
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.tables.rows import check_target
 
@@ -196,6 +196,7 @@ class Display(ABC):
         ax : matplotlib Axes, optional
             By default those of a new figure of pyplot, as notebooks show it.
         """
+        needed("matplotlib", "cli")
         from matplotlib import style
         from matplotlib.axes import Axes
 
@@ -224,6 +225,7 @@ class Display(ABC):
         size : (float, float), optional
             Width and height in inches.
         """
+        needed("matplotlib", "cli")
         from matplotlib import style
 
         check_choice("kind", kind, ("png", "svg"))

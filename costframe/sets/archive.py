@@ -16,9 +16,8 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
-from costframe.training.sampling import sample_by_hash
+from costframe.training.sampling import deal_folds, sample_by_hash
 from costframe.trees.boosting.folds import boost_folds
 from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import loss_for

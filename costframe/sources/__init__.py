@@ -12,19 +12,16 @@ from costframe.sources.drivers import (
     predict_stream,
     predict_stream_async,
 )
-from costframe.sources.fields import Field
-from costframe.sources.kinds.calls import CallSource
-from costframe.sources.kinds.http import HTTPSource
-from costframe.sources.kinds.redis import RedisSource
-from costframe.sources.kinds.sql import SQLSource
-from costframe.sources.kinds.tables import TableSource, read_source
+from costframe.sources.http import HTTPSource
+from costframe.sources.local import CallSource, TableSource, read_source
 from costframe.sources.logs import Audit, InquiryLog, audit
-from costframe.sources.lookup import Lookup
+from costframe.sources.lookups import Field, Lookup, Policy
 from costframe.sources.measuring import measure
-from costframe.sources.policy import Policy
 from costframe.sources.predictions import Predictions
+from costframe.sources.redis import RedisSource
 from costframe.sources.source import KeyRefusedError, Source
 from costframe.sources.sources import Sources
+from costframe.sources.sql import SQLSource
 from costframe.sources.telemetry import PrometheusCounters, trace_rounds
 
 if TYPE_CHECKING:

@@ -12,8 +12,6 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
-from costframe.sources.background import run
-from costframe.sources.driving import Drive, blocks
 from costframe.sources.fetching import (
     annotate_errors,
     as_table,
@@ -23,13 +21,13 @@ from costframe.sources.fetching import (
     row_fetcher,
     rows_fetcher,
 )
-from costframe.sources.kinds.calls import CallSource
-from costframe.sources.live_row import RowTerms
-from costframe.sources.lookup import Lookup
+from costframe.sources.live_row import Drive, RowTerms, blocks
+from costframe.sources.local import CallSource
+from costframe.sources.lookups import Lookup, Policy
 from costframe.sources.partitions import many_by_partition, stream_by_partition
-from costframe.sources.policy import Policy
 from costframe.sources.predictions import Predictions, predict_table
 from costframe.sources.sources import Sources
+from costframe.sources.threads import run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.predictors.predictor import Known, Predictor
-    from costframe.sources.driving import Ended, Observe
+    from costframe.sources.live_row import Ended, Observe
 
 __all__ = ["predict_many", "predict_one", "predict_one_async", "predict_stream", "predict_stream_async"]
 

@@ -1,33 +1,32 @@
-"""One row on its way through sources that fail: an inquiry, the policies, and what was really paid. No I/O."""
+"""Rows on their way through sources that fail: what each has paid, and how a call drives them."""
 
 from __future__ import annotations
 
+import asyncio
 import math
-import numbers
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from decimal import Context, Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import InquiryError, SourceError, printable, quote_names, shown
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, SourceError, printable, quote_names, shown
 from costframe.core.predictors.inquiry import Ledger, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, RowRequest
 from costframe.core.prices.exact_prices import left_of
 from costframe.core.prices.price_arrays import as_cap, names_of
-from costframe.core.tables.categories import is_missing
+from costframe.core.tables.frames import is_dask
+from costframe.sources.trips import Outcome
 
 if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.sources.lookup import Outcome
+    from costframe.sources.sources import Sources
 
-__all__ = ["LiveRow", "RowTerms", "supply_rows", "warm_up"]
-
-_MOST_EXACT = 2**53 - 1  # of whole numbers in doubles
+__all__ = ["Drive", "Ended", "LiveRow", "RowTerms", "blocks", "supply_rows", "warm_up"]
 
 
 @frozen(eq=False)
@@ -85,8 +84,6 @@ def warm_up(terms: RowTerms) -> None:
 
     Rows take missing values, zeros, and no values, as at a deadline; a model that refuses such a row is left at that.
     """
-    from costframe.sources.lookup import Outcome  # imports this module's users
-
     for value in (math.nan, 0.0, None):
         with suppress(Exception):
             rows = [LiveRow(terms), LiveRow(terms)]  # two advance together
@@ -234,37 +231,98 @@ class LiveRow:
         return before | dict.fromkeys(resources) | self._values
 
 
-def as_key(key: Any, entry: str | None) -> Hashable:
-    """Return a row's key at a source: the key itself, or an entry of a mapping; an `InquiryError` refuses others."""
-    if entry is not None:
-        if not isinstance(key, Mapping) or entry not in key:
-            raise InquiryError(f"expected a key that is a mapping with {entry!r}, got {shown(key)}")
-        key = key[entry]
-        if is_missing(key):
-            raise InquiryError(f"expected a key at {entry!r}, got {shown(key)}")
-    try:
-        hash(key)
-    except Exception:  # noqa: BLE001 - of a class of the caller's
-        raise InquiryError(f"expected a hashable key, got {shown(key)} of type {type(key).__name__}") from None
-    return _unify(key)  # type: ignore[no-any-return]
+Ended = tuple[Any, "Prediction | Exception"]
+"""The key of a row, and its prediction or the error that ended it."""
 
 
-def _unify(key: Any) -> Any:
-    """Return one form for equal keys, which share a trip: sources that make texts of them tell 1.0 and True from 1."""
-    if type(key) in {int, str}:
-        return key
-    if type(key) is tuple:
-        return tuple(map(_unify, key))
-    if isinstance(key, str):
-        return str.__str__(key)  # an enum's text is its name
-    if isinstance(key, numbers.Real | Decimal | np.bool_):
-        number: Any = key
-        with suppress(OverflowError):
-            if math.isfinite(number) and (short := int(number) if number == int(number) else float(number)) == number:
-                if isinstance(number, float | np.floating) and abs(short) > _MOST_EXACT:
-                    what = "a float that several whole numbers may be rounded to"
-                    raise InquiryError(f"expected a key, got {shown(key)}, {what}")
-                return short
-        if isinstance(number, Decimal) and number.is_finite():
-            return number.normalize(Context(prec=len(number.as_tuple().digits)))
-    return key
+Observe = Callable[[Any, LiveRow, "Prediction | Exception"], object]
+"""Called with the key, the row and the end of each row that has ended."""
+
+
+@frozen(eq=False)
+class Drive:
+    """One call of a driver over sources.
+
+    Parameters
+    ----------
+    terms : RowTerms
+    sources : Sources
+    deadline : float, optional
+        Seconds that a row has, from the beginning of its block.
+    observe : callable, optional
+    """
+
+    terms: RowTerms
+    sources: Sources
+    deadline: float | None = None
+    observe: Observe | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.deadline is not None:
+            check_number("deadline", self.deadline, strict=True)
+        self.sources.check_serves(self.terms.asked)
+
+    async def open(self) -> None:
+        """Connect the sources, and have the model's kernels ready before a clock starts."""
+        if self.deadline is None:
+            await self.sources.connect(self.terms.asked)
+        else:
+            await self.sources.warm(self.terms)
+
+    async def one(self, key: Any) -> Prediction:
+        """Predict one row; raise the error that ends it."""
+        ended = [each async for some in self.many([key], 1) for each in some]
+        (_, end), *_ = ended
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+    async def many(self, keys: Iterable[Any], in_flight: int) -> AsyncIterator[list[Ended]]:
+        """Predict rows in blocks of `in_flight`; yield rows as they end, those of one round together."""
+        for begun, block in blocks(keys, in_flight):
+            async for ended in self.block(block, begun):
+                yield ended
+
+    async def block(self, keys: list[Any], begun: int) -> AsyncIterator[list[Ended]]:
+        """Advance the rows of a block together: each round is one trip to each lookup that any row needs."""
+        clock = asyncio.get_running_loop().time
+        limit = None if self.deadline is None else clock() + self.deadline
+        rows = {i: LiveRow(self.terms, begun + i) for i in range(len(keys))}
+        while rows:
+            ended = list(self._answers(rows, keys))
+            if ended:
+                yield ended
+            wants = {i: (keys[i], row.needs) for i, row in rows.items()}
+            if not wants:
+                return
+            outcomes = await self.sources.fetch(wants, self.terms.predictor.categories, limit)
+            late = limit is not None and clock() >= limit
+            errors = supply_rows([rows[i] for i in outcomes], list(outcomes.values()), late=late)
+            ends = zip(outcomes, errors, strict=True)
+            if failed := [self._close(keys[i], rows.pop(i), error) for i, error in ends if error is not None]:
+                yield failed
+
+    def _answers(self, rows: dict[int, LiveRow], keys: list[Any]) -> Iterator[Ended]:
+        """Take the rows that need nothing more."""
+        for i in [i for i, row in rows.items() if not row.needs]:
+            row = rows.pop(i)
+            yield self._close(keys[i], row, row.answer)
+
+    def _close(self, key: Any, row: LiveRow, end: Prediction | Exception) -> Ended:
+        if isinstance(end, SourceError):
+            end.add_note(f"costframe: row {shown(key)}; paid {end.cost:g}, and {end.failed_cost:g} in vain")
+        if self.observe is not None:
+            self.observe(key, row, end)
+        return key, end
+
+
+def blocks(keys: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]]:
+    """Cut keys into blocks, each with the number of keys before it."""
+    if is_dask(keys):
+        raise ParameterError("keys: those of dask go to predict_stream, whose rows end in other processes")
+    if isinstance(keys, str | bytes | Mapping) or hasattr(keys, "columns") or not isinstance(keys, Iterable):
+        raise ParameterError(f"keys: expected a list of keys, one a row, got {shown(keys)}")
+    left, begun = iter(keys), 0
+    while block := list(islice(left, size)):
+        yield begun, block
+        begun += len(block)

@@ -19,7 +19,7 @@ from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.inquiry import Prediction
 from costframe.core.prices.costs import CostModel
 from costframe.sources.live_row import LiveRow, RowTerms
-from costframe.sources.lookup import Outcome
+from costframe.sources.trips import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from attrs import evolve
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, SourceError, printable, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.sources.background import run
 from costframe.sources.sources import Sources
+from costframe.sources.threads import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

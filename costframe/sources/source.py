@@ -1,18 +1,26 @@
-"""The protocol of sources: one trip fetches the values that some keys want."""
+"""The protocol of sources: one trip fetches the values that some keys want; and the keys that they take."""
 
 from __future__ import annotations
 
+import asyncio
 import math
+import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Mapping
+from contextlib import suppress
 from datetime import date, time
-from decimal import Decimal
-from typing import Any
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
+
+import numpy as np
 
 from costframe.core.errors import InquiryError, shown
 from costframe.core.tables.categories import is_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 __all__ = [
     "MOST_BYTES",
@@ -21,10 +29,11 @@ __all__ = [
     "Source",
     "TripError",
     "Wanted",
+    "answer_each",
+    "as_key",
     "as_text",
     "as_type",
     "may_pass",
-    "show_well",
 ]
 
 _DECIMAL = re.compile(r"(?!-[0.]+\Z)-?(?:0|[1-9][0-9]{0,400})(?:\.[0-9]{1,400})?")
@@ -51,23 +60,11 @@ class TripError(InquiryError):
     text : str
     wait : float
         Seconds that the source asks to be left alone before.
-    counts : bool
-        Whether it speaks against the source: one that is busy, or was given no time, may work well.
     """
 
-    def __init__(self, text: str, *, wait: float = 0.0, counts: bool = True) -> None:
+    def __init__(self, text: str, *, wait: float = 0.0) -> None:
         super().__init__(text)
-        self.wait, self.counts = wait, counts
-
-
-def show_well(replies: Iterable[Any]) -> bool | None:
-    """Return whether the replies of a trip show a source that works; None if they say nothing about it."""
-    said = [
-        not may_pass(reply)
-        for reply in replies
-        if not (isinstance(reply, KeyRefusedError) or (isinstance(reply, TripError) and not reply.counts))
-    ]
-    return any(said) if said else None
+        self.wait = wait
 
 
 def may_pass(reply: Any) -> bool:
@@ -179,3 +176,62 @@ class Source(ABC):
 
     async def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Close the connections; a later trip may open them again."""
+
+
+K = TypeVar("K")
+
+
+async def answer_each(asks: Mapping[K, Callable[[], Awaitable[Any]]], limit: asyncio.Semaphore) -> dict[K, Any]:
+    """Await an answer for each key, within a limit; an exception is in the place of one that failed."""
+
+    async def one(ask: Callable[[], Awaitable[Any]]) -> object:
+        async with limit:
+            try:
+                return await ask()
+            except asyncio.CancelledError:
+                if (task := asyncio.current_task()) is None or task.cancelling():
+                    raise
+                return TripError("it was cancelled")  # by itself: nobody has cancelled this task
+            except Exception as error:  # noqa: BLE001 - one that fails never ends the trip of others
+                return error
+
+    return dict(zip(asks, await asyncio.gather(*map(one, asks.values())), strict=True))
+
+
+_MOST_EXACT = 2**53 - 1  # of whole numbers in doubles
+
+
+def as_key(key: Any, entry: str | None) -> Hashable:
+    """Return a row's key at a source: the key itself, or an entry of a mapping; an `InquiryError` refuses others."""
+    if entry is not None:
+        if not isinstance(key, Mapping) or entry not in key:
+            raise InquiryError(f"expected a key that is a mapping with {entry!r}, got {shown(key)}")
+        key = key[entry]
+        if is_missing(key):
+            raise InquiryError(f"expected a key at {entry!r}, got {shown(key)}")
+    try:
+        hash(key)
+    except Exception:  # noqa: BLE001 - of a class of the caller's
+        raise InquiryError(f"expected a hashable key, got {shown(key)} of type {type(key).__name__}") from None
+    return _unify(key)  # type: ignore[no-any-return]
+
+
+def _unify(key: Any) -> Any:
+    """Return one form for equal keys, which share a trip: sources that make texts of them tell 1.0 and True from 1."""
+    if type(key) in {int, str}:
+        return key
+    if type(key) is tuple:
+        return tuple(map(_unify, key))
+    if isinstance(key, str):
+        return str.__str__(key)  # an enum's text is its name
+    if isinstance(key, numbers.Real | Decimal | np.bool_):
+        number: Any = key
+        with suppress(OverflowError):
+            if math.isfinite(number) and (short := int(number) if number == int(number) else float(number)) == number:
+                if isinstance(number, float | np.floating) and abs(short) > _MOST_EXACT:
+                    what = "a float that several whole numbers may be rounded to"
+                    raise InquiryError(f"expected a key, got {shown(key)}, {what}")
+                return short
+        if isinstance(number, Decimal) and number.is_finite():
+            return number.normalize(Context(prec=len(number.as_tuple().digits)))
+    return key

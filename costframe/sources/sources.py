@@ -19,9 +19,11 @@ from costframe.core.errors import (
 )
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
-from costframe.sources.background import run
-from costframe.sources.live_row import RowTerms, as_key, warm_up
-from costframe.sources.lookup import Lookup, Outcome, Trips, check_served, describe
+from costframe.sources.live_row import RowTerms, warm_up
+from costframe.sources.lookups import Lookup, check_served
+from costframe.sources.source import as_key
+from costframe.sources.threads import run
+from costframe.sources.trips import Outcome, Trips, describe
 
 if TYPE_CHECKING:
     import os

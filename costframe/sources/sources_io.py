@@ -12,10 +12,9 @@ from urllib.parse import quote
 
 from costframe.core.checks import as_path
 from costframe.core.errors import ParameterError, quote_names, shown
-from costframe.sources.fields import as_fields
-from costframe.sources.lookup import Lookup, describe
-from costframe.sources.policy import POLICY_NAMES, Policy
+from costframe.sources.lookups import POLICY_NAMES, Lookup, Policy, as_fields
 from costframe.sources.source import Source
+from costframe.sources.trips import describe
 
 if TYPE_CHECKING:
     from pathlib import Path

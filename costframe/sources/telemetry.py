@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from costframe.core.checks import needed
 from costframe.core.predictors.inquiry import Prediction
-from costframe.sources.kinds.needed import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

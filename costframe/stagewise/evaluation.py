@@ -9,9 +9,9 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.cost.charges import stage_costs
-from costframe.core.cost.draws import RowDraw, draw_rows, hash_rows
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
+from costframe.core.tables.row_hashes import RowDraw, draw_rows, hash_rows
 from costframe.stagewise.banks import outputs_on
 from costframe.stagewise.calibration import as_counts
 from costframe.stagewise.rows import BankRows, Squared, targets_of

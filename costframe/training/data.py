@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -11,9 +10,7 @@ from attrs import evolve, field, frozen
 
 from costframe.core.errors import ParameterError, shown
 from costframe.core.exact_sums import exact_sum
-from costframe.core.tables.row_hashes import hash_table, number_copies
 from costframe.core.workers import ALONE, Workers
-from costframe.training.blocks import BlockTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 
-_CELLS = 1 << 20  # of a table at a time
 _MANY = 255  # mean number of repetitions of a row that the tree engine can count
-_SHARE = 0.2  # of the rows to hold out
-_FEWEST = 20  # held-out rows of each class, or queries; with fewer, training rows replace them
 
 
 class FitRows(TypedDict, total=False):
@@ -50,7 +44,7 @@ class Rows:
 
     Attributes
     ----------
-    X : float64 (n, d), or a table of blocks for algorithms with `trains_on_blocks`
+    X : float64 (n, d)
         May hold NaN (missing) and infinities.
     y : float64 (n,), or int64 class codes
     weight : float64 (n,)
@@ -161,89 +155,8 @@ class TrainingData:
             raise ParameterError(f"columns: expected numbers of columns from 0 to {width - 1}, got {shown(columns)}")
 
         def hide(rows: Rows) -> Rows:
-            if isinstance(rows.X, BlockTable):
-                return evolve(rows, X=evolve(rows.X, constant=np.setdiff1d(np.arange(width), chosen)))
             X = np.zeros_like(rows.X)
             X[:, chosen] = rows.X[:, chosen]
             return evolve(rows, X=X)
 
         return evolve(self, train=hide(self.train), valid=None if self.valid is None else hide(self.valid))
-
-
-def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
-    """Split training data into data to train on and held-out rows; equal rows, or rows of a query, stay together.
-
-    If there are too few rows to hold out, the training rows are the held-out rows too.
-    """
-    if data.valid is not None:
-        return data, data.valid
-    out = held_out(data)
-    if out is None:
-        return data, data.train
-    return evolve(data, train=data.train.take(~out)), data.train.take(out)
-
-
-def held_out(data: TrainingData) -> NDArray[np.bool_] | None:
-    """Return which training rows to hold out, bool (n,); None if there are too few."""
-    rows = data.train
-    numbers = row_numbers(rows, data)
-    out = np.asarray(numbers < _SHARE * 2.0**64)
-    return out if _enough(rows, data, numbers, out) else None
-
-
-def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
-    """Split rows into two halves, bool (n,), that keep equal rows, and queries if many, together; None for few rows."""
-    one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
-    for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
-        numbers = row_numbers(apart, data)
-        half = np.asarray(numbers % np.uint64(2) == 1)
-        if _enough(apart, data, numbers, half):
-            return half
-    return None
-
-
-def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
-    kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
-    sides = [(kind, side) for kind in np.unique(kinds).tolist() for side in (False, True)]
-    found = {(kind, side): np.unique(numbers[(kinds == kind) & (out == side)])[:_FEWEST] for kind, side in sides}
-    parts = rows.workers.gather(found)
-    return all(
-        len(np.unique(np.concatenate([part[side] for part in parts if side in part]))) >= _FEWEST
-        for side in dict.fromkeys(side for part in parts for side in part)
-    )
-
-
-def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
-    """Return a number for each row of all workers, uint64 (n,), from its values, label, weight, query and copies.
-
-    Copies of a row have different numbers. Which of them has which is open, and makes no difference.
-    """
-    labels = np.column_stack([np.asarray(rows.y, np.float64), rows.weight])
-    keys = hash_table(rows.X, hash_table(labels, n_threads=n_threads), n_threads=n_threads)
-    if rows.qid is not None:
-        query = np.unique(rows.qid, return_inverse=True)[1]
-        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
-        np.add.at(sums, query, keys)  # modulo 2^64, in any order
-        keys = hash_table(np.empty((len(keys), 0)), keys ^ sums[query])
-    copies = number_copies(keys, rows.workers)
-    return hash_table(copies[:, np.newaxis], keys, n_threads=n_threads)
-
-
-def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
-    """Return a hash of each row's values, or of its query's, that does not depend on order or weights: uint64 (n,)."""
-    names = data.feature_names
-    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
-    numbers, step = np.empty(len(rows), np.uint64), max(1, _CELLS // (len(names) + 1))
-    for begin in range(0, len(rows), step):  # a copy of the whole table would be large
-        table = np.empty((len(rows.X[begin : begin + step]), len(names) + 1))
-        table[:, :-1], table[:, -1] = rows.X[begin : begin + step, order], rows.y[begin : begin + step]
-        table += 0.0  # one zero, and one NaN
-        table[np.isnan(table)] = np.nan
-        numbers[begin : begin + step] = [int.from_bytes(blake2b(row.data, digest_size=8).digest()) for row in table]
-    if rows.qid is not None:
-        query = np.unique(rows.qid, return_inverse=True)[1]
-        _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
-        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
-        np.add.at(sums, query[first], numbers[first])  # modulo 2^64, in any order
-        numbers = sums[query]
-    return numbers

@@ -5,26 +5,25 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.cost.partition_costs import cost_by_partition
-from costframe.core.cost.report import CostReport
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.importances import gains
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.tables.partitions import by_partition
 from costframe.core.threads import limit_threads
-from costframe.training.block_columns import is_dataset
 from costframe.training.row_reader import RowReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.caps.fallbacks import FallbackRows
+    from costframe.core.cost.report import CostReport
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
 
@@ -49,7 +48,7 @@ class Gains:
 
 
 class Predicting(RowReader):
-    """The part of an estimator that asks its predictor, for rows in memory, of a dataset, or of a dask collection."""
+    """The part of an estimator that asks its predictor, for rows in memory or of a dask collection."""
 
     predictor_: Predictor
     costs_: CostModel
@@ -92,18 +91,14 @@ class Predicting(RowReader):
         No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
         early as `cut`. `costs` replace the estimator's prices; a plan also accepts another `tradeoff`.
         """
-        if is_dataset(X) and sample_weight is not None:
-            raise ParameterError("sample_weight: expected None for a dataset, whose rows all count once")
         check_is_fitted(self, "predictor_")
         how: dict[str, Any] = {
             "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
             "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
         }  # fmt: skip
-        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
-        prices = self.costs_ if costs is None else costs
+        rows, prices = self._read(X), self.costs_ if costs is None else costs
         with self._own_threads():
-            reports = [self.predictor_.cost(some, prices, **how) for some in rows]
-        return reports[0] if len(reports) == 1 else CostReport.merge(reports)
+            return self.predictor_.cost(rows, prices, **how)
 
     @by_partition
     def predict(
@@ -115,12 +110,13 @@ class Predicting(RowReader):
     def _ask(
         self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
     ) -> NDArray[np.float64]:
-        """Call a method of the predictor for checked rows, of a dataset block by block."""
-        rows = [self._read(X)] if not is_dataset(X) else self._open(X).blocks()
-        ask, terms = getattr(self.predictor_, method), self._terms(terms)
+        """Call a method of the predictor for checked rows."""
+        rows, terms = self._read(X), self._terms(terms)
         with self._own_threads():
-            found = [ask(some, max_cost=max_cost, unavailable=unavailable, **terms) for some in rows]
-        return found[0] if len(found) == 1 else np.concatenate(found)
+            found: NDArray[np.float64] = getattr(self.predictor_, method)(
+                rows, max_cost=max_cost, unavailable=unavailable, **terms
+            )
+        return found
 
     def _own_threads(self) -> AbstractContextManager[None]:
         """Limit the threads to those that the estimator's `n_jobs` allows."""

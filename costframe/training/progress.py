@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
+from costframe.core.checks import needed
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -15,6 +17,7 @@ def track(items: Sequence[T], title: str, *, verbose: int) -> Iterable[T]:
     """Iterate over items, with a progress bar if `verbose`."""
     if not verbose:
         return items
+    needed("rich", "cli")
     from rich.console import Console
     from rich.progress import track as bar
 
@@ -27,6 +30,7 @@ def track_share(title: str, *, verbose: int) -> Iterator[Callable[[float], None]
     if not verbose:
         yield lambda _share: None
         return
+    needed("rich", "cli")
     from rich.console import Console
     from rich.progress import Progress
 

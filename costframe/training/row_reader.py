@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
+from costframe.core.checks import needed
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.as_given import AsGiven
@@ -27,8 +28,6 @@ from costframe.core.tables.frames import (
 )
 from costframe.core.tables.rows import as_frame, check_queries, check_weights, exact_labels, refuse_text
 from costframe.core.workers import ALONE, Workers
-from costframe.training.block_columns import open_table
-from costframe.training.blocks import BlockTable
 from costframe.training.data import Rows
 
 if TYPE_CHECKING:
@@ -87,6 +86,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
     _takes_categories: ClassVar[bool] = False
     _columns = CategoricalColumns()
     _workers: Workers = ALONE  # that train together
+    _is_encoded = False  # frames have the numbers of labels already
 
     @abstractmethod
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[Any]:
@@ -152,23 +152,18 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         return self._checked(self._in_training_order(X), "X", reset=False)
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
-        """Check rows with scikit-learn; turn its errors into DataErrors that name the rows.
-
-        A table of blocks stays one with `reset`, for training, and is else read into memory.
-        """
-        if isinstance(X, BlockTable):
-            table: NDArray[np.float64] = self._checked_table(X, name, reset=reset)
-            return table
+        """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
         fewest = int(self._workers.count == 1)  # one of several may have no rows
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": fewest}
         if is_frame(X := as_frame(X, name)):
+            needed("pyarrow", "cli")
             from costframe.core.tables.frame_rows import read_frame
 
             names = column_names(X) or self._columns.names or tuple(map(str, X.columns))
             with _name_errors(name):
                 validate_data(self, X, reset=reset, skip_check_array=True)
             hint = _HINT if self._takes_categories and reset else ""
-            X = read_frame(X, names, self._columns.categories, name, hint)
+            X = read_frame(X, names, {} if self._is_encoded else self._columns.categories, name, hint)
             with _name_errors(name):
                 rows: NDArray[np.float64] = check_array(X, estimator=self, **checks)
         else:
@@ -182,29 +177,10 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             self._columns.check(rows, name)
         return rows
 
-    def _checked_table(self, table: BlockTable, name: str, *, reset: bool) -> Any:
-        if not table.files.first[-1] and self._workers.count == 1:
-            raise DataError(f"{name}: expected rows, the files have none")
-        if reset:
-            self.n_features_in_, self.feature_names_in_ = len(table.columns), np.array(table.columns, object)
-            return table.read_as(table.columns, self._columns)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None and "costs_" not in vars(self):
-            raise DataError(f"{name}: expected an array, as X is one without names of columns")
-        return table.read_as(self._names(names, self.costs_ if names is None else None), self._columns)[:]
-
-    def _open(self, dataset: Any) -> BlockTable:
-        """Open a pyarrow dataset of rows to predict; its columns are matched by name."""
-        check_is_fitted(self, "predictor_")
-        table, names = open_table(dataset, "X"), getattr(self, "feature_names_in_", None)
-        if not len(table):
-            raise DataError("X: expected rows, the files have none")
-        return table.read_as(self._names(names, self.costs_), self._columns)
-
     def _in_training_order(self, X: Any) -> Any:
         """Put a frame's columns in the order of training; scikit-learn refuses a frame without some of them later."""
         refuse_lazy(X, "X")
-        wanted, names = getattr(self, "feature_names_in_", None), None if isinstance(X, BlockTable) else column_names(X)
+        wanted, names = getattr(self, "feature_names_in_", None), column_names(X)
         return (
             select_columns(X, wanted) if wanted is not None and names is not None and set(wanted) <= set(names) else X
         )
@@ -232,9 +208,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
         queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
         weights = weights[keep] * self._class_weights(labels)
-        kept = X  # copy only if rows are dropped
-        if not keep.all():
-            kept = X.take(keep) if isinstance(X, BlockTable) else X[keep]
+        kept = X if keep.all() else X[keep]  # copy only if rows are dropped
         return Rows(kept, labels, weights, queries, self._workers, getattr(self, "classes_", None))
 
     def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:

@@ -1,14 +1,15 @@
-"""Samples of rows: the same rows in the same order, however the rows are ordered."""
+"""Hashes of rows, and the held-out rows, halves, folds and samples that they choose, however the rows are ordered."""
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
 
+from costframe.core.exact_sums import to_grid
 from costframe.core.tables.row_hashes import hash_table, number_copies
-from costframe.training.data import row_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,138 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["least_rows", "sample_by_hash", "sampling_keys"]
+__all__ = [
+    "deal_folds",
+    "halves",
+    "held_out",
+    "least_rows",
+    "row_keys",
+    "row_numbers",
+    "sample_by_hash",
+    "sampling_keys",
+    "split_off",
+]
+
+_CELLS = 1 << 20  # of a table at a time
+_SHARE = 0.2  # of the rows to hold out
+_FEWEST = 20  # held-out rows of each class, or queries; with fewer, training rows replace them
+_FEW_EQUAL = 8  # largest weight of equal rows that count as copies of one row
+
+
+def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
+    """Return a number for each row of all workers, uint64 (n,), from its values, label, weight, query and copies.
+
+    Copies of a row have different numbers. Which of them has which is open, and makes no difference.
+    """
+    labels = np.column_stack([np.asarray(rows.y, np.float64), rows.weight])
+    keys = hash_table(rows.X, hash_table(labels, n_threads=n_threads), n_threads=n_threads)
+    if rows.qid is not None:
+        query = np.unique(rows.qid, return_inverse=True)[1]
+        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
+        np.add.at(sums, query, keys)  # modulo 2^64, in any order
+        keys = hash_table(np.empty((len(keys), 0)), keys ^ sums[query])
+    copies = number_copies(keys, rows.workers)
+    return hash_table(copies[:, np.newaxis], keys, n_threads=n_threads)
+
+
+def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
+    """Return a hash of each row's values, or of its query's, that does not depend on order or weights: uint64 (n,)."""
+    names = data.feature_names
+    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+    numbers, step = np.empty(len(rows), np.uint64), max(1, _CELLS // (len(names) + 1))
+    for begin in range(0, len(rows), step):  # a copy of the whole table would be large
+        table = np.empty((len(rows.X[begin : begin + step]), len(names) + 1))
+        table[:, :-1], table[:, -1] = rows.X[begin : begin + step, order], rows.y[begin : begin + step]
+        table += 0.0  # one zero, and one NaN
+        table[np.isnan(table)] = np.nan
+        numbers[begin : begin + step] = [int.from_bytes(blake2b(row.data, digest_size=8).digest()) for row in table]
+    if rows.qid is not None:
+        query = np.unique(rows.qid, return_inverse=True)[1]
+        _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
+        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
+        np.add.at(sums, query[first], numbers[first])  # modulo 2^64, in any order
+        numbers = sums[query]
+    return numbers
+
+
+def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
+    """Split training data into data to train on and held-out rows; equal rows, or rows of a query, stay together.
+
+    If there are too few rows to hold out, the training rows are the held-out rows too.
+    """
+    if data.valid is not None:
+        return data, data.valid
+    out = held_out(data)
+    if out is None:
+        return data, data.train
+    return evolve(data, train=data.train.take(~out)), data.train.take(out)
+
+
+def held_out(data: TrainingData) -> NDArray[np.bool_] | None:
+    """Return which training rows to hold out, bool (n,); None if there are too few."""
+    rows = data.train
+    numbers = row_numbers(rows, data)
+    out = np.asarray(numbers < _SHARE * 2.0**64)
+    return out if _enough(rows, data, numbers, out) else None
+
+
+def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
+    """Split rows into two halves, bool (n,), that keep equal rows, and queries if many, together; None for few rows."""
+    one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
+    for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
+        numbers = row_numbers(apart, data)
+        half = np.asarray(numbers % np.uint64(2) == 1)
+        if _enough(apart, data, numbers, half):
+            return half
+    return None
+
+
+def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
+    kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
+    sides = ((kinds == kind) & (out == side) for kind in np.unique(kinds) for side in (False, True))
+    return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
+
+
+def deal_folds(
+    rows: Rows, data: TrainingData, count: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Deal rows of each class into folds and halves within them; rows of a query, or a few equal rows, stay together.
+
+    Many equal rows, such as rows without known values, are spread over all folds. If there are too few queries for
+    halves of each fold, it deals rows one by one.
+
+    Returns
+    -------
+    uint64 (n,), int64 (n,), int64 (n,)
+        A hash of each row, its fold below `count`, and its half. They do not depend on the order of rows, but
+        for the order of equal rows.
+    """
+    numbers = by_query = row_numbers(rows, data)
+    if rows.qid is not None and len(np.unique(rows.qid)) < 2 * count:
+        rows = evolve(rows, qid=None)
+        numbers = row_numbers(rows, data)
+    place = _places(rows, numbers, data.n_classes)
+    return by_query, place % count, place // count % 2
+
+
+def _places(rows: Rows, numbers: NDArray[np.uint64], n_classes: int) -> NDArray[np.int64]:
+    """Return the place of each row among the rows of its class, in the order of hashes: int64 (n,).
+
+    A few equal rows, or rows of a query, have one place; each of many equal rows has one.
+    """
+    classes = rows.y.astype(np.int64) if n_classes else np.zeros(len(rows), np.int64)
+    keys = to_grid(rows.weight), numbers, classes
+    order = np.lexsort(keys)
+    weight, number, kind = (key[order] for key in keys)
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (number[1:] != number[:-1]) | (kind[1:] != kind[:-1])
+    equal = np.cumsum(new) - 1
+    if rows.qid is None:
+        new |= np.bincount(equal, weight)[equal] > _FEW_EQUAL
+    counts = np.bincount(kind[new], minlength=n_classes)
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.cumsum(new) - 1 - (np.cumsum(counts) - counts)[kind]
+    return place
 
 
 def least_rows(keys: Sequence[NDArray[Any]], most: int) -> NDArray[np.int64]:

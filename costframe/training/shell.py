@@ -19,8 +19,6 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import is_dask
-from costframe.training.block_columns import is_dataset, read_fit_rows
-from costframe.training.blocks import BlockTable
 from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData
 from costframe.training.predicting import Gains, Predicting
@@ -79,8 +77,7 @@ class CostAwareEstimator(Predicting):
     that `cf.save` refuses sets `most_classes_saved`, the most classes for which it does not; 0 if it refuses all. A
     subclass with a `fit` or `fit_path` of its own decorates it with `restore_on_error`. One whose `_train` combines
     what it takes from rows over `Rows.workers`, so that any number of workers train the model of one, sets
-    `trains_together`. One whose `_train` reads features in bins alone, and so takes a table of blocks as `Rows.X`, sets
-    `trains_on_blocks`.
+    `trains_together`.
 
     Attributes
     ----------
@@ -97,7 +94,6 @@ class CostAwareEstimator(Predicting):
     searches_thresholds: ClassVar[bool] = False
     most_classes_saved: ClassVar[int | None] = None
     trains_together: ClassVar[bool] = False
-    trains_on_blocks: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
     _dates: Mapping[str, Dates] | None = None  # columns that are dates outside, days in X
 
@@ -131,24 +127,23 @@ class CostAwareEstimator(Predicting):
 
         Parameters
         ----------
-        X : float64 (n, d), data frame, or pyarrow.dataset.Dataset of Parquet files
+        X : float64 (n, d), data frame, or dask array or data frame
             May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame (of pandas, polars
             or pyarrow), else by position. A frame's columns of a category dtype are split by categories, if the
             algorithm does so; whole numbers and decimals of a feature are rounded to doubles, unless they are
-            categories. A dataset is read by row groups, and need not fit in memory: labels, weights and queries are
-            names of its columns, and all others are features, those of a dictionary type categories. If it has a column
-            ``split``, rows of "train" are those to train on, and rows of "valid" the validation data.
-        y : (n,), or str
+            categories. Collections of dask need not fit in memory: with a client, the workers of its cluster train
+            together; without one, this process reads one partition after the other into a temporary file. The model is
+            that of the same rows in memory.
+        y : (n,)
             Labels.
-        sample_weight : float64 (n,) or str, optional
+        sample_weight : float64 (n,), optional
             A weight of two is a row given twice; rows of weight zero are dropped.
         X_val, y_val, sample_weight_val
-            Validation data, for early stopping and other choices of the algorithm. Their features must fit in memory.
-        qid, qid_val : (n,) or str, optional
+            Validation data, for early stopping and other choices of the algorithm.
+        qid, qid_val : (n,), optional
             Query of each row, for rankings.
         client : distributed.Client, optional
-            For tables that are dask collections, on which the workers of a cluster train; by default the current one.
-            The model is that of the same rows in memory.
+            Of the cluster that trains on dask collections; by default the current one.
 
         Raises
         ------
@@ -202,11 +197,6 @@ class CostAwareEstimator(Predicting):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
     ) -> TrainingData:
         """Check the arguments of `fit`."""
-        if (is_dataset(X) or isinstance(X, BlockTable)) and not self.trains_on_blocks:
-            raise ParameterError(f"{type(self).__name__}: needs the whole table in memory; give an array or a frame")
-        if is_dataset(X) or is_dataset(others.get("X_val")):
-            given = {"X": X, "y": y, "sample_weight": sample_weight, **others}
-            return self.training_data(**read_fit_rows(given, verbose=getattr(self, "verbose", 0)))
         qid, qid_val = others.get("qid"), others.get("qid_val")
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):

@@ -89,7 +89,9 @@ def _directive(name: str) -> str:
 def _reference() -> dict[str, str]:
     """Return the pages of the reference: directives that render the docstrings of the public names."""
     import costframe as cf
+    import costframe.plot
     import costframe.plugin
+    import costframe.sources
     import costframe.testing
 
     kinds = {
@@ -98,16 +100,18 @@ def _reference() -> dict[str, str]:
         for kind in (algorithm.classifier, algorithm.regressor, algorithm.ranker)
         if kind is not None and (ROOT / "plugins" / kind.__module__.split(".")[0].removeprefix("costframe_")).is_dir()
     }
-    public = [name for name in cf.__all__ if name != "datasets"]
+    public = [name for name in cf.__all__ if name not in {"datasets", "plot", "sources"}]
     own = [name for name in costframe.plugin.__all__ if name not in cf.__all__]
     named = {
         "costframe": [f"costframe.{name}" for name in public] + ["costframe.datasets"],
+        "plot": [f"costframe.plot.{name}" for name in costframe.plot.__all__],
+        "sources": [f"costframe.sources.{name}" for name in costframe.sources.__all__ if name not in public],
         "estimators": sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds),
         "plugin": [f"costframe.plugin.{name}" for name in own],
         "testing": [f"costframe.testing.{name}" for name in costframe.testing.__all__],
     }
-    titles = {"costframe": "costframe", "plugin": "costframe.plugin", "testing": "costframe.testing"}
+    titles = {"costframe": "costframe", "estimators": "Estimators"}
     return {
-        page: "\n\n".join([f"# {titles.get(page, 'Estimators')}", *map(_directive, names)])
+        page: "\n\n".join([f"# {titles.get(page, f'costframe.{page}')}", *map(_directive, names)])
         for page, names in named.items()
     }

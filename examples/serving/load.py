@@ -20,6 +20,7 @@ import numpy as np
 from prepare import prepare
 
 import costframe as cf
+from costframe.sources import Sources, TableSource
 
 PATIENTS = 113
 
@@ -76,9 +77,9 @@ async def ask(url: str, requests: int, clients: int) -> tuple[list[float], Count
 async def own_share(folder: Path, rows: int) -> float:
     """Return the processor's seconds that a row takes with its values at hand, all else being as in the service."""
     model, data = cf.load(folder / "cells.model"), cf.datasets.load("breast-cancer")
-    table = cf.TableSource(dict(zip(data.feature_names, data.part("test").X.T, strict=True)))
-    served = cf.Sources.load(folder / "sources.toml").lookups
-    async with cf.Sources({name: attrs.evolve(each, source=table) for name, each in served.items()}) as sources:
+    table = TableSource(dict(zip(data.feature_names, data.part("test").X.T, strict=True)))
+    served = Sources.load(folder / "sources.toml").lookups
+    async with Sources({name: attrs.evolve(each, source=table) for name, each in served.items()}) as sources:
         for i in range(-20, rows):
             if i == 0:  # those before compiled
                 began = time.thread_time()

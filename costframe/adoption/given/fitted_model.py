@@ -12,7 +12,7 @@ from costframe.adoption.given.classifiers import check_classes, predict_checked,
 from costframe.adoption.given.refitting import is_unfitted, labels_for, refit, require_probabilities
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.predictor import Predictor
-from costframe.sets.dealing import deal_folds
+from costframe.training.sampling import deal_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

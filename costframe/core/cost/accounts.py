@@ -9,7 +9,6 @@ import numpy as np
 from attrs import Factory, field, frozen
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.cost.report import weighted_sum
 from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.workers import ALONE, Workers
@@ -171,6 +170,6 @@ class PrefixCost:
             per_row = self._computed
             if self._prices.reuse:
                 per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
-            paid = weighted_sum(per_row + self._bought, self._weight, self._workers)
+            paid = exact_sum((per_row + self._bought) * self._weight, self._workers)
             self._mean = paid / self._total if self._total > 0 else 0.0  # as in a report
         return self._mean

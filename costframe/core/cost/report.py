@@ -10,10 +10,9 @@ from attrs import field, fields, frozen
 
 from costframe.core.cost.totals import Totals
 from costframe.core.errors import ParameterError, brief, format_count
-from costframe.core.exact_sums import exact_sum, from_digits
+from costframe.core.exact_sums import from_digits
 from costframe.core.html import html_table
 from costframe.core.stages.stages import squeeze
-from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -227,8 +226,3 @@ class CostReport:
             totals=totals,
             **by_row,
         )
-
-
-def weighted_sum(values: NDArray[np.float64], weight: NDArray[np.float64], workers: Workers = ALONE) -> float:
-    """Return the sum of values times weights over all workers' rows: the same digits in any order of rows."""
-    return exact_sum(values * weight, workers)

@@ -9,8 +9,6 @@ import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-
 from costframe.core.errors import CostModelError, printable, shown
 from costframe.core.files import write_atomically
 from costframe.core.prices.entries import BARE, check_different
@@ -108,8 +106,8 @@ def write_table(path: Path, table: Mapping[str, Any]) -> None:
 def to_toml(table: Mapping[str, Any], title: Iterable[str] = (), notes: Mapping[str, str] | None = None) -> str:
     """Return a table of scalars and, after them, tables as TOML, one line per entry.
 
-    `title` are lines of comment before it, `notes` comments on names in the tables and lists. `tomli_w` by itself
-    writes plain numbers before tables, which would change the order of the features.
+    `title` are lines of comment before it, `notes` comments on names in the tables and lists. The order of the
+    features stays.
     """
     lines = [f"# {printable(line)}" for line in title]
     comments = {name: f"  # {printable(note)}" for name, note in (notes or {}).items()}
@@ -128,9 +126,7 @@ def to_toml(table: Mapping[str, Any], title: Iterable[str] = (), notes: Mapping[
 
 
 def _toml_key(name: str) -> str:
-    if BARE.fullmatch(name):
-        return name
-    return _escape(tomli_w.dumps({name: 0}).removesuffix(" = 0\n"))
+    return name if BARE.fullmatch(name) else _toml_value(name)
 
 
 def _toml_value(value: object) -> str:
@@ -138,13 +134,5 @@ def _toml_value(value: object) -> str:
         return "{ " + ", ".join(f"{key} = {_toml_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml_value, value)) + "]"
-    if type(value) is float:
-        return str(value)
-    if type(value) is str and BARE.fullmatch(value):
-        return f'"{value}"'
-    return _escape(tomli_w.dumps({"value": value}).removeprefix("value = ").removesuffix("\n"))
-
-
-def _escape(quoted: str) -> str:
-    """Return a text of TOML with escapes for what controls a terminal or is invisible."""
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+    quoted = json.dumps(value, ensure_ascii=False)  # TOML writes scalars as JSON does
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)  # no control of a terminal

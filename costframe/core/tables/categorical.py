@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.checks import needed
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import as_categories, check_exact, encode, is_missing
@@ -59,7 +60,11 @@ class CategoricalColumns:
         """Return the columns with the labels of all workers, each of which read its own from its part of the rows."""
         if workers.count == 1 or not self.chosen.any():
             return self
-        known, labels = workers.gather(dict(self.categories)), dict[str, Any]()
+        return self.with_labels(workers.gather(dict(self.categories)))
+
+    def with_labels(self, known: Sequence[Categories]) -> CategoricalColumns:
+        """Return the columns with the labels that parts of the rows have together."""
+        labels: dict[str, Any] = {}
         for name in self.names:
             found: list[Any] = [each[name] for each in known if name in each]
             if found:
@@ -164,6 +169,7 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
         return None
     declared = _declared(column)
     if declared is None:
+        needed("pyarrow", "cli")
         from costframe.core.tables.frame_rows import column_values
 
     values = column_values(column, f"column {name!r}") if declared is None else declared

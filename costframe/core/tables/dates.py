@@ -7,8 +7,6 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import frozen
 
 from costframe.core.errors import DataError, shown
@@ -59,7 +57,10 @@ class Dates:
         elif isinstance(value, date):
             found = value.toordinal() - date(1970, 1, 1).toordinal(), 0
         elif isinstance(value, np.datetime64):
-            return float(self.read(pa.array([value]), "")[0])
+            if np.isnat(value):
+                return np.nan
+            day = value.astype("datetime64[D]")  # the earlier one, also before 1970
+            found = int(day.astype(np.int64)), int((value - day).astype("timedelta64[ns]").astype(np.int64))
         else:
             return value
         if found is None:
@@ -77,6 +78,9 @@ class Dates:
 
     def read(self, column: Any, name: str) -> NDArray[np.float64]:
         """Return a plain column of pyarrow, of dates, times or texts, as days: float64 (rows,), missing ones NaN."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         kind = column.type
         if pa.types.is_null(kind):
             return np.full(len(column), np.nan)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from costframe.core.errors import CostModelError, DataError
 
 if TYPE_CHECKING:
@@ -19,6 +17,8 @@ __all__ = ["name_file", "name_reading_errors"]
 @contextlib.contextmanager
 def name_reading_errors(file: str | Path) -> Iterator[None]:
     """Turn errors of reading into one line that names the file."""
+    import pyarrow as pa
+
     try:
         yield
     except DataError as error:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 _NUMBERS = re.compile(r"u?int\d+|float\d+|bool(ean)?", re.IGNORECASE)  # names of pandas' and polars' numeric types
 
 
-_IN_MEMORY = {"LazyFrame": "X.collect()", "RecordBatchReader": "X.read_all()"}
+_IN_MEMORY = {
+    "LazyFrame": "X.collect()",
+    "RecordBatchReader": "X.read_all()",
+    **dict.fromkeys(("FileSystemDataset", "InMemoryDataset", "UnionDataset"), "X.to_table()"),
+}
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:

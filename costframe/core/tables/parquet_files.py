@@ -40,19 +40,10 @@ class RowGroup(NamedTuple):
     schema: Any  # pyarrow.Schema, of the whole table
     rows: int
 
-    def batches(self, columns: Sequence[str], rows: int, kept: NDArray[np.bool_] | None = None) -> Iterator[Any]:
-        """Yield batches, pyarrow.RecordBatch, of these columns and at most some rows; errors name the file.
-
-        With `kept`, bool (rows of the group,), it leaves out the other rows.
-        """
-        if kept is not None and not kept.any():
-            return
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        """Yield batches, pyarrow.RecordBatch, of these columns and at most some rows; errors name the file."""
         with name_reading_errors(self.path):
-            at = 0
-            for batch in self.fragment.to_batches(schema=self.schema, columns=list(columns), batch_size=rows):
-                inside = None if kept is None else kept[at : at + batch.num_rows]
-                at += batch.num_rows
-                yield batch if inside is None or inside.all() else batch.filter(pa.array(inside))
+            yield from self.fragment.to_batches(schema=self.schema, columns=list(columns), batch_size=rows)
 
 
 @frozen
@@ -86,30 +77,17 @@ class _Paths:
 
 @frozen(eq=False)
 class ParquetFiles:
-    """The files of a table, in order. Of files opened by their paths, a copy for another process opens them itself."""
+    """The files of a table, in order. A copy for another process opens them itself."""
 
-    _opened: Any  # pyarrow.dataset.Dataset, or _Paths
+    _paths: _Paths
 
     @cached_property
     def dataset(self) -> Any:
-        """The files as a pyarrow.dataset.Dataset, without a filter."""
-        return self._opened.open() if isinstance(self._opened, _Paths) else self._opened
+        """The files as a pyarrow.dataset.Dataset."""
+        return self._paths.open()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._opened,)
-
-    @classmethod
-    def of(cls, dataset: Any, what: str) -> ParquetFiles:
-        """Check a pyarrow.dataset.Dataset; `what` is its name in errors."""
-        try:
-            fragments = list(dataset.get_fragments())
-        except ValueError:
-            raise DataError(
-                f"{what}: expected a dataset without a filter; give weights of zero to rows to leave out"
-            ) from None
-        if not all(isinstance(fragment, datasets.ParquetFileFragment) for fragment in fragments):
-            raise DataError(f"{what}: expected a dataset of Parquet files, got {type(dataset).__name__} of others")
-        return cls(dataset)
+        return type(self), (self._paths,)
 
     @classmethod
     def open(cls, path: Path) -> ParquetFiles:

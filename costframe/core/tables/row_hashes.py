@@ -1,4 +1,4 @@
-"""Hashes of rows, and samples by them: the same rows in any order, and for any number of workers."""
+"""Hashes of rows, and draws and samples by them: the same rows in any order, and for any number of workers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import frozen
 
 from costframe.core.exact_sums import to_grid
 from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-__all__ = ["draw", "hash_table", "number_copies", "sample_rows"]
+__all__ = ["RowDraw", "draw", "draw_rows", "hash_rows", "hash_table", "number_copies", "sample_rows"]
 
 _ROWS_PER_PART = 65_536
 _BYTES = 1 << 26  # of a range of hashes that workers exchange
 _Sample = tuple["NDArray[np.uint64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+_BEGIN = (3 - 5**0.5) / 2  # of the first step: irrational, so that no step ends between two rows of equal weights
 _SPREAD = 0x9E3779B97F4A7C15  # an odd number without pattern
 
 
@@ -27,26 +31,23 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
 
     Parameters
     ----------
-    table : (n, d), or a table of blocks
+    table : (n, d)
         Numbers.
     start : uint64 (n,), optional
         Hashes to mix in.
     n_threads : int
         Does not change the result.
     """
-    from costframe.core.tables.hash_kernels import hash_rows
+    from costframe.core.tables.hash_kernels import hash_rows as add_hashes
 
-    hashes, at = np.zeros(len(table), np.uint64) if start is None else start.copy(), 0
-    for block in table.blocks() if hasattr(table, "blocks") else [table]:
-        of_block = hashes[at : at + len(block)]
+    hashes = np.zeros(len(table), np.uint64) if start is None else start.copy()
 
-        def hash_part(first: int, block: Any = block, of_block: NDArray[np.uint64] = of_block) -> None:
-            rows = np.ascontiguousarray(block[first : first + _ROWS_PER_PART], np.float64)
-            with np.errstate(over="ignore"):  # modulo 2^64, also where it is not compiled
-                hash_rows(rows, rows.view(np.uint64), of_block[first : first + _ROWS_PER_PART])
+    def hash_part(first: int) -> None:
+        rows = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
+        with np.errstate(over="ignore"):  # modulo 2^64, also where it is not compiled
+            add_hashes(rows, rows.view(np.uint64), hashes[first : first + _ROWS_PER_PART])
 
-        run_parallel(hash_part, range(0, len(block), _ROWS_PER_PART), n_threads)
-        at += len(block)
+    run_parallel(hash_part, range(0, len(table), _ROWS_PER_PART), n_threads)
     return hashes
 
 
@@ -85,7 +86,7 @@ def sample_rows(
 
     Parameters
     ----------
-    X : (n, d), or a table of blocks
+    X : (n, d)
     weight : float64 (n,), optional
         Ones by default.
     most : int
@@ -96,10 +97,7 @@ def sample_rows(
     float64 (m, d), float64 (m,)
     """
     grid = None if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
-    found, at = (np.empty(0, np.uint64), np.empty(0), np.empty((0, X.shape[1]))), 0
-    for block in X.blocks() if hasattr(X, "blocks") else [X]:
-        mass = np.ones(len(block)) if grid is None else grid[at : at + len(block)]
-        found, at = _smallest([found, (hash_table(block), mass, block)], most), at + len(block)
+    found = _smallest([(hash_table(X), np.ones(len(X)) if grid is None else grid, X)], most)
     _, mass, rows = _smallest(workers.gather(found), most)
     return rows, mass
 
@@ -115,3 +113,51 @@ def _smallest(parts: list[_Sample], most: int) -> _Sample:
     _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     masses = np.asarray(np.bincount(place, mass, len(known)), np.float64)
     return known, masses, np.ascontiguousarray(rows[first], np.float64)
+
+
+@frozen(eq=False)
+class RowDraw:
+    """Drawn rows.
+
+    Attributes
+    ----------
+    rows : int64 (m,)
+    share : float64 (m,)
+        Their weights, which sum to one.
+    """
+
+    rows: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values, (m, ...), of the drawn rows, given those of all rows, (n, ...)."""
+        return values[self.rows]
+
+
+def hash_rows(columns: Iterable[Any], n_rows: int) -> NDArray[np.uint64]:
+    """Return a hash of each row's values in columns, (n_rows,) each: uint64 (n_rows,)."""
+    found = np.zeros(n_rows, np.uint64)
+    for column in columns:
+        found = hash_table(column[:, np.newaxis], found)
+    return found
+
+
+def draw_rows(key: NDArray[np.uint64], weight: NDArray[np.float64], most: int) -> RowDraw:
+    """Return all rows, or `most` drawn by weight at equal distances in the order of keys, if there are more.
+
+    Parameters
+    ----------
+    key : uint64 (n,)
+        Of each row; rows with equal keys must be alike. Has no effect on few rows.
+    weight : float64 (n,)
+        Not all zero.
+    most : int
+    """
+    if len(weight) <= most:
+        return RowDraw(np.arange(len(weight)), weight / weight.sum())
+    by_key = np.argsort(key, kind="stable")
+    ascending, ends = key[by_key], np.append(0.0, np.cumsum(weight[by_key]))
+    wanted = ends[-1] * (np.arange(most) + _BEGIN) / most
+    found = ascending[np.minimum(np.searchsorted(ends[1:], wanted), len(ascending) - 1)]
+    drawn, times = np.unique(found, return_counts=True)
+    return RowDraw(by_key[np.searchsorted(ascending, drawn)], times / most)

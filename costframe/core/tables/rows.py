@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.checks import needed
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import encode, is_missing
 from costframe.core.tables.frames import (
@@ -80,6 +81,7 @@ def as_rows(
     if names is not None:
         return _frame_rows(X, names, feature_names, categories or {}, feature_names if used is None else used)
     if is_frame(X) and X.shape[1] == len(feature_names):
+        needed("pyarrow", "cli")
         from costframe.core.tables.frame_rows import read_frame
 
         return read_frame(X, feature_names, categories or {})
@@ -97,6 +99,7 @@ def as_rows(
 def _frame_rows(
     X: Any, names: tuple[str, ...], feature_names: Sequence[str], categories: Categories, used: Sequence[str]
 ) -> NDArray[np.float64]:
+    needed("pyarrow", "cli")
     from costframe.core.tables.frame_rows import read_frame
 
     check_names(names, "the data")

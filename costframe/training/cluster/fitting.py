@@ -1,4 +1,4 @@
-"""Fits on dask collections: each worker of the cluster trains on the partitions that it holds."""
+"""Fits on dask collections: each worker of the cluster, or this process alone, trains on the partitions it holds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from attrs import frozen
 
 from costframe.core.errors import CostframeError, DataError, ParameterError, WorkersError, shown
 from costframe.core.tables.frames import is_dask
+from costframe.training.cluster.alone import fit_alone
 from costframe.training.cluster.partitions import Partitions, keep_queries_together, load_partitions
 from costframe.training.cluster.running import LostWorkerError, run_workers
 
@@ -21,7 +22,7 @@ _SECONDS = 300.0
 
 
 def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid: Mapping[str, Any]) -> None:
-    """Fit an estimator on the workers of a dask cluster that hold the rows.
+    """Fit an estimator on the workers of a dask cluster that hold the rows, without a client in this process.
 
     The model is that of one machine with all rows. A worker that is lost is replaced once by the others, which load its
     partitions again.
@@ -31,7 +32,7 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
     estimator : CostAwareEstimator
         Gets the attributes of the fit.
     client : distributed.Client, optional
-        By default the current one.
+        By default the current one, if there is one.
     train : mapping of str to table or column
         X, y and other arguments of `fit` with a value for each row of X; None where it has none.
     valid : mapping of str to table or column
@@ -40,7 +41,7 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
     Raises
     ------
     CostframeError
-        As of `fit`; also if the algorithm does not train together, there is no client, or workers are lost.
+        As of `fit`; also if the algorithm does not train together, or workers are lost.
     """
     estimator.check_trains_together()
     if not is_dask(train["X"]):
@@ -48,7 +49,12 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         raise DataError(f"client: has no effect on rows in memory, got X of type {kind}; give dask collections")
     if valid["X_val"] is None or valid["y_val"] is None:
         estimator._validation(*valid.values())  # noqa: SLF001 - refuses all but None
-    fit = _Fit(estimator, _checked(client), cluster_timeout(), train, None if valid["X_val"] is None else valid)
+    own = estimator.get_params(deep=False)
+    if (client := _checked(client)) is None:
+        fitted = fit_alone(_blank(estimator), train, valid)
+        vars(estimator).update({name: value for name, value in fitted.items() if name not in own})
+        return
+    fit = _Fit(estimator, client, cluster_timeout(), train, None if valid["X_val"] is None else valid)
     try:
         fitted = fit.run_again_if_lost()
     except CostframeError:
@@ -57,8 +63,15 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         if fit.client.status == "running":
             raise
         raise WorkersError(f"client: was closed, or lost its scheduler, in the fit: {error}") from error
-    own = estimator.get_params(deep=False)
     vars(estimator).update({name: value for name, value in fitted.items() if name not in own})
+
+
+def _blank(estimator: Any) -> Any:
+    """Return a copy of an estimator that is not fitted."""
+    blank = copy(estimator)
+    vars(blank).clear()
+    vars(blank).update(estimator.get_params(deep=False))
+    return blank if estimator._only is None else blank.reading_only(estimator._only)  # noqa: SLF001 - the estimator's own package
 
 
 @frozen
@@ -80,12 +93,7 @@ class _Fit:
         """Load the partitions, train, and return the attributes of the fitted estimator."""
         train = self._load(self.train, "")
         valid = None if self.valid is None else self._load(self.valid, "_val")
-        blank = copy(self.estimator)
-        vars(blank).clear()
-        vars(blank).update(self.estimator.get_params(deep=False))
-        if self.estimator._only is not None:  # noqa: SLF001 - the estimator's own package
-            blank = blank.reading_only(self.estimator._only)  # noqa: SLF001
-        return run_workers(self.client, blank, train, valid, self.seconds)
+        return run_workers(self.client, _blank(self.estimator), train, valid, self.seconds)
 
     def _load(self, given: Mapping[str, Any], suffix: str) -> Partitions:
         loaded = load_partitions(self.client, given, f"X{suffix}")
@@ -96,7 +104,7 @@ class _Fit:
 
 
 def _checked(client: Any) -> Any:
-    """Return the client of the cluster."""
+    """Return the client of the cluster, by default the current one, None if there is none."""
     try:
         import distributed
         import xgboost  # noqa: F401 - carries the bytes between the workers
@@ -106,10 +114,9 @@ def _checked(client: Any) -> Any:
         try:
             client = distributed.get_client()
         except ValueError:
-            raise ParameterError(
-                "client: there is no current client; call distributed.Client(address of the scheduler) first, "
-                "or give one to fit"
-            ) from None
+            return None
+        if client.status != "running":  # one that is closing is still the current one
+            return None
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise ParameterError(f"client: expected a distributed.Client that is not asynchronous, got {shown(client)}")
     return client

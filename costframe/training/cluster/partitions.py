@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Part", "Partitions", "join_parts", "keep_queries_together", "load_partitions"]
+__all__ = [
+    "Part",
+    "Partitions",
+    "complete_rows",
+    "join_parts",
+    "keep_queries_together",
+    "load_partitions",
+    "without_rows",
+]
 
 Part = dict[str, Any]
 
@@ -55,9 +63,7 @@ def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Part
         If a column is longer or shorter than X, or a table does not fit.
     """
     held = {name: value for name, value in given.items() if value is not None}
-    if not is_dask(held[X]):
-        raise DataError(f"{X}: expected a dask array or data frame, as the rows of training; got {_kind(held[X])}")
-    held[X] = _whole_rows(held[X], X)
+    held[X] = complete_rows(held[X], X)
     lazy = {name: value for name, value in held.items() if is_dask(value)}
     loaded = client.persist(list(lazy.values()))  # at once, for they share partitions
     futures = dict(zip(lazy, map(client.compute, blocks(*loaded)), strict=True))
@@ -68,7 +74,7 @@ def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Part
     columns = [futures[name] for name in held]
     parts = [client.submit(_bundle, list(held), *each, pure=False) for each in zip(*columns, strict=True)]
     client.gather(client.map(_count_rows, parts, pure=False))  # waits for all, and raises their errors
-    return Partitions(parts, {name: _empty(value) for name, value in held.items()})
+    return Partitions(parts, {name: without_rows(value) for name, value in held.items()})
 
 
 def join_parts(parts: Sequence[Part], empty: Part) -> Part:
@@ -125,8 +131,10 @@ def _count_rows(part: Any) -> int:
     return len(next(iter(part.values())) if isinstance(part, dict) else part)
 
 
-def _whole_rows(X: Any, name: str) -> Any:
-    """Return rows whose partitions have all columns; refuse categories that differ by partition."""
+def complete_rows(X: Any, name: str) -> Any:
+    """Return dask's rows, with all columns in each partition; refuse rows in memory, and categories not known yet."""
+    if not is_dask(X):
+        raise DataError(f"{name}: expected a dask array or data frame, as the rows of training; got {_kind(X)}")
     for f in category_columns(X):
         column = X.columns[f]
         if not X[column].cat.known:
@@ -142,7 +150,7 @@ def _recut(name: str, value: Any, futures: Any, rows: Any, wanted: list[int], X:
     import dask
     import dask.array as da
 
-    column = np.asarray(value if futures is None else _empty(value))
+    column = np.asarray(value if futures is None else without_rows(value))
     shape = column.shape if futures is None else (sum(rows), *column.shape[1:])
     if shape[:1] != (sum(wanted),):
         raise DataError(f"{name}: expected {sum(wanted)} values, one for each row of {X}, got shape {shape}")
@@ -155,7 +163,7 @@ def _recut(name: str, value: Any, futures: Any, rows: Any, wanted: list[int], X:
     return blocks(whole.rechunk({0: tuple(wanted)}))[0]
 
 
-def _empty(value: Any) -> Any:
+def without_rows(value: Any) -> Any:
     """Return a table or column without its rows."""
     if is_dask(value):
         return value._meta if hasattr(value, "divisions") else np.empty((0, *value.shape[1:]), value.dtype)  # noqa: SLF001 - dask's own name of it

@@ -192,7 +192,6 @@ def anneal(
         Does not change the result.
     """
     annealer, progress = asked.annealer, _Progress(asked.progress, len(starts))
-    apart = data.train.workers.threads(n_threads)
 
     def begin(start: Start, prices: SplitPrices) -> EnsembleRun:
         assert data.valid is not None  # noqa: S101 - whoever anneals has seen to it
@@ -207,7 +206,7 @@ def anneal(
         return fork, fork.plain(begin(start, start.prices[0]))
 
     plain, best = [], 0
-    for number, (fork, run) in enumerate(run_parallel(grow_plain, starts, apart)):
+    for number, (fork, run) in enumerate(run_parallel(grow_plain, starts, n_threads)):
         annealer.join(fork)
         plain.append(run)
         best = number if run.running.loss < _CLEARLY * plain[best].running.loss else best
@@ -224,7 +223,7 @@ def anneal(
         fork.descend(begin(chosen, chosen.prices[number]), tradeoffs, ahead, dear=dear)
         return fork
 
-    for fork in run_parallel(descend, range(len(chosen.prices)), apart):
+    for fork in run_parallel(descend, range(len(chosen.prices)), n_threads):
         annealer.join(fork)
     points, branches = tuple(annealer.points), tuple(annealer.branches)
     unpriced = frozenset(range(len(starts)))

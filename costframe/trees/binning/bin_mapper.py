@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import Factory, field, frozen
@@ -48,12 +48,15 @@ class BinMapper:
         value is missing.
     categorical : bool (d,)
         Which features have categories; none by default.
+    workers : Workers
+        Whose rows it puts into bins.
     """
 
     thresholds: tuple[NDArray[np.float64], ...]
     categorical: NDArray[np.bool_] = field(
         default=Factory(lambda self: np.zeros(len(self.thresholds), np.bool_), takes_self=True)
     )
+    workers: Workers = field(default=ALONE, repr=False)
 
     @property
     def n_features(self) -> int:
@@ -88,7 +91,7 @@ class BinMapper:
 
         Parameters
         ----------
-        X : (n, d), or a table of blocks
+        X : (n, d)
             Numbers; infinities are ordinary values and NaN is missing.
         max_bins : int
             Upper bound on the bins for values of each feature, 2 to 255.
@@ -144,19 +147,17 @@ class BinMapper:
                 cuts[f] = choose_categories(*(values[f] if known is None else (known, known)), max_bins)
             elif cuts[f] is None:
                 cuts[f] = at_quantiles(*values[f], max_bins)
-        return cls(tuple(cuts), named)  # type: ignore[arg-type] # none is None now
+        return cls(tuple(cuts), named, workers)  # type: ignore[arg-type] # none is None now
 
-    def transform(self, X: ArrayLike, *, n_threads: int = 1, workers: Workers = ALONE) -> BinnedData:
+    def transform(self, X: ArrayLike, *, n_threads: int = 1) -> BinnedData:
         """Find the bin of every value.
 
         Parameters
         ----------
-        X : (n, d), or a table of blocks
-            Numbers, with the columns of the fitted data.
+        X : (n, d)
+            Numbers, with the columns of the fitted data; of several workers, the rows of this one.
         n_threads : int
             Does not change the result.
-        workers : Workers
-            Whose rows `X` is a part of.
 
         Raises
         ------
@@ -165,22 +166,19 @@ class BinMapper:
         """
         from costframe.trees.binning.binning_kernels import bin_rows, mark_unknown
 
-        table = _as_table(X, workers)
+        table = _as_table(X, self.workers)
         bins, columns = empty_bytes(table.shape, table.shape[::-1])
         cuts, named = self.cuts, np.flatnonzero(self.categorical)
 
-        def bin_part(block: NDArray[np.generic], at: int, first: int) -> None:
-            values = np.ascontiguousarray(block[first : first + _ROWS_PER_PART], np.float64)
-            rows = slice(at + first, at + first + len(values))
-            bin_rows(values, cuts, bins[rows], columns, at + first)
+        def bin_part(first: int) -> None:
+            values = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
+            rows = slice(first, first + len(values))
+            bin_rows(values, cuts, bins[rows], columns, first)
             if len(named):
-                mark_unknown(values, cuts, named, bins[rows], columns, at + first)
+                mark_unknown(values, cuts, named, bins[rows], columns, first)
 
-        at = 0
-        for block in table.blocks() if hasattr(table, "blocks") else [table]:
-            run_parallel(partial(bin_part, block, at), range(0, len(block), _ROWS_PER_PART), n_threads)
-            at += len(block)
-        return BinnedData(bins, columns, self, workers)
+        run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
+        return BinnedData(bins, columns, self)
 
     @cached_property
     def cuts(self) -> Cuts:
@@ -201,8 +199,6 @@ class BinnedData:
         The same.
     mapper : BinMapper
         The meaning of the bins.
-    workers : Workers
-        Whose rows these are a part of.
 
     Attributes
     ----------
@@ -214,8 +210,12 @@ class BinnedData:
     bins: NDArray[np.uint8]
     columns: NDArray[np.uint8]
     mapper: BinMapper
-    workers: Workers = field(default=ALONE, repr=False)
     rooms: dict[tuple[int, int], list[Room]] = field(factory=dict, init=False, repr=False)
+
+    @property
+    def workers(self) -> Workers:
+        """Whose rows these are a part of."""
+        return self.mapper.workers
 
     @property
     def n_rows(self) -> int:
@@ -230,19 +230,19 @@ class BinnedData:
     def take_columns(self, columns: NDArray[np.int64]) -> BinnedData:
         """Keep some columns, int64 (k,)."""
         thresholds = tuple(self.mapper.thresholds[f] for f in columns.tolist())
-        mapper = BinMapper(thresholds, self.mapper.categorical[columns])
-        return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper, self.workers)
+        mapper = BinMapper(thresholds, self.mapper.categorical[columns], self.workers)
+        return BinnedData(np.ascontiguousarray(self.bins[:, columns]), self.columns[columns], mapper)
 
     def append_columns(self, other: BinnedData) -> BinnedData:
         """Append the columns of other data of the same rows."""
         named = np.concatenate([self.mapper.categorical, other.mapper.categorical])
-        mapper = BinMapper((*self.mapper.thresholds, *other.mapper.thresholds), named)
+        mapper = BinMapper((*self.mapper.thresholds, *other.mapper.thresholds), named, self.workers)
         bins, columns = np.hstack([self.bins, other.bins]), np.vstack([self.columns, other.columns])
-        return BinnedData(bins, columns, mapper, self.workers)
+        return BinnedData(bins, columns, mapper)
 
     def take_rows(self, rows: NDArray[np.int64]) -> BinnedData:
         """Keep some rows, int64 (m,)."""
-        return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper, self.workers)
+        return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper)
 
     @cached_property
     def splittable(self) -> NDArray[np.bool_]:
@@ -255,10 +255,10 @@ class BinnedData:
 
 
 def _as_table(X: ArrayLike, workers: Workers) -> NDArray[np.generic]:
-    table: Any = X if hasattr(X, "blocks") else np.asarray(X)
+    table = np.asarray(X)
     if (n_rows := workers.count_all(len(table))) >= MAX_ROWS:
         raise DataError(f"X: must have fewer than {MAX_ROWS} rows, got {n_rows}")
-    return table  # type: ignore[no-any-return]
+    return table
 
 
 def _turn(rows: NDArray[np.generic]) -> NDArray[np.float64]:

@@ -100,7 +100,7 @@ class Boosted:
     @classmethod
     def constant(cls, rows: Rows, loss: Loss, step: float, *, from_zero: bool = False) -> Boosted:
         """Start at the loss's optimal constant, or at zero."""
-        intercept = np.zeros(loss.n_outputs) if from_zero else loss.baseline(rows.y, rows.weight, rows.workers)
+        intercept = np.zeros(loss.n_outputs) if from_zero else loss.baseline(rows)
         return cls(Ensemble(intercept, step, loss.link), np.tile(intercept[:, np.newaxis], len(rows)).T)
 
     def fork(self) -> Boosted:

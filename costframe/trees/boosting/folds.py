@@ -130,7 +130,7 @@ def boost_folds(
     from costframe.trees.boosting.fold_kernels import add_rounds
     from costframe.trees.boosting.loss_kernels import sum_losses
 
-    intercept, d = loss.baseline(rows.y, rows.weight), data.bins.shape[1]
+    intercept, d = loss.baseline(rows), data.bins.shape[1]
     start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
 
     squared, counts = isinstance(loss, SquaredLoss), rows.repeats

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from costframe.core.tables.row_hashes import draw
-from costframe.training.data import row_keys
+from costframe.training.sampling import row_keys
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import GrownTree, grow_tree
 from costframe.trees.growing.prices import SplitPrices
@@ -35,7 +35,7 @@ def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] 
         n_threads=settings.n_threads,
         workers=rows.workers,
     )
-    return mapper.transform(rows.X, n_threads=settings.n_threads, workers=rows.workers)
+    return mapper.transform(rows.X, n_threads=settings.n_threads)
 
 
 def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:

@@ -15,13 +15,13 @@ from scipy.special import expit, softmax
 
 from costframe.core.exact_sums import exact_mean
 from costframe.core.learners.tree_table import TreeTable
+from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import MISSING_BIN
 from costframe.trees.boosting.losses import LOGISTIC, SQUARED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
@@ -198,7 +198,7 @@ class _Regression:
     def solve(self) -> _Solved:
         """Return weights of the columns, (p, K), the inverse of their curvature, (p, p), and its factor, (K,)."""
         weights = np.zeros((self.table.shape[1], self.loss.n_outputs))
-        weights[0] = self.loss.baseline(self.y, self.weight)
+        weights[0] = self.loss.baseline(Rows(self.y[:, np.newaxis], self.y, self.weight))
         if self.loss.kind == SQUARED:
             return self._squared(weights)
         return self._two_classes(weights) if self.loss.kind == LOGISTIC else self._many_classes(weights)

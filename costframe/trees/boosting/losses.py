@@ -41,7 +41,7 @@ class Loss(Protocol):
     def link(self) -> Literal["identity", "sigmoid", "softmax"]:
         """The function from scores to predictions."""
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
         """Return the best constant scores for the rows of all workers: float64 (K,)."""
 
     def for_rows(self, rows: Rows) -> RowLoss:
@@ -76,7 +76,8 @@ class _LossOfRows:
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the loss."""
-        return _mean(self.each(y, scores), weight, self._workers)
+        each = None if weight is None else np.asarray(weight, np.float64)
+        return exact_mean(self.each(y, scores), each, self._workers)
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each row: float64 (n,)."""
@@ -92,9 +93,9 @@ class SquaredLoss(_LossOfRows):
     link: ClassVar[Literal["identity"]] = "identity"
     kind: ClassVar = SQUARED
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
         """Return the weighted mean: float64 (1,)."""
-        return np.array([_mean(np.asarray(y, np.float64), weight, workers)])
+        return np.array([rows.mean(np.asarray(rows.y, np.float64))])
 
     def gradients(
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
@@ -118,9 +119,9 @@ class LogisticLoss(_LossOfRows):
     link: ClassVar[Literal["sigmoid"]] = "sigmoid"
     kind: ClassVar = LOGISTIC
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
         """Return the log odds of the weighted share of ones, finite also for shares of 0 and 1: float64 (1,)."""
-        share = np.clip(_mean(_classes(y, 2).astype(np.float64), weight, workers), _LEAST_SHARE, 1 - _LEAST_SHARE)
+        share = np.clip(rows.mean(_classes(rows.y, 2).astype(np.float64)), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
 
     def gradients(
@@ -161,11 +162,10 @@ class SoftmaxLoss(_LossOfRows):
     link: ClassVar[Literal["softmax"]] = "softmax"
     kind: ClassVar = SOFTMAX
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
         """Return the log of the classes' weighted shares, finite for absent classes: float64 (K,)."""
-        target = _classes(y, self.n_outputs)
-        weights = np.ones(len(target)) if weight is None else np.asarray(weight, np.float64)
-        mass = np.array([exact_sum(weights[target == k], workers) for k in range(self.n_outputs)])
+        target = _classes(rows.y, self.n_outputs)
+        mass = np.array([exact_sum(rows.weight[target == k], rows.workers) for k in range(self.n_outputs)])
         return np.array(np.log(np.maximum(mass / exact_sum(mass), _LEAST_SHARE)))
 
     def gradients(
@@ -199,10 +199,6 @@ def _by_strips(derive: Callable[[slice], None], n_rows: int, n_threads: int) -> 
     """Derive rows strip by strip."""
     strips = [slice(first, first + _ROWS_PER_STRIP) for first in range(0, n_rows, _ROWS_PER_STRIP)]
     run_parallel(derive, strips, n_threads if n_rows >= _ROWS_WORTH_THREADS else 1)
-
-
-def _mean(values: NDArray[np.float64], weight: ArrayLike | None, workers: Workers) -> float:
-    return exact_mean(values, None if weight is None else np.asarray(weight, np.float64), workers)
 
 
 def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:

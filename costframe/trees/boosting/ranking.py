@@ -37,9 +37,9 @@ class _Ranking:
     n_outputs: ClassVar = 1
     link: ClassVar[Literal["identity"]] = "identity"
 
-    def baseline(self, y: ArrayLike, weight: ArrayLike | None = None, workers: Workers = ALONE) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
         """Return zero, as all constants rank alike: float64 (1,)."""
-        del y, weight, workers
+        del rows
         return np.zeros(1)
 
 

@@ -91,7 +91,7 @@ def test_live_rows_pay_what_the_model_says(server, tmp_path, monkeypatch):
     path.write_text(
         "[sources.all]\nkind = 'feast'\nurl = '$FEAST'\nentity = 'shop_id'\nview = 'blood'\nfeatures = ['a', 'b']\n"
     )
-    with cf.Sources.load(path) as sources:
+    with cf.sources.Sources.load(path) as sources:
         ends = dict(cf.predict_stream(model, sources, range(len(X))))
     assert [ends[key].cost for key in range(len(X))] == model.cost(X).per_row.tolist()
     assert [ends[key].value for key in range(len(X))] == model.predict(X).tolist()

@@ -14,8 +14,8 @@ from attrs import evolve, frozen
 from costframe.core.cost.accounts import weigh_flags
 from costframe.core.exact_sums import exact_sum, to_grid
 from costframe.gates.composite import GatedPair, Scores
-from costframe.sets.dealing import deal_folds
 from costframe.training.progress import track
+from costframe.training.sampling import deal_folds
 from costframe.trees.annealing.anneal import Annealer
 from costframe.trees.annealing.annealed import Annealing, Start, anneal
 from costframe.trees.boosting.boost import Boosted, boost_at_prices

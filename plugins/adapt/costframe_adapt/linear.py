@@ -13,8 +13,8 @@ from attrs import evolve, field, frozen
 from scipy.special import entr, expit
 
 from costframe.core.accurate_sums import sum_over_rows
-from costframe.core.cost.draws import hash_rows
 from costframe.core.errors import DataError
+from costframe.core.tables.row_hashes import hash_rows
 from costframe.gates.composite import SURE, Scores, cheap_losses
 from costframe.gates.penalized import (
     REFIT,

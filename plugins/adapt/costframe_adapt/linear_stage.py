@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.cost.draws import draw_rows, hash_rows
 from costframe.core.cost.groups import PricedGroups
+from costframe.core.tables.row_hashes import draw_rows, hash_rows
 from costframe.gates.composite import GatedPair
 from costframe.gates.penalized import ROUGH, minimize
 from costframe.stagewise.banks import find_bank, outputs_on

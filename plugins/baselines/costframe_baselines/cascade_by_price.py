@@ -15,7 +15,7 @@ from costframe.stagewise.objective import Slopes
 from costframe.stagewise.rows import Logistic
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.stagewise.topology import Flow
-from costframe.training.data import halves
+from costframe.training.sampling import halves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from costframe.core.errors import ParameterError, shown
 from costframe.stagewise.estimator import GradedRanker, OverBank, TwoClassesOnly
 from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.systems import blas_for
-from costframe.training.data import split_off
+from costframe.training.sampling import split_off
 from costframe_baselines.cascade_by_price import PriceCascade, train_by_price
 
 if TYPE_CHECKING:

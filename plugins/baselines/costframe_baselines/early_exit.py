@@ -17,10 +17,10 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.rows import check_queries
 from costframe.gates.composite import Predictions
-from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.model_path import DeferredPath
 from costframe.training.row_reader import unfrozen
+from costframe.training.sampling import split_off
 from costframe.training.scoring import ndcg_at_5
 from costframe.trees.boosting.ranking import LambdaRankLoss
 from costframe.trees.estimator import BoostedRanker

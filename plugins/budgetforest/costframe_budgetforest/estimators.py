@@ -9,7 +9,7 @@ from attrs import define, evolve, field
 from costframe.core.checks import MOST_ROUNDS, check_choice, check_number, resolve
 from costframe.core.errors import CostModelError, ParameterError
 from costframe.core.threads import thread_count
-from costframe.training.data import split_off
+from costframe.training.sampling import split_off
 from costframe.trees.binning.scaling import check_sizes
 from costframe_budgetforest.budgetrf import GrowSettings, grow_path, grow_priced, without_copies
 from costframe_budgetforest.forest import ForestRows

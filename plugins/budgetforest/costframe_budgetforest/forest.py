@@ -14,7 +14,7 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.threads import run_parallel
-from costframe.training.data import row_numbers
+from costframe.training.sampling import row_numbers
 from costframe.trees.binning.bin_mapper import BinMapper
 
 if TYPE_CHECKING:

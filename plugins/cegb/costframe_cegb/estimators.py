@@ -38,7 +38,6 @@ class _CEGB(BoostedEstimator):
     """
 
     trains_together: ClassVar = True
-    trains_on_blocks: ClassVar = True
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(_PAPER, frozenset({"n_estimators", "max_leaves"}), frozenset({"once", "split"}))
 

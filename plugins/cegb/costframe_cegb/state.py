@@ -11,7 +11,6 @@ from attrs import define, evolve
 
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.training.blocks import blocks_of
 from costframe.trees.boosting.boost import Boosted
 from costframe.trees.growing.lazy_prices import LazyPrices
 
@@ -60,7 +59,7 @@ class State:
         everyone = np.arange(len(rows), dtype=np.int32)
         for k, table in zip(ensemble.outputs, ensemble.tables, strict=True):
             bank = WeakLearnerBank.from_trees(table, data.feature_names)
-            leaves = np.concatenate([bank.leaves(block)[:, 0] for block in blocks_of(rows.X)])
+            leaves = bank.leaves(rows.X)[:, 0]
             prices.charge_leaves(table, leaves, everyone)
             scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
         return State(evolve(self.boosted, scores=scores), prices, self.random)
@@ -152,8 +151,7 @@ def _categories(data: TrainingData) -> tuple[list[int], Categories]:
 def _fingerprint(rows: Rows) -> bytes:
     """Hash rows and weights."""
     digest = blake2b(repr(rows.X.shape).encode(), digest_size=16)
-    for block in blocks_of(rows.X):
-        digest.update(np.ascontiguousarray(block).data)
+    digest.update(np.ascontiguousarray(rows.X).data)
     digest.update(np.ascontiguousarray(rows.weight).data)
     return digest.digest()
 

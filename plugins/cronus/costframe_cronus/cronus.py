@@ -27,9 +27,8 @@ from costframe.stagewise.rows import Logistic, Squared
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.stagewise.thresholds import passing_threshold
 from costframe.stagewise.topology import Flow
-from costframe.training.data import halves
 from costframe.training.progress import track
-from costframe.training.sampling import sample_by_hash
+from costframe.training.sampling import halves, sample_by_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -12,8 +12,8 @@ from costframe.stagewise.estimator import GradedRanker, TwoClassesOnly, WithReci
 from costframe.stagewise.fitting import USUAL_RIDGE
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for
-from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
+from costframe.training.sampling import split_off
 from costframe_cronus.cronus import CHOICES, PAPER_CHOICES, CascadeSettings, train_cronus
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from costframe.stagewise.rows import Logistic, Softmax, Squared
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.stagewise.thresholds import best_threshold, halving_threshold
 from costframe.stagewise.topology import Flow, Topology
-from costframe.training.data import halves
-from costframe.training.sampling import sample_by_hash
+from costframe.training.sampling import halves, sample_by_hash
 from costframe_cstc.answers import Fitter, prune, refine, refit
 from costframe_cstc.grow import divide, grow
 

@@ -11,8 +11,8 @@ from costframe.core.errors import DataError
 from costframe.stagewise.estimator import WithRecipe
 from costframe.stagewise.reweighted import train_reweighted
 from costframe.stagewise.systems import blas_for, blas_threads
-from costframe.training.data import split_off
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
+from costframe.training.sampling import split_off
 from costframe_cstc.cstc import CHOICES, CSTCSettings, train_cstc
 
 if TYPE_CHECKING:

@@ -32,7 +32,6 @@ class _Miser(BoostedEstimator):
     """Common settings and training."""
 
     trains_together: ClassVar = True
-    trains_on_blocks: ClassVar = True
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(
         _PAPER, frozenset({"n_estimators", "learning_rate", "max_depth"}), frozenset({"resources"})

@@ -8,10 +8,9 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import CostModelError, DataError
-from costframe.sets.dealing import deal_folds
 from costframe.sets.prices import SetPrices
 from costframe.training.data import Rows
-from costframe.training.sampling import least_rows, sampling_keys
+from costframe.training.sampling import deal_folds, least_rows, sampling_keys
 from costframe.trees.binning.scaling import check_sizes
 from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import SquaredLoss, loss_for

@@ -14,12 +14,10 @@ from urllib.parse import quote, unquote
 
 from attrs import define, field
 
-from costframe.core.checks import check_number
+from costframe.core.checks import check_number, needed
 from costframe.core.errors import InquiryError, ParameterError, quote_names, shown
-from costframe.sources.kinds.needed import needed
-from costframe.sources.kinds.sql_types import bound, is_too_long
-from costframe.sources.kinds.threads import Threads
 from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, Wanted, as_type
+from costframe.sources.threads import Threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -333,3 +331,28 @@ def _pooled(connections: int) -> dict[str, Any]:
         "pool_reset_on_return": None,  # nothing was begun
         "isolation_level": "AUTOCOMMIT",
     }
+
+
+def bound(column: Any, *, is_sqlite: bool) -> int | None:
+    """Return how far a column's integers go; PostgreSQL refuses a whole list with one that goes further."""
+    import sqlalchemy as sa
+
+    if not isinstance(column, sa.Integer):
+        return None
+    bits = 16 if isinstance(column, sa.SmallInteger) else 64 if isinstance(column, sa.BigInteger) else 32
+    return 1 << ((64 if is_sqlite else bits) - 1)
+
+
+def is_too_long(column: Any, *, is_sqlite: bool) -> Any:
+    """Return the condition that a column's value has more than the most bytes; None where its type bounds it."""
+    import sqlalchemy as sa
+
+    fixed = (sa.Integer, sa.Numeric, sa.Float, sa.Boolean, sa.Date, sa.DateTime, sa.Time, sa.Interval, sa.Enum, sa.Uuid)
+    if isinstance(column.type, fixed):
+        return None
+    if is_sqlite:
+        return sa.func.length(sa.cast(column, sa.LargeBinary)) > MOST_BYTES
+    return (
+        sa.func.octet_length(column if isinstance(column.type, sa.LargeBinary) else sa.cast(column, sa.Text))
+        > MOST_BYTES
+    )

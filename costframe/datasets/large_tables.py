@@ -1,4 +1,4 @@
-"""Reading of Parquet files larger than memory as data sets: labels in memory, features in blocks of rows."""
+"""Reading of Parquet files larger than memory as data sets: labels in memory, features as a lazy array of dask."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, Problems, quote_names
+from costframe.core.errors import DataError, ParameterError, Problems, quote_names
 from costframe.core.memory import fits_in_memory, share_in_memory
 from costframe.core.tables.categorical import CategoricalColumns
-from costframe.core.tables.columns import as_categories, null_texts
+from costframe.core.tables.columns import as_categories, decode_column, null_texts, table_of
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
 from costframe.datasets.dataset import Dataset
@@ -28,43 +28,51 @@ from costframe.datasets.text_features import (
     is_few_texts,
     refuse_texts,
 )
-from costframe.training.blocks import BlockTable
 
 if TYPE_CHECKING:
     import os
     from collections import Counter
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from costframe.core.prices.costs import CostModel
+    from costframe.core.tables.parquet_files import ParquetFiles
 
-__all__ = ["BlockDataset", "BlockRows", "draw_rows", "needs_blocks", "read_block_table"]
+__all__ = ["LargeDataset", "LargeRows", "is_large", "read_large_table"]
 
 _FEW = 10  # rows or queries of a group that are drawn at least
+_CELLS = 1 << 21  # to read at a time
 _SHARE = 0.25  # of the memory for a table of doubles: reading and training keep a few copies
 
 
 @frozen(eq=False)
-class BlockRows:
-    """The rows of a part: features, (n, d), labels, (n,), and queries of a ranking, int64 (n,)."""
+class LargeRows:
+    """The rows of a part: features, a dask array (n, d), labels, (n,), and queries of a ranking, int64 (n,)."""
 
-    X: BlockTable
+    X: Any
     y: NDArray[Any]
     qid: NDArray[np.int64] | None
 
+    def take(self, chosen: NDArray[np.bool_]) -> LargeRows:
+        """Keep some rows, bool (n,)."""
+        X = self.X if chosen.all() else self.X[np.flatnonzero(chosen)]
+        return LargeRows(X, self.y[chosen], None if self.qid is None else self.qid[chosen])
+
 
 @frozen(eq=False)
-class BlockDataset:
+class LargeDataset:
     """A data set whose features are not in memory; attributes are those of `Dataset`, but for `X`.
 
     Attributes
     ----------
-    X : BlockTable (n, d)
+    X : dask.array.Array of float64 (n, d)
+        With a partition for each row group, which workers read at the paths or addresses of this machine.
     """
 
     name: str
-    X: BlockTable
+    X: Any
     y: NDArray[Any]
     costs: CostModel
     task: str
@@ -75,28 +83,28 @@ class BlockDataset:
     notes: tuple[str, ...]
     reading: Mapping[str, Any]
 
-    def part(self, name: str) -> BlockRows:
+    def part(self, name: str) -> LargeRows:
         """Return the rows of "train", "valid" or "test"."""
-        chosen = self.split == name
-        return BlockRows(self.X.take(chosen), self.y[chosen], None if self.qid is None else self.qid[chosen])
+        return LargeRows(self.X, self.y, self.qid).take(self.split == name)
 
     def sampled(self, seed: int) -> Dataset:
         """Read as many rows as fit in memory, drawn at random by part and class; of a ranking whole queries."""
-        share = share_in_memory(8 * len(self.y) * len(self.X.columns), _SHARE)
+        share = share_in_memory(8 * self.X.size, _SHARE)
         groups = np.unique(self.split, return_inverse=True)[1]
         if self.classes:
             groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
-        chosen = draw_rows(groups, self.qid, share, seed)
+        chosen = _draw_share(groups, self.qid, share, seed)
+        rows = LargeRows(self.X, self.y, self.qid).take(chosen)
         drawn = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
         data = Dataset(
             self.name,
-            self.X.take(chosen)[:],
-            self.y[chosen],
+            rows.X.compute(),
+            rows.y,
             self.costs.names,
             self.costs,
             self.task,
             self.split[chosen],
-            None if self.qid is None else self.qid[chosen],
+            rows.qid,
             self.classes,
             self.categorical,
             self.notes if chosen.all() else (*self.notes, drawn),
@@ -105,7 +113,7 @@ class BlockDataset:
         return evolve(data, notes=(*data.notes, *find_leaks(data)))
 
 
-def draw_rows(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
+def _draw_share(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
     """Return which rows, or whole queries, are among a share of each group, a few at least, drawn at random.
 
     Parameters
@@ -132,7 +140,7 @@ def draw_rows(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: f
     return kept[items]
 
 
-def needs_blocks(path: str | os.PathLike[str]) -> bool:
+def is_large(path: str | os.PathLike[str]) -> bool:
     """Return whether a table is in Parquet files and too large to be read and trained on in memory."""
     opened = TableFile.open(path)
     if opened.ending != ".parquet":
@@ -141,7 +149,7 @@ def needs_blocks(path: str | os.PathLike[str]) -> bool:
     return not fits_in_memory(8 * int(files.first[-1]) * len(files.schema.names), _SHARE)
 
 
-def read_block_table(
+def read_large_table(
     path: str | os.PathLike[str],
     target: str,
     costs: object = None,
@@ -151,9 +159,13 @@ def read_block_table(
     categorical: Iterable[str] = (),
     missing: Iterable[str] = (),
     seed: int = 0,
-) -> BlockDataset:
-    """Read Parquet files as `read_table` does, without their features; the arguments and errors are the same."""
+) -> LargeDataset:
+    """Read Parquet files as `read_table` does, without their features; the arguments and errors are the same.
+
+    Also a ParameterError, without dask.
+    """
     file = as_path(path)
+    _check_dask(file)
     how = Reading.of(file, target, costs, task, ignore, categorical, seed)
     opened = TableFile.open(file, missing)
     names = opened.names()
@@ -163,8 +175,7 @@ def read_block_table(
     if special := [name for name in names if name in {target, *({SPLIT, QID} - set(how.ignore))}]:
         rest = how.outline(opened, opened.read(special), notes, problems)
     with problems.collect():
-        X = BlockTable(opened.parquet(), features, name=file.name)
-        found, notes = _categories(X, how, opened, problems)
+        found, notes = _categories(opened, features, how, problems)
     problems.end()
     assert model is not None and rest is not None  # noqa: S101, PT018 - else there were problems
     with name_file(file):
@@ -174,39 +185,90 @@ def read_block_table(
             split, remarks = split_rows(classes, rest.queries, len(rest.y), seed)
         labelled = None if classes is None else tuple(np.unique(classes).tolist())
         check_parts(split, rest.y, labelled)
-    chosen = np.array([name in found for name in X.columns])
+    chosen = np.array([name in found for name in features])
     labels = {name: each for name, each in found.items() if each is not None}
-    X = X.read_as(X.columns, CategoricalColumns(X.columns, chosen, labels))
+    X = _RowGroups(opened.parquet(), CategoricalColumns(features, chosen, labels), file.name).to_dask()
     notes = [*rest.notes, *notes, *remarks]
-    return BlockDataset(
+    return LargeDataset(
         file.name, X, rest.y, model, rest.task, split, rest.queries, labelled or (), found, tuple(notes),
         how.described(opened.missing),
     )  # fmt: skip
 
 
+def _check_dask(file: Path) -> None:
+    try:
+        import dask.array  # noqa: F401 - reads the rows
+    except ImportError as error:
+        raise ParameterError(
+            f"{file}: is larger than memory, or for a cluster, which needs the extra costframe[dask]: {error}"
+        ) from error
+
+
+@frozen(eq=False)
+class _RowGroups:
+    """Reader of the features of row groups, on whichever machine."""
+
+    files: ParquetFiles
+    columns: CategoricalColumns
+    name: str
+
+    def to_dask(self) -> Any:
+        """Return all rows, a dask array of float64 (n, d)."""
+        import dask
+        import dask.array as da
+
+        reader, d = dask.delayed(self), len(self.columns.names)
+        sizes = [group.rows for group in self.files.groups]
+        read = dask.delayed(_read_group)
+        parts = [da.from_delayed(read(reader, at), (rows, d), np.float64) for at, rows in enumerate(sizes) if rows]
+        return da.concatenate(parts)
+
+    def read(self, number: int) -> NDArray[np.float64]:
+        """Return the rows of a row group, float64 (m, d)."""
+        group, names = self.files.groups[number], self.columns.names
+        found = [np.empty((0, len(names)))]
+        for batch in group.batches(names, max(1, _CELLS // len(names))):
+            with name_file(group.path):
+                found.append(table_of(batch.columns, names, self.columns.categories))
+                self.columns.check(found[-1], self.name)
+        return np.concatenate(found)
+
+
+def _read_group(reader: _RowGroups, number: int) -> NDArray[np.float64]:
+    return reader.read(number)
+
+
+def _distinct(files: ParquetFiles, name: str) -> list[Any]:
+    """Return the distinct values of a column, in the order of their first rows."""
+    found: dict[object, None] = {}
+    for group in files.groups:
+        for batch in group.batches([name], _CELLS):
+            found.update(dict.fromkeys(decode_column(batch.column(0).unique(), f"column {name!r}").to_pylist()))
+    return list(found)
+
+
 def _categories(
-    X: BlockTable, how: Reading, opened: TableFile, problems: Problems
+    opened: TableFile, features: Sequence[str], how: Reading, problems: Problems
 ) -> tuple[dict[str, tuple[str, ...] | None], list[str]]:
     """Return the labels of the features that are categorical, None where numbers are, and notes on them."""
     found: dict[str, tuple[str, ...] | None] = {}
     texts: list[str] = []
     missing: list[str] = []
     beside: dict[str, Counter[str]] = {}
-    for name, kind in zip(X.columns, X.dtypes, strict=True):
+    files = opened.parquet()
+    for name, kind in zip(features, map(files.type_of, features), strict=True):
         known = kind == "category" or name in how.categorical
         if kind == "float64":
             found |= {name: None} if known else {}
             continue
-        values = null_texts(pa.array(X[name].tolist()), opened.missing)
+        values = null_texts(pa.array(_distinct(files, name)), opened.missing)
         if not known and holds_numbers(values, name):
             beside[name] = count_texts(opened.read([name])[name], name)
             continue
         with problems.collect():
             if not known:
-                if not is_few_texts(values, name, len(X)):
-                    raise DataError(
-                        f"column {name!r}: expected numbers or texts, got {X.files.schema.field(name).type}"
-                    )
+                if not is_few_texts(values, name, int(files.first[-1])):
+                    raise DataError(f"column {name!r}: expected numbers or texts, got {files.schema.field(name).type}")
                 texts.append(name)
             found[name] = as_categories(values, name)[1]
             missing += describe_missing({name: values})

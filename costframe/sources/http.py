@@ -15,11 +15,9 @@ from urllib.parse import quote
 
 from attrs import define, field
 
-from costframe.core.checks import check_number
+from costframe.core.checks import check_number, needed
 from costframe.core.errors import InquiryError, ParameterError, shown
-from costframe.sources.kinds.needed import needed
-from costframe.sources.kinds.side_by_side import answer_each
-from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, as_text
+from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, answer_each, as_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
@@ -28,9 +26,8 @@ __all__ = ["HTTPSource"]
 
 _MOST_REDIRECTS = 3
 _ABSENT = {404, 410}
-_BUSY = 429
-_TRY_AGAIN = {408, 425, _BUSY}  # and all from 500
-_MAY_WAIT = {_BUSY, 503}  # their Retry-After
+_TRY_AGAIN = {408, 425, 429}  # and all from 500
+_MAY_WAIT = {429, 503}  # their Retry-After
 _SECONDS = re.compile("[0-9]{1,9}")
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
@@ -40,7 +37,7 @@ class HTTPSource(Source):
     """A service that answers GET with a JSON document for each key; its places are JSON pointers such as /score/value.
 
     It follows redirects within its host only, and reads a limited number of bytes. A retry after status 429 or 503
-    waits as long as the service asks; 429, too many requests, is no failure for the policy's breaker.
+    waits as long as the service asks.
 
     Parameters
     ----------
@@ -195,7 +192,7 @@ def check_status(response: Any) -> None:
         raise InquiryError(text)
     wait = _retry_after(response.headers) if status in _MAY_WAIT else 0.0
     asks = f", and asks to wait {wait:g} s" if wait else ""
-    raise TripError(text + asks, wait=wait, counts=status != _BUSY)
+    raise TripError(text + asks, wait=wait)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

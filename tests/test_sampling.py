@@ -1,28 +1,24 @@
-"""Folds, halves, held-out rows and samples: for all rows alike, in any order; some of them however rows are dealt."""
+"""Folds, halves and samples: the same in any order of the rows."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.row_hashes import sample_rows
-from costframe.core.workers import ALONE
-from costframe.sets import dealing
-from costframe.testing.parts import run_together
-from costframe.training.data import Rows, TrainingData, halves, held_out
-from costframe.training.sampling import least_rows, sample_by_hash
+from costframe.training.data import Rows, TrainingData
+from costframe.training.sampling import deal_folds, least_rows, sample_by_hash
 
 COSTS = CostModel.uniform(["a", "b"])
 
 
-def data_of(X, y, weight=None, qid=None, n_classes=0, workers=ALONE):
-    rows = Rows(X, y, np.ones(len(y)) if weight is None else weight, qid, workers)
+def data_of(X, y, weight=None, qid=None, n_classes=0):
+    rows = Rows(X, y, np.ones(len(y)) if weight is None else weight, qid)
     return TrainingData(rows, None, COSTS, COSTS.select(("a", "b")), n_classes)
 
 
 def folds_of(data, count):
-    numbers, fold, half = dealing.deal_folds(data.train, data, count)
+    numbers, fold, half = deal_folds(data.train, data, count)
     rows = data.train
     return list(zip(numbers.tolist(), rows.y.tolist(), rows.weight.tolist(), fold.tolist(), half.tolist(), strict=True))
 
@@ -42,7 +38,7 @@ def test_folds_do_not_depend_on_order(n, n_classes, queries, seed):
 def test_a_few_equal_rows_share_a_fold_and_many_are_spread():
     X = np.concatenate([np.zeros((3, 2)), np.ones((30, 2)), np.arange(80.0).reshape(40, 2) + 5])
     data = data_of(X, np.zeros(len(X)))
-    numbers, fold, half = dealing.deal_folds(data.train, data, 3)
+    numbers, fold, half = deal_folds(data.train, data, 3)
     assert np.ptp(fold[:3]) == np.ptp(half[:3]) == 0
     assert np.bincount(fold[3:33]).tolist() == [10, 10, 10]
     _, place = np.unique(numbers, return_inverse=True)
@@ -70,23 +66,3 @@ def test_a_row_that_is_there_often_does_not_fill_a_sample():
     rows, mass = sample_rows(values[:, np.newaxis], None, 4)
     assert sorted(rows[:, 0]) == sorted(set(rows[:, 0]))
     assert mass.tolist() == [1000.0] * 4
-
-
-@pytest.mark.parametrize("queries", [False, True])
-@pytest.mark.parametrize("n", [60, 900])
-def test_held_out_rows_and_halves_do_not_depend_on_the_dealing(n, queries):
-    random = np.random.default_rng(n)
-    X, y = random.normal(size=(n, 2)), random.integers(0, 1 if queries else 3, n)
-    qid = np.arange(n) // 3 if queries else None
-    place = np.repeat(random.integers(1, 3, n // 3), 3)
-
-    def find(workers, rows):
-        queries = None if qid is None else np.unique(qid[rows], return_inverse=True)[1]
-        data = data_of(X[rows], y[rows], None, queries, 0 if qid is not None else 3, workers)
-        return held_out(data), halves(data.train, data)
-
-    whole = find(ALONE, np.arange(n))
-    assert (whole[0] is None) == (n == 60)
-    for rank, part in enumerate(run_together(3, lambda workers: find(workers, np.flatnonzero(place == workers.rank)))):
-        for one, other in zip(whole, part, strict=True):
-            assert other is None if one is None else np.array_equal(one[place == rank], other)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from costframe.core.checks import check_number
+from costframe.core.checks import check_number, needed
 from costframe.core.errors import InquiryError, ParameterError, shown
-from costframe.sources.kinds.needed import needed
 from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted, as_text
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from costframe.core import memory
 from costframe.core.errors import DataError
 from costframe.core.tables.parquet_files import ParquetFiles
 from costframe.datasets import read_table
-from costframe.datasets.block_tables import needs_blocks, read_block_table
+from costframe.datasets.large_tables import is_large, read_large_table
 from costframe.datasets.table_files import TableFile
 
 N = 400
@@ -145,9 +145,9 @@ def test_a_table_larger_than_memory_gives_the_same_model(folder, run, tmp_path, 
 def test_what_needs_memory_says_so(folder, run):
     path, _ = folder
     common = (path, "--target", "ill", "--output", "m", "--algorithm")
-    assert needs_blocks(path)
+    assert is_large(path)
     assert "give --tradeoff" in refused(run("fit", *common, "cegb", "--budget", 3))
-    assert "cronus: needs the whole table in memory" in refused(run("fit", *common, "cronus", "--tradeoff", 1))
+    assert "cronus: needs the whole table in memory, where" in refused(run("fit", *common, "cronus", "--tradeoff", 1))
     assert "--folds: has no effect" in refused(run("fit", *common, "cegb", "--tradeoff", 1, "--folds", 2))
     assert "say with --target" in refused(run("fit", path, "--output", "m", "--algorithm", "cegb", "--tradeoff", 1))
 
@@ -158,13 +158,6 @@ def test_prices_of_a_folder(folder, run, monkeypatch):
     assert "grade" in written
     monkeypatch.setattr(memory, "memory_size", lambda: 20_000)
     assert run(*asked).stdout == written
-
-
-@pytest.mark.usefixtures("small_memory")
-def test_few_valid_rows_stop_the_training(folder, run, monkeypatch):
-    monkeypatch.setattr("costframe.cli.fit_blocks._MOST_CELLS", 100)
-    result = run("fit", folder[0], "--target", "ill", "--algorithm", "miser", "--tradeoff", 0, "--output", "m")
-    assert re.search(r"\n20 of 81 rows of valid stop the training", result.stdout), result.output
 
 
 @pytest.mark.usefixtures("small_memory")
@@ -189,14 +182,14 @@ def test_a_comparison_draws_rows_that_fit(tmp_path, run, ranking):
 def test_drawn_rows_are_those_of_the_table(folder, monkeypatch):
     whole = read_table(folder[1], "ill")
     monkeypatch.setattr(memory, "memory_size", lambda: 20_000)
-    drawn = read_block_table(folder[0], "ill").sampled(seed=3)
+    drawn = read_large_table(folder[0], "ill").sampled(seed=3)
     rows = {tuple(row): (label, part) for row, label, part in zip(whole.X, whole.y, whole.split, strict=True)}
     assert 115 < len(drawn.X) <= 130
     assert drawn.categorical == whole.categorical
     assert all(
         rows[tuple(row)] == (label, part) for row, label, part in zip(drawn.X, drawn.y, drawn.split, strict=True)
     )
-    again, other = (read_block_table(folder[0], "ill").sampled(seed) for seed in (3, 4))
+    again, other = (read_large_table(folder[0], "ill").sampled(seed) for seed in (3, 4))
     assert np.array_equal(again.X, drawn.X)
     assert not np.array_equal(other.X, drawn.X)
 
@@ -211,7 +204,7 @@ def test_few_rows_of_a_part_or_class_are_all_drawn(tmp_path, ranking):
     if ranking:
         frame["qid"] = np.arange(N) // 5
     frame.to_parquet(tmp_path / "table.parquet", row_group_size=90, index=False)
-    drawn = read_block_table(tmp_path / "table.parquet", "ill").sampled(0)
+    drawn = read_large_table(tmp_path / "table.parquet", "ill").sampled(0)
     assert np.count_nonzero(drawn.split == "valid") == 5
     assert ranking or np.count_nonzero(drawn.y == 2) == 4
     assert 0.5 < len(drawn.y) / N < 0.9
@@ -252,7 +245,7 @@ def test_columns_that_are_no_features_are_named_as_in_memory(tmp_path):
         path = tmp_path / "t.parquet"
         frame.assign(**change).to_parquet(path, index=False)
         errors = []
-        for read in (read_table, read_block_table):
+        for read in (read_table, read_large_table):
             with pytest.raises(DataError) as caught:
                 read(path, "ill", task="classification")
             errors.append(str(caught.value))
@@ -262,7 +255,7 @@ def test_columns_that_are_no_features_are_named_as_in_memory(tmp_path):
     with pytest.raises(
         DataError, match="'when': times, which are read only where a table fits in memory, such as 2024"
     ):
-        read_block_table(path, "ill")
+        read_large_table(path, "ill")
 
 
 def test_names_of_folders_are_columns_and_types_are_joined(tmp_path):

@@ -1,4 +1,4 @@
-"""Lookups: a source with the features it serves, made to keep to a policy."""
+"""Trips to a lookup's source, within its policy, and what they bring."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import traceback
 from collections.abc import Collection, Coroutine, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-from costframe.core.errors import CostframeError, InquiryError, ParameterError, printable, quote_names, shown
-from costframe.sources.breaker import Breaker
-from costframe.sources.fields import Field, as_fields
-from costframe.sources.policy import Policy
-from costframe.sources.source import KeyRefusedError, Source, TripError, may_pass, show_well
+from costframe.core.checks import needed
+from costframe.core.errors import CostframeError, InquiryError, shown
+from costframe.sources.source import KeyRefusedError, TripError, may_pass
 
 if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
+    from costframe.sources.lookups import Lookup
     from costframe.sources.source import Wanted
 
-__all__ = ["Lookup", "Outcome", "Trips"]
+__all__ = ["Outcome", "Trips", "describe"]
 
 T = TypeVar("T")
 
@@ -28,34 +27,6 @@ _OPENING = 10.0  # seconds that a source has to connect, which may import and co
 _CLOSING = 5.0  # seconds that a source has to close
 _PATIENCE = 0.5  # seconds between cancellations of a trip
 Wants = Mapping[Hashable, tuple[str, ...]]  # features by key
-
-
-@frozen
-class Lookup:
-    """A source with the features that it serves; in prices, often a resource.
-
-    Parameters
-    ----------
-    source : Source
-    features : iterable of str, or mapping of str to str, mapping or Field
-        The features it serves, with their places; see `Field`.
-    key : str, optional
-        Where keys of rows are mappings: the entry that is the key at this source.
-    policy : Policy
-    """
-
-    source: Source
-    features: dict[str, Field] = field(converter=as_fields)
-    key: str | None = None
-    policy: Policy = field(factory=Policy)
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.source, Source):
-            raise ParameterError(f"source: expected a Source, got {shown(self.source)}")
-        if not isinstance(self.policy, Policy):
-            raise ParameterError(f"policy: expected a Policy, got {shown(self.policy)}")
-        if self.key is not None and not isinstance(self.key, str):
-            raise ParameterError(f"key: expected the name of a key, got {shown(self.key)}")
 
 
 @define
@@ -69,7 +40,7 @@ class Outcome:
     failed : dict of str to str
         Why a feature did not come.
     lost : list of tuple of str
-        Features of each trip that failed or was given up, in vain; a source that was left alone was not asked.
+        Features of each trip that failed or was given up, in vain.
     """
 
     values: dict[str, float] = field(factory=dict)
@@ -85,13 +56,13 @@ class Outcome:
 
 
 class Trips:
-    """Trips to one lookup in one event loop: time limits, retries, and a circuit breaker."""
+    """Trips to one lookup in one event loop, with time limits and retries."""
 
     def __init__(self, name: str, lookup: Lookup) -> None:
         self.name, self.lookup, self.made = name, lookup, 0
         self.found, self.absent = 0, 0  # keys with a row, and without one
         self.failure: str | None = None  # the last one, of a connection or for a key
-        self._breaker = Breaker(lookup.policy.breaker, lookup.policy.rest)
+        self._retrying = needed("tenacity", "retries") if lookup.policy.retries else None  # a while: before any row
         self._left_behind: set[asyncio.Task[Any]] = set()
 
     async def fetch(
@@ -117,16 +88,13 @@ class Trips:
             left, pause = await self._try(left, outcomes, categories, end)
             return bool(left)
 
-        if policy.retries == 0:
+        if (tenacity := self._retrying) is None:
             await some_failed()
             return
-        import tenacity  # brings tornado, where that is installed
-
         drawn = tenacity.wait_random_exponential(multiplier=policy.backoff)
 
-        def is_last(state: tenacity.RetryCallState) -> bool:
-            then = clock() + state.upcoming_sleep
-            return state.attempt_number > policy.retries or then >= end or not self._breaker.admits(then)
+        def is_last(state: Any) -> Any:
+            return state.attempt_number > policy.retries or clock() + state.upcoming_sleep >= end
 
         await tenacity.AsyncRetrying(
             sleep=asyncio.sleep,
@@ -144,8 +112,6 @@ class Trips:
         CostframeError
             If a place is not there.
         """
-        if self.lookup.policy.retries:
-            import tenacity  # noqa: F401 - takes a while, and trips need it
         places = tuple(dict.fromkeys(self.lookup.features[name].place for name in features))
         try:
             await self._wait(self.lookup.source.connect(places), _OPENING)
@@ -172,17 +138,8 @@ class Trips:
         if end <= (now := clock()):
             self._fail(wants, outcomes, "the deadline passed", lost=False)
             return {}, 0.0
-        if (ticket := self._breaker.begin(now)) is None:
-            why = f"left alone after {self._breaker.failures} failed trips in a row"
-            self._fail(wants, outcomes, why, lost=False)
-            return {}, 0.0
         self.made += 1
-        is_well: bool | None = None
-        try:
-            replies = await self._replies(wants, min(timeout, end - now), is_cut=end - now <= timeout)
-            is_well = show_well(replies.values())
-        finally:
-            self._breaker.end(ticket, clock(), is_well=is_well)
+        replies = await self._replies(wants, min(timeout, end - now))
         again: dict[Hashable, tuple[str, ...]] = {}
         pause, longest = 0.0, min(timeout, end - clock())
         for key, names in wants.items():
@@ -201,10 +158,10 @@ class Trips:
             self._fail({key: names}, outcomes, why, lost=not isinstance(reply, KeyRefusedError))
         return again, pause
 
-    async def _replies(self, wants: Wants, seconds: float, *, is_cut: bool) -> dict[Hashable, Any]:
-        """Make one trip; return each key's reply, or why it failed; `is_cut` if a deadline comes first."""
+    async def _replies(self, wants: Wants, seconds: float) -> dict[Hashable, Any]:
+        """Make one trip; return each key's reply, or why it failed."""
         try:
-            raw = await self._wait(self.lookup.source.fetch(self._places(wants)), seconds, is_cut=is_cut)
+            raw = await self._wait(self.lookup.source.fetch(self._places(wants)), seconds)
             if isinstance(raw, Mapping):
                 return {key: raw.get(key) for key in wants}
             error = InquiryError(f"expected a mapping of keys, got {type(raw).__name__}")
@@ -219,7 +176,7 @@ class Trips:
                 places[names] = tuple(dict.fromkeys(fields[name].place for name in names))
         return {key: places[names] for key, names in wants.items()}
 
-    async def _wait(self, work: Coroutine[Any, Any, T], seconds: float, *, is_cut: bool = False) -> T:
+    async def _wait(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
         """Wait so long for a trip or a connection; then it is cancelled, and not waited for again."""
         task = asyncio.ensure_future(work)
         try:
@@ -229,7 +186,7 @@ class Trips:
             raise
         if not done:
             self._leave(task)
-            raise TripError(f"no answer within {seconds:.3g} s", counts=not is_cut)
+            raise TripError(f"no answer within {seconds:.3g} s")
         if task.cancelled():
             raise TripError("the trip was cancelled")
         return task.result()
@@ -298,15 +255,3 @@ def describe(error: BaseException) -> str:
     if isinstance(error, CostframeError):
         return str(error)
     return f"{type(error).__name__}, whose own text may hold a secret"
-
-
-def check_served(lookups: Mapping[str, Lookup]) -> dict[str, str]:
-    """Return the lookup of each feature, or refuse a feature that two lookups serve."""
-    served: dict[str, str] = {}
-    for name, lookup in lookups.items():
-        if twice := [feature for feature in lookup.features if feature in served]:
-            raise ParameterError(
-                f"sources {printable(name)} and {printable(served[twice[0]])}: both serve {quote_names(twice)}"
-            )
-        served |= dict.fromkeys(lookup.features, name)
-    return served

@@ -1,9 +1,13 @@
-"""Sources that are tables in memory: data frames, columns, mappings of rows; and files of tables."""
+"""Sources in this process: functions of many keys, of one key or for each value, and tables in memory."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+from collections.abc import Callable, Collection, Hashable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -11,15 +15,83 @@ from uuid import UUID
 import numpy as np
 from attrs import define, field
 
+from costframe.core.checks import check_number, needed
 from costframe.core.errors import DataError, InquiryError, ParameterError, quote_names, shown
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names
-from costframe.sources.source import KeyRefusedError, Reply, Source, Wanted, as_type
+from costframe.sources.source import KeyRefusedError, Reply, Source, Wanted, answer_each, as_type
+from costframe.sources.threads import Threads
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
 
-__all__ = ["TableSource", "read_source"]
+__all__ = ["CallSource", "TableSource", "read_source"]
+
+
+def _check_callable(calls: Any) -> None:
+    functions = calls.values() if isinstance(calls, Mapping) else [calls]
+    if not functions or not all(callable(each) for each in functions):
+        raise ParameterError(f"calls: expected a function, or functions by place, got {shown(calls)}")
+
+
+@define(eq=False)
+class CallSource(Source):
+    """Values from functions, sync or async; sync ones run in threads.
+
+    A function that hangs keeps its thread after its time is over; it never keeps the process from ending.
+
+    Parameters
+    ----------
+    calls : callable, or mapping of str to callable
+        ``calls({key: places}) -> {key: {place: value}}`` for all keys of a trip; with `each`,
+        ``calls(key, places) -> {place: value}``; or for each place a function ``calls[place](key) -> value``.
+    each : bool
+        Whether the function takes one key; all keys of a trip run side by side.
+    workers : int
+        Most functions, and threads for them, that run side by side.
+    """
+
+    calls: Callable[..., Any] | Mapping[str, Callable[[Any], Any]]
+    each: bool = False
+    workers: int = 16
+
+    _threads: Threads | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        _check_callable(self.calls)
+        check_number("workers", self.workers, low=1, whole=True)
+
+    async def connect(self, places: Collection[str]) -> None:
+        """Check that there is a function for each place, where functions have places."""
+        if not callable(self.calls) and (lacking := [place for place in places if place not in self.calls]):
+            raise ParameterError(f"calls: no function for {quote_names(lacking)}")
+
+    async def fetch(self, wanted: Wanted) -> Reply:
+        """Call the function once, or once for each key, or for each key and place."""
+        if not self.each and callable(self.calls):
+            return await self._call(self.calls, dict(wanted))  # type: ignore[no-any-return]
+        asks = {key: partial(self._one, key, tuple(places)) for key, places in wanted.items()}
+        return await answer_each(asks, asyncio.Semaphore(self.workers))
+
+    async def _one(self, key: Hashable, places: tuple[str, ...]) -> object:
+        if callable(self.calls):
+            return await self._call(self.calls, key, places)
+        await self.connect(places)
+        return {place: await self._call(self.calls[place], key) for place in places}
+
+    async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+            return await function(*arguments)
+        self._threads = self._threads or Threads(self.workers)
+        reply = await self._threads.call(function, *arguments)
+        return await reply if inspect.isawaitable(reply) else reply
+
+    async def close(self) -> None:
+        """Let go of the threads; calls under way end by themselves."""
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None
+
 
 _KINDS = {str, int, float, date, datetime, Decimal, UUID}
 
@@ -97,6 +169,7 @@ def _listed(column: Any) -> list[Any]:
 
 def read_source(path: str, key: str, folder: Path = Path()) -> TableSource:
     """Read a file with a table, such as CSV or Parquet, beside the file that names it."""
+    needed("pyarrow", "cli")
     from costframe.datasets.table_files import TableFile
 
     return TableSource(TableFile.open(folder / path).read(texts=[key]), key)

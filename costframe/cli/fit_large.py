@@ -1,0 +1,99 @@
+"""`costframe fit` of a table larger than memory, or over a cluster: dask reads the features of its Parquet files."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.cli.group import name_written_files
+from costframe.core.amounts import cost as shown_cost
+from costframe.core.amounts import saving
+from costframe.core.errors import DataError, ParameterError, format_count, printable
+from costframe.core.plugins.registry import TASKS, estimator, registry
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.storage.saving import save
+from costframe.datasets.large_tables import LargeDataset, read_large_table
+from costframe.frontier.checks import check_score, name_failures
+from costframe.frontier.clusters import open_client
+from costframe.training.console import output as make_console
+from costframe.training.scoring import score_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from costframe.training.console import Output
+
+__all__ = ["fit_large"]
+
+
+def fit_large(
+    data: str,
+    algorithm: str,
+    tradeoff: float | None,
+    score: str | None,
+    output: Path,
+    cluster: str | None,
+    reading: dict[str, Any],
+) -> None:
+    """Fit at a tradeoff on the train rows of a table, stopped by valid rows, save the model, and measure it on test.
+
+    With the address of a dask cluster, its workers read the row groups, and train together; else this process does.
+
+    Raises
+    ------
+    ParameterError
+        If there is no tradeoff, or the algorithm needs the whole table in memory.
+    """
+    if tradeoff is None:
+        why = "does not fit in memory" if cluster is None else "is not in memory with --cluster"
+        raise ParameterError(
+            f"{data}: {why}, which a search within a budget needs; give --tradeoff, which `costframe compare` finds"
+        )
+    if reading["target"] is None:
+        raise ParameterError(f"{data}: say with --target which column to predict")
+    console = make_console()
+    dataset = read_large_table(data, **reading | {"seed": reading["seed"] or 0})
+    kind = getattr(registry().algorithms[algorithm], TASKS[dataset.task], None)
+    if not getattr(kind, "trains_together", False):
+        raise ParameterError(f"{algorithm}: needs the whole table in memory, where {data} is not; see miser and cegb")
+    named = str(check_score(dataset, score))
+    where = "does not fit in memory: it is read by row groups" if cluster is None else "is read by the cluster"
+    for note in (*dataset.notes, f"the table {where}"):
+        console.print(printable(note), style="dim", markup=False)
+    given = {"categorical_features": dict(dataset.categorical)} if dataset.categorical else {}
+    verbose = int(console.is_terminal)
+    model = estimator(algorithm, dataset.task, costs=dataset.costs, tradeoff=tradeoff, verbose=verbose, **given)
+    train, valid = dataset.part("train"), dataset.part("valid")
+    queries = {} if dataset.qid is None else {"qid": train.qid, "qid_val": valid.qid}
+    with name_failures(algorithm), nullcontext() if cluster is None else open_client(cluster) as client:
+        model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **queries, client=client)
+    save(model.predictor_, output, costs=dataset.costs)
+    with name_written_files(str(output)):
+        _report(console, dataset, model, algorithm, tradeoff, named)
+        console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)
+        console.finish()
+
+
+def _report(console: Output, dataset: LargeDataset, model: Any, algorithm: str, tradeoff: float, score: str) -> None:
+    """Print the score and the cost on test, and the size of the model."""
+    test = dataset.part("test")
+    report = model.cost(test.X)
+    labels = np.asarray(dataset.classes)
+    y = test.y if not dataset.classes else np.searchsorted(labels, test.y).astype(np.int64)
+    value = score_named(score)(y, np.asarray(report.predictions), None, test.qid)
+    if math.isnan(value):
+        raise DataError(f"score: there is no {score} on {len(y)} rows that lack a class or variation")
+    mean, full, unit = report.mean, dataset.costs.full_cost(dataset.costs.names), printable(dataset.costs.unit)
+    saved = f" (saves {saving(mean, full)})" if full > 0 else ""
+    once = f", and {shown_cost(report.fixed)} {unit} once per batch" if report.fixed else ""
+    console.print(f"[bold]fitted:[/] {printable(algorithm)}, at tradeoff {tradeoff:.3g}")
+    console.print(f"  {printable(score)} {value:.4f} on test", markup=False)
+    console.print(f"  cost {shown_cost(mean)} {unit} per row on test{saved}{once}", markup=False)
+    tree = model.predictor_
+    assert isinstance(tree, StageTree)  # noqa: S101 - algorithms that train together are sums of trees
+    features = format_count(dataset.X.shape[1], "feature")
+    learners = format_count(len(tree.bank), "learner")
+    console.print(f"  it reads {len(tree.layout.used)} of {features}, with {learners}", markup=False)

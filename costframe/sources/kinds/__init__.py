@@ -1,1 +1,0 @@
-"""Kinds of sources: functions, tables, SQL, Redis and HTTP."""
