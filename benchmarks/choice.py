@@ -19,7 +19,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import CostframeError
-from costframe.frontier.checks import check_algorithms
+from costframe.frontier.checks import choose_algorithms
 from costframe.frontier.frontier import Frontier
 from harness.points import NEAR, markdown
 from harness.sides import fit_algorithm
@@ -76,7 +76,7 @@ def main() -> None:
 def choose(name: str, split: int, wanted: list[str] | None, keep: Path | None) -> Iterator[Case]:
     """Yield the cases of each algorithm on one split, and of their union."""
     data, sides = load(name, split), {}
-    for one in check_algorithms(data.task, wanted, len(data.classes)):
+    for one in choose_algorithms(data.task, wanted, len(data.classes))[0]:
         try:
             sides[one] = fit_algorithm(data, split, one, keep)
         except CostframeError as error:

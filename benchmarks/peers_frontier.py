@@ -26,7 +26,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
-from costframe.frontier.checks import check_algorithms
+from costframe.frontier.checks import choose_algorithms
 from harness.pictures import DASHES, dress, sheet
 from harness.points import (
     BUDGETS,
@@ -147,7 +147,7 @@ class Results:
 def measure_split(results: Results, name: str, split: int, asked: argparse.Namespace) -> list[str]:
     """Measure the sides of one split that are not known yet; return all that are asked for, ours first."""
     data = load(name, split)
-    fitting = check_algorithms(data.task, None, len(data.classes))
+    fitting = choose_algorithms(data.task, None, len(data.classes))[0]
     algorithms = fitting if asked.algorithms is None else [one for one in asked.algorithms if one in fitting]
     known = results.split(data, split)["sides"]
     for side in [*algorithms, *asked.peers]:

@@ -8,9 +8,9 @@ import pytest
 from cli_cases import refused
 
 from costframe import load
-from costframe.frontier import sweeping
 from costframe.frontier.frontier import Frontier
-from costframe.frontier.runs import hold_alone
+from costframe.frontier.store import hold_alone
+from costframe.frontier.study import Study
 from costframe.frontier.trial import Trial
 
 
@@ -32,7 +32,7 @@ def interrupt(*_arguments):
 def test_an_interrupt_before_the_first_new_fit_keeps_those_of_the_run(command, tmp_path, monkeypatch):
     assert command().exit_code == 0
     before = fits(tmp_path)
-    monkeypatch.setattr(sweeping, "fit_task", interrupt)
+    monkeypatch.setattr(Study, "fit_task", interrupt)
     ended = command("--resume")
     assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
         130, "interrupted; all finished fits are in frontier, --resume goes on"
@@ -42,7 +42,7 @@ def test_an_interrupt_before_the_first_new_fit_keeps_those_of_the_run(command, t
 
 def test_an_interrupt_before_the_first_fit_keeps_the_constant(command, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping, "fit_task", interrupt)
+        patch.setattr(Study, "fit_task", interrupt)
         ended = command()
     assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (
         130, "interrupted before the first fit ended; the constant is in frontier, --resume goes on"

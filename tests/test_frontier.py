@@ -20,13 +20,14 @@ from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
-from costframe.frontier.budgets import Budget
+from costframe.frontier.candidates import Entrant
 from costframe.frontier.checks import check_score
+from costframe.frontier.choices import Budget, describe_useless_budget
 from costframe.frontier.estimates import difference_error
-from costframe.frontier.points import describe_useless_budget
 from costframe.frontier.promises import FITS
-from costframe.frontier.sweeping import process_count
-from costframe.frontier.tasks import Sweep
+from costframe.frontier.rows import Division
+from costframe.frontier.store import Store
+from costframe.frontier.study import Study, process_count
 from costframe.frontier.tradeoffs import fill, grid, refine
 from costframe.frontier.trial import Fitted, silent
 from costframe.report.tables import payments
@@ -256,12 +257,13 @@ def test_processes_side_by_side_change_nothing(data):
 def test_algorithms_are_fitted_side_by_side_where_other_processes_can(
     data, tmp_path, monkeypatch, plugin, distribution, keeps, processes
 ):
-    monkeypatch.setattr("costframe.frontier.sweeping.thread_count", lambda: 2)
+    monkeypatch.setattr("costframe.frontier.study.thread_count", lambda: 2)
     owner = EntryPoint(plugin, "some.module", "costframe")
     vars(owner)["dist"] = distribution and SimpleNamespace(name=distribution, version="no distribution")
     monkeypatch.setitem(registry().owners, "cegb", owner)
-    sweep = Sweep(data, "roc_auc", directory=tmp_path if keeps else None)
-    assert process_count(sweep, ["miser", "cegb"]) == processes
+    entrants = [Entrant.of(name, data, {}) for name in ("miser", "cegb")]
+    study = Study(entrants, Division.of_data(data), "roc_auc", store=Store(tmp_path if keeps else None))
+    assert process_count(study) == processes
 
 
 def test_what_a_sweep_refuses(data):

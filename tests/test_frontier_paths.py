@@ -15,7 +15,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError, PluginError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.budgets import Budget
+from costframe.frontier.choices import Budget
 from costframe.frontier.paths import choose_points, last_affordable
 from costframe.frontier.promises import FITS
 

@@ -12,11 +12,10 @@ import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.frontier import Frontier
 from costframe.frontier.estimates import estimate_on_rows
-from costframe.frontier.fitting import divide_rows
-from costframe.frontier.rows import Rows
+from costframe.frontier.rows import Division, Rows
 
 # Nothing predicts the labels of other patients.
-pytestmark = pytest.mark.filterwarnings("ignore::costframe.frontier.points.UselessBudgetWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::costframe.frontier.choices.UselessBudgetWarning")
 
 
 def grouped(n=240, count=24, seed=0):
@@ -55,7 +54,7 @@ def test_no_group_is_in_two_folds(cv, classes):
     rows = Rows.of(X, y, None, None, groups=groups)
     if not classes and isinstance(cv, StratifiedGroupKFold):
         rows = evolve(rows, y=y.astype(int))
-    division = divide_rows(rows, None, None, cv=cv, share=0.25, seed=0, classes=classes)
+    division = Division.of_rows(rows, None, None, cv=cv, share=0.25, seed=0, classes=classes)
     assert not {*division.train.groups} & {*division.valid.groups}
     assert division.folds
     for parts in seen_by(division.folds, lambda part: part.groups):

@@ -8,10 +8,10 @@ from attrs import evolve
 import costframe as cf
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import load, save
-from costframe.frontier.budgets import Budget
-from costframe.frontier.mixing import mix_to_budget
+from costframe.frontier.choices import Budget
 from costframe.frontier.points import at_tradeoff
 from costframe.frontier.rows import Rows
+from costframe.frontier.tradeoffs import mix_to_budget
 from costframe.frontier.trial import Fitted, Trial
 
 COSTS = {"free": 0.0, "bureau": 2.5}

@@ -17,7 +17,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError, printable
 from costframe.frontier import Frontier, Point
 from costframe.frontier import frontier as frontier_module
-from costframe.frontier.buys import next_buys
+from costframe.frontier.words import next_buys
 from costframe.report.page import frontier_page, model_page, render_page
 from costframe.report.stages_display import view_stages
 

@@ -16,7 +16,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.points import UselessBudgetWarning
+from costframe.frontier.choices import UselessBudgetWarning
 from costframe.frontier.promises import FITS, FITS_OF_BUDGET, Promises
 from costframe.sets.archive import search_quickly
 from costframe.training.scoring import score_named

@@ -19,7 +19,7 @@ from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.stages.stops import Stop
 from costframe.core.tables.preparation import Preparation
 from costframe.frontier import Frontier, Point
-from costframe.frontier.buys import next_buys
+from costframe.frontier.words import next_buys
 from costframe_cegb import CEGBClassifier
 from costframe_miser import MiserClassifier
 

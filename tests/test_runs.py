@@ -5,6 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import multiprocessing
+import queue
+import socket
+import sys
+import tempfile
 import threading
 import time
 from functools import partial
@@ -23,10 +27,13 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import costframe as cf
 from costframe.core.errors import ParameterError, StorageError
 from costframe.datasets.dataset import Dataset
-from costframe.frontier import Frontier, tasks
+from costframe.frontier import Frontier, study
+from costframe.frontier.candidates import Entrant
 from costframe.frontier.digests import digest
-from costframe.frontier.finished import FinishedFits, pack_fits, unpack_fits
-from costframe.frontier.tasks import UnfinishedError
+from costframe.frontier.reports import Reporter, listen
+from costframe.frontier.rows import Division
+from costframe.frontier.store import Store, pack_fits, unpack_fits
+from costframe.frontier.study import Study, Task, UnfinishedError
 from costframe.frontier.trial import Trial
 
 FEW = {"n_estimators": 5}
@@ -85,7 +92,7 @@ def test_interrupted_runs_end_as_the_whole_one(data, whole, tmp_path):
             frontier = Frontier.sweep(data, **SWEEP, directory=folder, resume=number > 1, interim=interrupt)
             break
         except KeyboardInterrupt:
-            kept.append(sum(map(len, FinishedFits(folder).all().values())))
+            kept.append(sum(map(len, Store(folder).all().values())))
     assert kept == sorted(set(kept))
     assert len(kept) > 3
     assert without_time(frontier) == without_time(whole[1])
@@ -210,6 +217,7 @@ def test_digests_see_values_only():
     turned = np.asfortranarray(LONG.reshape(100, 100))
     assert digest(turned, "value") == digest(turned.copy("C"), "value") == digest(LONG.reshape(100, 100), "value")
     assert digest(np.array(["a"], "U9"), "value") == digest(np.array(["a"]), "value")
+    assert digest([np.float64(0.5), np.int64(3)], "value") == digest([0.5, 3], "value")
     assert digest({"a": 1, "b": 2}, "value") == digest({"b": 2, "a": 1}, "value")
     model = cf.adopt(LogisticRegression().fit(*some_rows()), list("abcd"))
     before = digest(model, "value")
@@ -273,15 +281,17 @@ def test_a_run_out_of_time_ends_with_what_is_finished(data, tmp_path, processes)
 
 
 def test_the_files_of_fits_are_read_once(data, tmp_path, monkeypatch):
-    """Also where each further fit makes a frontier of those so far."""
+    """Also where each further fit makes a frontier of those so far; what a process fitted itself, it does not read."""
     read = []
-    monkeypatch.setattr("costframe.frontier.finished.unpack_fits", lambda *of: read.append(of) or unpack_fits(*of))
-    frontier = Frontier.sweep(
-        data, ["miser"], list(np.linspace(0, 0.1, 12)), parameters=FEW, folds=0, directory=tmp_path,
-        interim=lambda so_far: so_far(),
-    )  # fmt: skip
-    assert len({point.name for point in frontier.points}) == 12
-    assert len(read) == 12
+    monkeypatch.setattr("costframe.frontier.store.unpack_fits", lambda *of: read.append(of) or unpack_fits(*of))
+
+    def sweep(count, **how):
+        tradeoffs = list(np.linspace(0, 0.1, 12))[:count]
+        how |= {"parameters": FEW, "folds": 0, "directory": tmp_path, "interim": lambda so_far: so_far()}
+        return len({point.name for point in Frontier.sweep(data, ["miser"], tradeoffs, **how).points})
+
+    assert (sweep(10), len(read)) == (10, 0)
+    assert (sweep(12, resume=True), len(read)) == (12, 10)
 
 
 def test_an_interrupted_run_ends_its_own_processes_only(data):
@@ -309,15 +319,32 @@ def test_an_interrupted_run_ends_its_own_processes_only(data):
         others[0].join()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other sockets")
+def test_fits_end_when_the_process_that_waits_for_them_was_killed():
+    """Its socket is there, and nobody listens; on another machine there is none, and fits go on in silence."""
+    reports = queue.SimpleQueue()
+    with listen(reports) as reporter:
+        reporter.send("a report")
+    assert reports.get(timeout=60) == "a report"
+    reporter.send("to nobody")
+    with tempfile.TemporaryDirectory() as folder:
+        orphan = Reporter(f"{folder}/socket", reporter.key)
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(orphan.address)
+        with pytest.raises(ConnectionRefusedError):
+            orphan.send("to nobody")
+
+
 def test_large_tables_have_first_looks(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks, "_MANY_ROWS", 200)
-    monkeypatch.setattr(tasks, "_FIRST_ROWS", 100)
+    monkeypatch.setattr(study, "_MANY_ROWS", 200)
+    monkeypatch.setattr(study, "_FIRST_ROWS", 100)
     frontier = Frontier.sweep(data, **ALONG | {"algorithms": ["cronus", "miser"]}, directory=tmp_path)
     quick = [point for point in frontier.points if "quick" in point.name]
     assert {point.algorithm for point in quick} == {"miser"}  # cronus has no path
     assert sorted(point.name for point in quick) == [f"miser-quick-{n + 1}" for n in range(len(quick))]
     assert len(frontier.points) > len(quick)
-    trial = tasks.make_trials(tasks.Sweep(data, "roc_auc"), lambda: None)(tasks.Task("miser", first_look=True))
+    whole = Study([Entrant.of("miser", data, FEW)], Division.of_data(data), "roc_auc")
+    trial = whole.trial(Task("miser", first_look=True))
     assert (len(trial.train.y), len(trial.stopping.y)) == (75, 25)  # no fit has seen valid, which measures
     known = {row.tobytes() for row in data.part("train").X}
     assert len({row.tobytes() for rows in (trial.train, trial.stopping) for row in rows.X} & known) == 100

@@ -20,7 +20,7 @@ from costframe.core.tables.dates import Dates
 from costframe.datasets import load, read_table
 from costframe.datasets.large_tables import read_large_table
 from costframe.datasets.model_rows import read_rows
-from costframe.frontier.trial import trial_maker
+from costframe.frontier.candidates import Entrant
 
 LABELS = np.arange(60) % 2
 
@@ -84,8 +84,8 @@ def test_dates_are_days_however_they_are_written_also_to_a_saved_model(table, tm
     expected = [np.nan if at is None else (at - BEGIN).total_seconds() / 86400 for at in DAYS]
     np.testing.assert_array_equal(data.X[:, 2], expected)
 
-    trial = trial_maker(data, "roc_auc", 0, {"n_estimators": 3})("miser")
-    fitted = clone(trial.make(0.0)).fit(data.X, np.array(expected) > 18400.0)
+    entrant = Entrant.of("miser", data, {"n_estimators": 3})
+    fitted = clone(entrant.make(0.0)).fit(data.X, np.array(expected) > 18400.0)
     save(fitted.predictor_, tmp_path / "m.model")
     model = load_model(tmp_path / "m.model")
     assert model.bank.read.tolist() == [2]

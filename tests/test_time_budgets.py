@@ -15,8 +15,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier, Point
-from costframe.frontier.budgets import Budget
-from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
+from costframe.frontier.choices import Budget, UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.trial import Rows, measure_latency
 from costframe.report.page import frontier_page, render_page
 

@@ -11,10 +11,9 @@ from scipy.stats import norm
 
 from costframe.core.errors import printable
 from costframe.frontier import Frontier, Point
-from costframe.frontier.buys import next_buys
-from costframe.frontier.intervals import NINE_OF_TEN, score_interval
+from costframe.frontier.estimates import NINE_OF_TEN, score_interval
 from costframe.frontier.points import distinct
-from costframe.frontier.words import describe_choice, describe_few_rows
+from costframe.frontier.words import describe_choice, describe_few_rows, next_buys
 from costframe.training.scoring import influence, score_named, standard_error
 
 N = 400

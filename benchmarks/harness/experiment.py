@@ -5,20 +5,18 @@ A script measures each split of each table by a function of its own, which retur
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
+from joblib import Parallel, delayed
 from scipy import stats
 
-from costframe.frontier.processes import end_with_parent
 from harness.points import (
     CLOSE,
     NEAR,
@@ -87,21 +85,14 @@ def measure_all(
     name, begun = Path(sys.argv[0]).stem, time.perf_counter()
     stored = None if asked.keep is None else asked.keep / f"{name}{'-quick' if asked.quick else ''}"
     found: dict[tuple[str, int], dict[Any, Any]] = {}
-    with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn"), end_with_parent) as pool:
-        waiting = {pool.submit(_measure_or_read, stored, measure_split, task, given): task for task in tasks}
-        for done, future in enumerate(as_completed(waiting), start=1):
-            table, split = waiting[future]
-            try:
-                found[table, split] = future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for worker in multiprocessing.active_children():
-                    worker.terminate()
-                raise
-            spent = time.perf_counter() - begun
-            left = spent / done * (len(tasks) - done)
-            times = f"{_minutes(spent)}, some {_minutes(left)} left"
-            print(f"{name}: {done} of {len(tasks)} in {times} ({table}, split {split})", file=sys.stderr, flush=True)
+    calls = (delayed(_measure_or_read)(stored, measure_split, task, given) for task in tasks)
+    ended = Parallel(WORKERS, return_as="generator_unordered", batch_size=1)(calls)
+    for done, ((table, split), measured) in enumerate(ended, start=1):
+        found[table, split] = measured
+        spent = time.perf_counter() - begun
+        left = spent / done * (len(tasks) - done)
+        times = f"{_minutes(spent)}, some {_minutes(left)} left"
+        print(f"{name}: {done} of {len(tasks)} in {times} ({table}, split {split})", file=sys.stderr, flush=True)
     return {
         table: {
             way: [found[table, split][way] for split in asked.splits]
@@ -114,18 +105,18 @@ def measure_all(
 
 def _measure_or_read(
     stored: Path | None, measure_split: Callable[..., dict[Any, Any]], task: tuple[str, int], given: tuple[Any, ...]
-) -> dict[Any, Any]:
+) -> tuple[tuple[str, int], dict[Any, Any]]:
     if stored is None:
-        return measure_split(*task, *given)
+        return task, measure_split(*task, *given)
     path = stored.with_name(f"{stored.name}-{task[0]}-{task[1]}.pickle")
     if path.exists():
         kept: dict[Any, Any] = pickle.loads(path.read_bytes())  # noqa: S301 - our own file
-        return kept
+        return task, kept
     found = measure_split(*task, *given)
     part = path.with_suffix(".part")
     part.write_bytes(pickle.dumps(found))
     part.replace(path)
-    return found
+    return task, found
 
 
 def _minutes(seconds: float) -> str:

@@ -28,10 +28,13 @@ import numpy as np
 from attrs import evolve
 
 import costframe as cf
-from costframe.frontier.budgets import Budget
+from costframe.frontier.candidates import Entrant
+from costframe.frontier.choices import Budget
 from costframe.frontier.paths import has_path
+from costframe.frontier.rows import Division
+from costframe.frontier.study import Study, Task
 from costframe.frontier.tradeoffs import fit_all
-from costframe.frontier.trial import silent, trial_maker
+from costframe.frontier.trial import silent
 from harness.gdfs_points import gdfs_points
 from harness.points import measure
 from harness.tables import SCORES, SHARED, fitting_rows, load, load_table, shared_module
@@ -65,7 +68,8 @@ def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> li
     settings: dict[str, Any] = {"n_jobs": 2}
     if name in SMALLER_LEAVES:
         settings["min_samples_leaf"] = least_leaf(data)
-    trial = trial_maker(data, SCORES[data.name], None, settings)(name)
+    study = Study([Entrant.of(name, data, settings)], Division.of_data(data, None), SCORES[data.name])
+    trial = study.trial(Task(name))
     found = fit_all(trial, None, POINTS if has_path(trial) else None, Budget(), silent)
     found = [evolve(each, model=None) for each in found]
     if kept is not None:

@@ -116,9 +116,9 @@ def compare(
     """
     from costframe.cli.results import Results
     from costframe.cli.screen import Screen
-    from costframe.frontier.budgets import Budget
     from costframe.frontier.checks import check_score, choose_algorithms
-    from costframe.frontier.trial import trial_maker
+    from costframe.frontier.choices import Budget
+    from costframe.frontier.rows import Division
     from costframe.training.console import output as make_console
 
     began = time.monotonic()
@@ -131,7 +131,7 @@ def compare(
     choose_algorithms(dataset.task, wanted, len(dataset.classes))
     named = check_score(dataset, score)
     if folds:
-        trial_maker(dataset, named, folds, {})  # it refuses a wrong number before an old run is cleared
+        Division.of_data(dataset, folds)  # it refuses a wrong number before an old run is cleared
     print_broken_plugins()
     bounds = Budget(budget, time_budget)
     bounds.check_prices(dataset.costs)
@@ -165,14 +165,14 @@ def compare(
 
 
 def _hold(output: Path) -> contextlib.AbstractContextManager[None]:
-    from costframe.frontier.runs import hold_alone
+    from costframe.frontier.store import hold_alone
 
     return hold_alone(output)
 
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:
     """Refuse a directory with fits or other results, unless the command is to resume or to replace them."""
-    from costframe.frontier.runs import holds_fits, holds_run
+    from costframe.frontier.store import holds_fits, holds_run
 
     if resume and force:
         raise ParameterError("give either --resume or --force")
@@ -189,7 +189,7 @@ def _check_room(output: Path, *, resume: bool, force: bool) -> None:
 @contextlib.contextmanager
 def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
     """Clear an old run unless it is resumed; keep all finished fits, whatever ends this one, and no folder without."""
-    from costframe.frontier.runs import clear_run, holds_fits, holds_run
+    from costframe.frontier.store import clear_run, holds_fits, holds_run
 
     if not resume and (holds_run(output) or holds_fits(output)):
         clear_run(output)
@@ -217,9 +217,9 @@ def _time_to_fit(limit: float, began: float) -> float:
 def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
     """Return the frontier of all fits, or after an interrupt of those that are finished, or else of the constant."""
     from costframe.frontier import Frontier
-    from costframe.frontier.constant import fit_constant
-    from costframe.frontier.runs import holds_fits, holds_run
-    from costframe.frontier.tasks import UnfinishedError
+    from costframe.frontier.candidates import fit_constant
+    from costframe.frontier.store import holds_fits, holds_run
+    from costframe.frontier.study import UnfinishedError
 
     failures: dict[str, CostframeError] = {}
     unfinished: list[str] = []

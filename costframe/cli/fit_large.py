@@ -17,7 +17,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
 from costframe.datasets.large_tables import LargeDataset, read_large_table
 from costframe.frontier.checks import check_score, name_failures
-from costframe.frontier.clusters import open_client
+from costframe.training.cluster.client import open_client
 from costframe.training.console import output as make_console
 from costframe.training.scoring import score_named
 

@@ -69,7 +69,7 @@ def open_labelled(
     CostframeError
         If DATA has no such labels or part, or is not the table of the run.
     """
-    from costframe.frontier.runs import find_run
+    from costframe.frontier.store import find_run
 
     found = find_run(Path(model))
     score = None if found is None else str(found[1].get("score"))
@@ -111,7 +111,7 @@ def _read_as(
 
 
 def _check_same(dataset: Dataset, folder: Path, run: dict[str, Any], model: str, data: str) -> None:
-    from costframe.frontier.runs import digest_table
+    from costframe.frontier.store import digest_table
 
     if digest_table(dataset) != run.get("table"):
         raise DataError(

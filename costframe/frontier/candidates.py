@@ -1,29 +1,70 @@
-"""Candidates of a frontier: estimators to fit at many tradeoffs, and models without a tradeoff, each with a label."""
+"""Candidates of a study: algorithms by name, estimators, fitted models, and the constant, which reads nothing."""
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from attrs import frozen
+from attrs import define, evolve, field, frozen
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
-from costframe.core.errors import CostModelError, DataError, ParameterError, shown
-from costframe.core.plugins.registry import TASKS, algorithms
+from costframe.adoption import adopt
+from costframe.adoption.given.refitting import describe, labels_for, require_probabilities
+from costframe.core.errors import (
+    AdoptionError,
+    CostframeError,
+    CostModelError,
+    DataError,
+    ParameterError,
+    quote_names,
+    shown,
+)
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.plugins.registry import TASKS, algorithms, estimator, registry
+from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Answer, log_odds
 from costframe.core.tables.frames import column_names
-from costframe.frontier.one_model import OneModel, kind_of
+from costframe.frontier.checks import name_failures
+from costframe.frontier.points import CONSTANT
+from costframe.frontier.rows import Rows
+from costframe.frontier.trial import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Self
 
-__all__ = ["Candidate", "Prices", "candidates_of", "common_prices", "task_of"]
+    from numpy.typing import NDArray
+
+    from costframe.datasets import Dataset
+    from costframe.frontier.store import Fitted
+    from costframe.training.library_scores import LibraryScore
+
+__all__ = [
+    "Candidate",
+    "Entrant",
+    "Given",
+    "OneModel",
+    "Prices",
+    "candidates_of",
+    "check_labels",
+    "common_prices",
+    "fit_constant",
+    "kind_of",
+    "task_of",
+]
 
 _EXPECTED = "estimators: expected estimators, or fitted models of costframe (cf.adopt makes them of other libraries')"
+_KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
 
 
 @frozen(eq=False)
@@ -41,11 +82,59 @@ class Prices:
 
 
 @frozen(eq=False)
-class Candidate:
-    """A model of a frontier, with the label of its points."""
+class Entrant:
+    """An algorithm that a study fits on a data set, by its name."""
+
+    label: str
+    task: str
+    costs: CostModel
+    parameters: Mapping[str, Any]
+    categorical: Mapping[str, Any]
+    dates: Mapping[str, Any]
+
+    is_fitted, has_tradeoff = False, True
+
+    @classmethod
+    def of(cls, name: str, data: Dataset, parameters: Mapping[str, Any]) -> Entrant:
+        """Return the entrant of an algorithm's name; `parameters` are further ones of its estimators."""
+        return cls(name, data.task, data.costs, dict(parameters), dict(data.categorical), dict(data.dates))
+
+    @property
+    def begins(self) -> tuple[bool, bool]:
+        """Its place in the order in which fits begin: first those that search sets, then those that have a path."""
+        kind = getattr(registry().algorithm(self.label), TASKS[self.task])
+        return not getattr(kind, "searches_sets", False), not hasattr(kind, "fit_path")
+
+    def guard(self) -> AbstractContextManager[None]:
+        """Name the algorithm and its plugin in failures."""
+        return name_failures(self.label)
+
+    def make(self, tradeoff: float) -> Any:
+        """Return an unfitted estimator for a tradeoff; refuse an algorithm that does not split by categories."""
+        given = dict(self.parameters)
+        if self.categorical:
+            if "categorical_features" not in estimator(self.label, self.task).get_params():
+                column = next(iter(self.categorical))
+                raise ParameterError(f"{self.label}: does not split by categories, and column {column!r} has some")
+            given["categorical_features"] = dict(self.categorical)
+        made = estimator(self.label, self.task, costs=self.costs, tradeoff=tradeoff, **given)
+        return made.reading_dates(self.dates) if self.dates else made
+
+
+@frozen(eq=False)
+class Given:
+    """An estimator or a fitted model of a study, with the label of its points, and from `priced` on with prices."""
 
     label: str
     model: Any
+    prices: Prices | None = None
+
+    begins = True, True  # in the order in which they are given
+    guard = contextlib.nullcontext
+
+    def priced(self, prices: Prices) -> Given:
+        """Return it with the prices of the study."""
+        return evolve(self, prices=prices)
 
     @property
     def is_fitted(self) -> bool:
@@ -64,15 +153,20 @@ class Candidate:
             return getattr(self.model, "predictor_", self.model).costs
         return self.model.get_params(deep=False).get("costs") if self.has_tradeoff else None
 
-    def make(self, prices: Prices, tradeoff: float) -> Any:
+    def make(self, tradeoff: float) -> Any:
         """Return an unfitted estimator for a tradeoff, with the prices if it has none."""
+        prices = self.prices
+        assert prices is not None  # noqa: S101 - a study has prices
         if not self.has_tradeoff:
             return OneModel(self.label, self.model, prices.costs, prices.names)
         given = {"costs": prices.costs} if prices.given and self.costs is None else {}
         return clone(self.model).set_params(tradeoff=tradeoff, **given)
 
 
-def candidates_of(estimators: Any) -> list[Candidate]:
+Candidate = Entrant | Given
+
+
+def candidates_of(estimators: Any) -> list[Given]:
     """Return the candidates of a list of models, a mapping of labels to models, or one model.
 
     In a list, an algorithm's estimator has the algorithm's name, another estimator that of its class; repeated names
@@ -96,7 +190,7 @@ def candidates_of(estimators: Any) -> list[Candidate]:
             raise ParameterError(f"{_EXPECTED}, got {shown(model)}")
         if why := _refusal(model):
             raise ParameterError(f"estimators: expected classifiers, regressors or rankers, got {shown(model)}, {why}")
-    return [Candidate(label, model) for label, model in zip(labels, models, strict=True)]
+    return [Given(label, model) for label, model in zip(labels, models, strict=True)]
 
 
 def _refusal(model: Any) -> str | None:
@@ -131,7 +225,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return found
 
 
-def task_of(candidates: Sequence[Candidate], *, has_queries: bool) -> str:
+def task_of(candidates: Sequence[Given], *, has_queries: bool) -> str:
     """Return the task of candidates; refuse classifiers beside others."""
     kinds = {kind_of(each.model): each.label for each in candidates}
     if "classifier" not in kinds:
@@ -145,7 +239,7 @@ def task_of(candidates: Sequence[Candidate], *, has_queries: bool) -> str:
     return "classification"
 
 
-def common_prices(costs: object, candidates: Sequence[Candidate], X: Any) -> Prices:
+def common_prices(costs: object, candidates: Sequence[Given], X: Any) -> Prices:
     """Return the prices that all candidates share: `costs` if given, else their own; refuse different ones.
 
     Fitted models take given `costs` instead of their own, estimators are not trained for others than their own. Columns
@@ -178,3 +272,122 @@ def _width(X: Any) -> int:
     if not shape[1]:
         raise DataError(f"X: found 0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is required.")
     return int(shape[1])
+
+
+def kind_of(model: Any) -> str | None:
+    """Return a model's "classifier", "regressor" or "ranker"; None for a predictor that may be either of the last."""
+    if isinstance(model, FittedEstimator):
+        return model.kind
+    if isinstance(model, Predictor):
+        return None if model.classes is None else "classifier"
+    kind: str | None = get_tags(model).estimator_type
+    return kind if kind in {"classifier", "regressor"} else "ranker"
+
+
+@define(eq=False)
+class OneModel:
+    """An estimator for a `Trial`: `fit` trains another library's estimator and adopts it, or takes a fitted model."""
+
+    label: str
+    model: Any
+    costs_: CostModel
+    names: tuple[str, ...]  # of the columns
+    fitted: FittedEstimator | None = field(default=None, init=False)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, **_validation: Any) -> Self:
+        """Train, or only take, the model, and price it; it has no use for validation data."""
+        model, kind = self.model, kind_of(self.model)
+        if isinstance(model, Predictor | FittedEstimator):
+            predictor: Any = getattr(model, "predictor_", model)
+        else:
+            predictor = _fit_and_adopt(self.label, model, Rows(X, y, sample_weight, qid), self.names)
+        if column_names(X) is None and predictor.feature_names != self.names:
+            raise ParameterError(
+                f"estimators: {self.label!r} reads {quote_names(predictor.feature_names)}, the columns of X are "
+                f"{quote_names(self.names)}; give a data frame, or adopt the model with these feature_names"
+            )
+        check_labels(f"estimators: {self.label!r}", predictor, X)
+        priced = predictor.with_costs(self.costs_) if hasattr(predictor, "with_costs") else predictor
+        self.fitted = FittedEstimator(priced) if kind is None else FittedEstimator(priced, kind)
+        return self
+
+    @property
+    def predictor_(self) -> Predictor:
+        """The trained model."""
+        assert self.fitted is not None  # noqa: S101 - a trial fits first
+        return self.fitted.predictor_
+
+    @property
+    def classes_(self) -> NDArray[Any] | None:
+        """Labels of the classes, or None."""
+        return self.predictor_.classes
+
+
+def check_labels(whose: str, predictor: Predictor, X: Any) -> None:
+    """Refuse a classifier whose classes are not those of its largest probabilities, by which points are scored."""
+    classes = predictor.classes
+    if classes is not None and not np.array_equal(predictor.labels(X), likeliest(predictor.predict(X), classes)):
+        raise AdoptionError(f"{whose}: its classes are not those of its largest probabilities, which are scored")
+
+
+def _fit_and_adopt(label: str, model: Any, rows: Rows, names: tuple[str, ...]) -> Any:
+    """Fit a copy of another library's estimator, and adopt it."""
+    copy, classes = clone(model), None
+    if kind_of(model) == "classifier":
+        require_probabilities(f"estimators: {label!r}", model)
+        classes, codes = np.unique(np.asarray(rows.y), return_inverse=True)
+        rows = Rows(rows.X, labels_for(model, classes)[codes], rows.weight, rows.qid)
+    try:
+        _fit_by_query(label, copy, rows)
+    except (CostframeError, MemoryError):
+        raise
+    except Exception as error:
+        raise DataError(f"estimators: {label!r} cannot be fitted: {describe(error)}") from error
+    predictor: Any = adopt(copy, names)
+    if classes is not None and predictor.classes is None:
+        raise AdoptionError(f"estimators: {label!r}: its classes cannot be adopted")
+    return predictor if classes is None else predictor.with_classes(classes)
+
+
+def _fit_by_query(label: str, model: Any, rows: Rows) -> None:
+    """Fit an estimator with weights if there are some, and with queries if it takes them."""
+    given: dict[str, Any] = {}
+    if rows.qid is not None and (has_fit_parameter(model, "group") or has_fit_parameter(model, "qid")):
+        rows = rows.take(np.argsort(np.asarray(rows.qid), kind="stable"))  # a query's rows must follow each other
+        codes, sizes = np.unique(np.asarray(rows.qid), return_inverse=True, return_counts=True)[1:]
+        given = {"group": sizes} if has_fit_parameter(model, "group") else {"qid": codes}
+    if rows.weight is not None:
+        if not has_fit_parameter(model, "sample_weight"):
+            raise ParameterError(f"estimators: {label!r}: {type(model).__name__} takes no sample weights")
+        given["sample_weight"] = rows.weight
+    model.fit(rows.X, rows.y, **given)
+
+
+def fit_constant(data: Dataset, score: str | LibraryScore) -> Fitted:
+    """Return the constant of a data set's train rows, scored on valid and test: shares of classes, mean, or a tie."""
+    began = time.perf_counter()
+    train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
+    trial = Trial(CONSTANT, _refuse, train, valid, test, score)
+    bank = WeakLearnerBank.columns(data.feature_names, [])
+    tree = StageTree(
+        bank, (_answer(data, train),), data.costs, classes=np.array(data.classes) if data.classes else None
+    )
+    model = FittedEstimator(tree, _KINDS[data.task])
+    return trial.measure(model, 0.0, time.perf_counter() - began)
+
+
+def _answer(data: Dataset, train: Rows) -> Answer:
+    if data.task == "classification":
+        shares = np.bincount(data.codes(train.y), minlength=len(data.classes)) / len(train.y)
+        two = len(data.classes) == 2
+        scores, link = (
+            log_odds(shares[np.newaxis, 1:] if two else shares[np.newaxis])[0],
+            "sigmoid" if two else "softmax",
+        )
+    else:
+        scores, link = np.array([train.y.mean() if data.task == "regression" else 0.0]), "identity"
+    return Answer([], np.zeros((0, len(scores))), scores, link)
+
+
+def _refuse(_tradeoff: float) -> NoReturn:
+    raise AssertionError("a constant is not fitted at tradeoffs")

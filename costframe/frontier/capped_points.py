@@ -11,10 +11,10 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.frontier.candidates import check_labels
 from costframe.frontier.checks import choose_score
 from costframe.frontier.estimates import estimate_on_rows
 from costframe.frontier.frontier import Frontier
-from costframe.frontier.one_model import check_labels
 from costframe.frontier.points import Point
 from costframe.frontier.rows import Rows
 from costframe.training.scoring import resolve_score

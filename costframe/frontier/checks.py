@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,12 @@ from costframe.training.query_scores import QueryScore
 from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, resolve_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from costframe.datasets import Dataset
     from costframe.datasets.large_tables import LargeDataset
     from costframe.training.library_scores import LibraryScore
 
-T = TypeVar("T")
 EVERY = "all"  # in place of names of algorithms
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "failure_text",
     "is_number",
     "joint_error",
-    "keep_successes",
     "name_failures",
 ]
 
@@ -190,19 +188,3 @@ def joint_error(errors: Mapping[str, CostframeError]) -> CostframeError:
     if all(str(error) == str(first) for error in errors.values()):
         return first
     return PluginError(f"nothing could be fitted: {'; '.join(failure_text(*failure) for failure in errors.items())}")
-
-
-def keep_successes(
-    outcomes: Iterable[tuple[str, list[T] | CostframeError]],
-    failed: Callable[[str, CostframeError], None] | None,
-    errors: dict[str, CostframeError],
-) -> Iterator[tuple[str, list[T]]]:
-    """Yield names with results; add the errors of others to `errors` and call `failed`, or raise the first without."""
-    for name, outcome in outcomes:
-        if isinstance(outcome, list):
-            yield name, outcome
-            continue
-        if failed is None:
-            raise outcome
-        errors[name] = outcome
-        failed(name, outcome)

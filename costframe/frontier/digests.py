@@ -25,8 +25,8 @@ _CONTAINERS = (tuple, list, dict, set, frozenset)
 def digest(value: object, name: str) -> str:
     """Return a text that differs between different values; `name` begins the error.
 
-    Arrays count with their dtype, functions by their code and what that closes over, and other objects by what pickle
-    would keep of them, without values that they cache.
+    Arrays count with all their values and their dtype, numbers of numpy as Python's, functions by their code and what
+    that closes over, and other objects by what pickle would keep of them, without values that they cache.
 
     Raises
     ------
@@ -45,6 +45,7 @@ def digest(value: object, name: str) -> str:
 def _digest(value: object, above: tuple[int, ...]) -> bytes:
     if id(value) in above:  # a cycle
         return hashlib.sha256(b"cycle %d" % above.index(id(value))).digest()
+    value = value.item() if isinstance(value, np.generic) else value
     own, parts = _take_apart(value)
     digests = [_digest(part, (*above, id(value))) for part in parts]
     if isinstance(value, dict | set | frozenset):

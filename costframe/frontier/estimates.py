@@ -1,4 +1,4 @@
-"""Estimates of scores on held-out rows, their standard errors, and the correction for the choice of the best.
+"""Estimates of scores on held-out rows, their errors and intervals, and the correction for the choice of the best.
 
 An estimate comes from the validation rows (`estimate_on_rows`), from folds of all rows that are not test rows
 (`join_folds`), or from the algorithm itself. It keeps the influence of each row, to compare two estimates on the same
@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.frontier.frontier import Frontier
+    from costframe.frontier.points import Point
     from costframe.frontier.rows import Rows
-    from costframe.frontier.trial import Fitted
+    from costframe.frontier.store import Fitted
     from costframe.training.library_scores import LibraryScore
 
 __all__ = [
+    "NINE_OF_TEN",
+    "Difference",
     "Estimate",
+    "compare_points",
     "correct_choice",
     "correct_choice_of_algorithm",
     "difference_error",
@@ -36,8 +41,10 @@ __all__ = [
     "mix_estimates",
     "model_variance",
     "product",
+    "score_interval",
 ]
 
+NINE_OF_TEN = 1.645  # standard errors on both sides
 DRAWS = 200  # bootstrap samples
 _MOST_UNITS = 5_000  # that a bootstrap sample draws: of more rows, groups of them
 
@@ -180,3 +187,67 @@ def _leaders(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the place of the best of each model and all before it: int64 (draws, models)."""
     best = np.maximum.accumulate(scores, axis=1)
     return np.maximum.accumulate(np.where(scores >= best, np.arange(scores.shape[1]), 0), axis=1)
+
+
+@frozen
+class Difference:
+    """The difference of two scores, estimated on common rows.
+
+    Attributes
+    ----------
+    value : float
+        Above zero if the first score is better.
+    error : float
+        Standard error; 0 between points of the same model.
+    low, high : float
+        Nine times of ten the difference is between them.
+    """
+
+    value: float
+    error: float
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.value - NINE_OF_TEN * self.error
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.value + NINE_OF_TEN * self.error
+
+
+def score_interval(point: Point, best: float) -> tuple[float, float]:
+    """Return an interval that has a point's score on many fresh rows nine times of ten; `best` is the best value.
+
+    The square root of the score's distance to the best value is taken as normal, as for counts of rare mistakes. So the
+    interval ends at that value, and reaches further down than up. At the upper end, the distance shrinks by the share
+    of rows that the models of the estimate lacked.
+    """
+    margin = NINE_OF_TEN * point.score_error
+    if math.isinf(best) or not margin:
+        return point.score - margin, point.score + margin
+    away = max(best - point.score, margin / 2)  # nearer, a better score would have a lower lower end
+    left = max(best - point.score, 0.0) * (1 - point.rows_lacked)
+    return best - _shift(away, margin), best - _shift(left, -margin) if 2 * left > margin else best
+
+
+def _shift(distance: float, margin: float) -> float:
+    """Return the square of the square root of a distance plus its margin, given the distance's own."""
+    return distance + margin + margin**2 / (4 * distance)
+
+
+def compare_points(frontier: Frontier, one: Point, other: Point) -> Difference:
+    """Return the difference of the scores of two points.
+
+    Its variance is that of the difference of the influences of rows, plus what the errors of both points have beyond
+    their rows, as the variance of models between folds. Without influences, its error is that of the better point.
+    """
+    if one == other:
+        return Difference(0.0, 0.0)
+    rows, first, second = frontier.difference_error(one, other), frontier.influence(one), frontier.influence(other)
+    beyond = 0.0
+    if first is not None and second is not None:
+        pairs = ((one, first), (other, second))
+        beyond = sum(max(point.score_error**2 - product(moved, moved), 0.0) for point, moved in pairs)
+    return Difference(one.score - other.score, math.sqrt(rows**2 + beyond))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from functools import cached_property
@@ -10,46 +11,66 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import CostframeError, ParameterError, StorageError, quote_names, shown, suggestion
-from costframe.core.files import write_atomically, write_together
-from costframe.frontier.budgets import affordable, places_in_time
-from costframe.frontier.checks import check_share
-from costframe.frontier.estimates import correct_choice, correct_choice_of_algorithm, difference_error
-from costframe.frontier.finished import MODELS, Fitted, SavedModel, pack_fits, save_model, unpack_fits
-from costframe.frontier.intervals import NINE_OF_TEN, compare_points, score_interval
-from costframe.frontier.making import FrontierFits
-from costframe.frontier.notebook import describe_frontier, frontier_html, points_frame
-from costframe.frontier.points import (
-    Point,
-    best_first,
-    cheapest_near_best,
-    name_points,
-    points_above_constant,
-    points_csv,
+from costframe.core.errors import ParameterError, quote_names, shown, suggestion
+from costframe.core.files import write_together
+from costframe.core.threads import thread_count
+from costframe.frontier.candidates import Entrant, candidates_of, common_prices, fit_constant, task_of
+from costframe.frontier.checks import (
+    check_score,
+    check_share,
+    check_time_limit,
+    check_tradeoffs,
+    choose_algorithms,
+    choose_score,
 )
-from costframe.frontier.runs import FRONTIER
+from costframe.frontier.choices import Budget, affordable, cheapest_near_best, places_in_time, points_above_constant
+from costframe.frontier.estimates import (
+    NINE_OF_TEN,
+    compare_points,
+    correct_choice,
+    correct_choice_of_algorithm,
+    difference_error,
+    score_interval,
+)
+from costframe.frontier.notebook import describe_frontier, frontier_html, points_frame
+from costframe.frontier.points import Point, best_first, name_points, points_csv
+from costframe.frontier.rows import Division, Rows, check_groups
+from costframe.frontier.store import (
+    Fitted,
+    SavedModel,
+    Store,
+    describe_run,
+    load_fits,
+    open_run,
+    save_fits,
+)
+from costframe.frontier.study import Study, by_cluster, by_joblib, by_processes, process_count
+from costframe.training.cluster.client import open_client
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import best_value
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
     import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     import costframe
-    from costframe.frontier.intervals import Difference
+    from costframe.core.errors import CostframeError
+    from costframe.datasets import Dataset
+    from costframe.frontier.estimates import Difference
+    from costframe.frontier.trial import Progress
 
 __all__ = ["Frontier"]
 
 
 @frozen(eq=False, repr=False)
-class Frontier(FrontierFits):
+class Frontier:
     """Fitted models with their scores and costs; choices among them use estimates, never test rows.
 
     Attributes
@@ -89,6 +110,212 @@ class Frontier(FrontierFits):
         kept = name_points(correct_choice_of_algorithm(list(itertools.chain(*each))))
         points, models, influences = zip(*((each.point, each.model, each.influence) for each in kept), strict=True)
         return cls(points, score, unit, full_cost, models, influences)
+
+    @classmethod
+    def sweep(
+        cls,
+        data: Dataset | str,
+        algorithms: Iterable[str] | None = None,
+        tradeoffs: Sequence[float] | None = None,
+        *,
+        points: int | None = None,
+        score: Any = None,
+        budget: float | None = None,
+        time_budget: float | None = None,
+        folds: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+        failed: Callable[[str, CostframeError], None] | None = None,
+        n_jobs: int | None = 1,
+        cluster: Any = None,
+        directory: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        time_limit: float | None = None,
+        interim: Callable[[Callable[[], Any]], None] | None = None,
+    ) -> Self:
+        """Fit algorithms at many tradeoffs, and estimate their scores on held-out rows.
+
+        It fits models on train, and estimates scores on valid, minus the optimism of the best. If valid is small, it
+        estimates scores on folds of train and valid, with further fits for each fold; docs/choosing.md explains it.
+
+        Parameters
+        ----------
+        data : Dataset, or the name of one
+            Fits use train; early stopping and choices use valid.
+        algorithms : iterable of str, optional
+            By default the usual ones for the task and number of classes; "all" fits all but baselines.
+        tradeoffs : sequence of float, optional
+            One fit for each. By default an algorithm with `fit_path` trains all its models in one fit, and points are
+            chosen from its non-dominated ones; other algorithms are fitted at 0 and on a geometric grid in units of
+            (loss of the best constant) / (cost of all features), which covers the frontier at any scale of losses and
+            prices.
+        points : int, optional
+            Without `tradeoffs`: the largest number of points of a path, 24 by default, chosen with little loss at any
+            budget, the model trained without prices first; for other algorithms the number of tradeoffs, 12 by default.
+            At most three fits within sets of features may follow; docs/choosing.md explains when.
+        score : str or callable, optional
+            As `scoring` of `BudgetSearch`. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
+        budget : float, optional
+            Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
+        time_budget : float, optional
+            Milliseconds in which 95 % of the rows of valid have their values, at prices with times. Like `budget`, it
+            adds points just within it; if a feature alone takes longer, also those of fits without such features.
+        folds : int, optional
+            Number of folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
+            queries) and each class has 5 rows, else 0.
+        parameters : mapping, optional
+            Further parameters of every estimator.
+        progress : callable, optional
+            Called with `(done, total, text)` before and after each fit, and during a path; `done` of the same `total`
+            rises with the work.
+        failed : callable, optional
+            Called with `(algorithm, error)` if an algorithm cannot be fitted, and the others go on; also for algorithms
+            for two classes that `algorithms` does not name, if there are more classes. Without it, the first error of a
+            fit is raised.
+        n_jobs : int or None
+            Processes of joblib that fit algorithms side by side; the results are the same. None chooses as the command
+            line does: one for each core, if the table is small and the algorithms are those of costframe.
+        cluster : dask.distributed.Client or str, optional
+            A dask cluster, or the address of its scheduler: each algorithm is a task for one of its workers, which get
+            the whole table; if they have one thread together, it fits here. Results are the same; it replaces `n_jobs`,
+            and needs costframe[dask].
+        directory : path, optional
+            Folder for finished fits, each with its models as soon as it ends, also if the sweep is interrupted. A large
+            table has first looks then: further fits with few rows, whose points come soon and have "quick" in their
+            names.
+        resume : bool
+            Whether to go on from the fits in `directory`, of the same table, prices, score, folds and parameters. What
+            counts are values: of arrays all, of estimators the parameters and what they learned, of functions the code
+            and what it closes over. An object without readable values, such as a lock, is an error.
+        time_limit : float, optional
+            Seconds after which the sweep ends with what is in `directory`, which it needs; if no fit has ended, with
+            the constant alone, which reads nothing. The fits that other processes have under way end at once; a fit
+            in this process, as with `n_jobs` of 1, ends when it next reports progress.
+        interim : callable, optional
+            Called when further fits have ended, with a function that returns the frontier so far.
+
+        Raises
+        ------
+        CostframeError
+            If an argument is wrong, or an algorithm refuses the data or its parameters.
+        PluginError
+            If an algorithm raises another exception, which is the cause; the text names the algorithm and its plugin.
+        """
+        if isinstance(data, str):
+            from costframe.datasets import load
+
+            data = load(data)
+        bounds = Budget(budget, time_budget)
+        bounds.check_prices(data.costs)
+        check_tradeoffs(tradeoffs)
+        check_time_limit(time_limit, directory)
+        chosen = check_score(data, score)
+        names, left_out = choose_algorithms(data.task, algorithms, len(data.classes))
+        if failed is not None:
+            for name, unfit in left_out.items():
+                failed(name, unfit)
+        entrants, division = [Entrant.of(name, data, parameters or {}) for name in names], Division.of_data(data, folds)
+        store = Store(None if directory is None else as_path(directory, "directory"))
+        study = Study(entrants, division, chosen, tradeoffs, points, bounds, store, time_limit)
+        if store.directory is not None:
+            open_run(store.directory, describe_run(data, chosen, folds, parameters or {}), resume=resume)
+
+        def make(found: list[Fitted]) -> Any:
+            return cls.of(found or [fit_constant(data, chosen)], str(chosen), data.costs.unit, data.full_cost)
+
+        def show(so_far: Callable[[], list[Fitted]]) -> None:
+            if interim is not None:
+                interim(lambda: make(so_far()))
+
+        with contextlib.nullcontext() if cluster is None else open_client(cluster) as client:
+            if client is not None:
+                parallel = by_cluster(client)
+            else:
+                count = process_count(study) if n_jobs is None else 0 if n_jobs == 1 else thread_count(n_jobs)
+                parallel = by_processes(min(count, len(study.tasks()))) if count else None
+            found: Self = make(study.fit(parallel, progress=progress, failed=failed, show=show, far=client is not None))
+        return found
+
+    @classmethod
+    def fit(
+        cls,
+        estimators: Any,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        sample_weight_test: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        qid_val: ArrayLike | None = None,
+        qid_test: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        groups_val: ArrayLike | None = None,
+        costs: object = None,
+        scoring: Any = None,
+        budget: float | None = None,
+        time_budget: float | None = None,
+        tradeoffs: Sequence[float] | None = None,
+        points: int | None = None,
+        cv: Any = None,
+        validation_fraction: float = 0.25,
+        random_state: Any = 0,
+        progress: Progress | None = None,
+        failed: Callable[[str, CostframeError], None] | None = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Fit any estimators, and estimate their scores as `sweep` does.
+
+        Parameters
+        ----------
+        estimators : list, mapping of labels, or one
+            Estimators of costframe, fitted at many tradeoffs or along their path. Models without a tradeoff have one
+            point: estimators of other libraries, which it trains on the same rows and adopts (`cf.adopt`), and fitted
+            models (`Predictor`, `FittedEstimator`), whose training rows should not include the validation rows.
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
+            As for an estimator's `fit`; without X_val, it holds out a `validation_fraction` of X by `random_state`.
+        X_test, y_test, sample_weight_test, qid_test
+            Rows to test on, never to choose by.
+        groups, groups_val : (n,), optional
+            Group of each row, such as the patient: rows of a group are held out together, in parts and in folds, and
+            errors of estimates are those of fresh groups.
+        costs : optional
+            Prices of all models that have none, and of all fitted ones; anything `CostModel.of` accepts. By default the
+            estimators' own, which must agree.
+        cv : int or splitter of scikit-learn, optional
+            Number of folds, as `folds` of `sweep`, or a splitter that holds out each row of X (then X_val) once.
+        scoring, budget, time_budget, tradeoffs, points, progress, failed
+            As `score`, `budget`, ... of `sweep`; errors have the labels.
+        n_jobs : int, optional
+            Number of estimators to fit side by side, by joblib: `joblib.parallel_config` sets the backend, and the
+            number for None. Results are the same.
+
+        Raises
+        ------
+        CostframeError
+            If an argument is wrong, or an estimator refuses the data.
+        """
+        bounds = Budget(budget, time_budget)
+        check_tradeoffs(tradeoffs)
+        given = Rows.of(X, y, sample_weight, qid, groups=groups)
+        valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
+        check_groups(given, valid)
+        test = Rows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test")
+        candidates = candidates_of(estimators)
+        task = task_of(candidates, has_queries=qid is not None)
+        prices, classes = common_prices(costs, candidates, X), task == "classification"
+        bounds.check_prices(prices.costs)
+        score = choose_score("scoring", scoring, task, max(given.count_classes(), 2) if classes else 0)
+        rows = Division.of_rows(
+            given, valid, test, cv=cv, share=validation_fraction, seed=random_state, classes=classes
+        )
+        study = Study([each.priced(prices) for each in candidates], rows, score, tradeoffs, points, bounds)
+        found = study.fit(by_joblib(n_jobs), progress=progress, failed=failed)
+        return cls.of(found, str(score), prices.costs.unit, prices.full_cost)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -134,24 +361,10 @@ class Frontier(FrontierFits):
         StorageError
             If a file cannot be written.
         """
-        folder = as_path(directory, "directory")
-        try:
-            self._save(folder)
-        except CostframeError:
-            raise
-        except (OSError, ValueError) as error:  # ValueError: a path with a null character
-            raise StorageError(f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
-
-    def _save(self, folder: Path) -> None:
-        (folder / MODELS).mkdir(parents=True, exist_ok=True)
-        models = self.models or (None,) * len(self.points)
-        saved = [
-            save_model(model, folder / MODELS, point.name) for model, point in zip(models, self.points, strict=True)
-        ]
-        influences = self.influences or (None,) * len(self.points)
-        found = [Fitted(*each) for each in zip(self.points, saved, influences, strict=True)]
+        unknown = (None,) * len(self.points)
+        found = zip(self.points, self.models or unknown, self.influences or unknown, strict=True)
         header = {"score_name": self.score_name, "unit": self.unit, "full_cost": self.full_cost}
-        write_atomically(folder / FRONTIER, pack_fits(found, header))
+        save_fits(as_path(directory, "directory"), [Fitted(*each) for each in found], header)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Frontier:
@@ -162,8 +375,7 @@ class Frontier(FrontierFits):
         StorageError
             If it has no frontier, or one that is truncated or altered.
         """
-        folder = as_path(directory, "directory")
-        found, header = unpack_fits(folder / FRONTIER, folder / MODELS)
+        found, header = load_fits(as_path(directory, "directory"))
         points, models, influences = zip(*((each.point, each.model, each.influence) for each in found), strict=True)
         return cls(points, header["score_name"], header["unit"], header["full_cost"], models, influences)
 

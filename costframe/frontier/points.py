@@ -1,4 +1,4 @@
-"""Scores and costs of fitted models, the non-dominated ones, choices among them, and their CSV."""
+"""Scores and costs of fitted models, their names, and their CSV."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import attrs
 from attrs import frozen
 
 from costframe.core.amounts import cost, milliseconds
-from costframe.core.errors import brief, format_count, printable
+from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from costframe.frontier.budgets import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.trial import Fitted
 
@@ -25,24 +24,18 @@ __all__ = [
     "CONSTANT",
     "FIRST_LOOK",
     "Point",
-    "UselessBudgetWarning",
     "at_tradeoff",
     "best_first",
-    "cheapest_near_best",
-    "describe_recommendation",
-    "describe_useless_budget",
     "distinct",
     "name_points",
     "plain_point",
     "plus_minus",
-    "points_above_constant",
     "points_csv",
     "points_records",
 ]
 
 CONSTANT = "constant"  # in place of an algorithm, where no fit has ended
 FIRST_LOOK = "quick"  # in names of points, after the algorithm: of fits with few rows
-NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
 
 @frozen(repr=False)
@@ -180,60 +173,6 @@ def best_first(point: Point) -> tuple[float, float]:
     return (point.score, -point.cost)
 
 
-def points_above_constant(frontier: Frontier) -> list[Point]:
-    """Return the points that beat the frontier's constant by more than one standard error; all without a constant."""
-    points = frontier.points
-    constant = max((point for point in frontier.points if not point.n_features), key=best_first, default=None)
-    if constant is None:
-        return list(points)
-    return [p for p in points if p.score - constant.score > frontier.difference_error(p, constant)]
-
-
-def cheapest_near_best(frontier: Frontier, points: Sequence[Point]) -> Point:
-    """Return the cheapest point as good as the best one; a constant only if no point beats it.
-
-    Scores count by the lower ends of their intervals, so that a less certain one counts less. A point is as good if it
-    is within one standard error of the paired difference, or if the difference is surely below `NEGLIGIBLE`.
-    """
-    constants = [point for point in points if not point.n_features]
-    if constants:
-        if frontier.above_constant.isdisjoint(points):
-            return max(constants, key=best_first)
-        points = [point for point in points if point.n_features]
-    best = max(points, key=frontier.rank)
-    cheapest_first = sorted([best, *points], key=lambda point: (point.cost, -point.score))
-    return next(point for point in cheapest_first if point == best or _is_near(frontier, point, best))
-
-
-def _is_near(frontier: Frontier, point: Point, best: Point) -> bool:
-    """Return whether a point is within one standard error of the best, or surely within a negligible loss."""
-    within = _within_error(frontier, point, best)
-    return within or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
-
-
-def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:
-    """Return whether a point is within one standard error of the best, by the lower ends of intervals."""
-    return frontier.rank(best)[0] - frontier.rank(point)[0] <= frontier.difference_error(best, point)
-
-
-def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
-    """Return words that say which one of all points `cheapest_near_best` chose, perhaps within a budget."""
-    if chosen.algorithm == CONSTANT:
-        return "a constant, for no fit has ended"
-    if not chosen.n_features:
-        return "a constant, which nothing clearly beats"
-    points = [point for point in frontier.points if point.n_features]
-    best = max(points, key=frontier.rank)
-    if chosen == best:
-        return "the best of all models"
-    if _within_error(frontier, chosen, best):
-        return "the cheapest within one standard error of the best"
-    if _is_near(frontier, chosen, best):
-        return f"the cheapest that is surely within {NEGLIGIBLE:.1%} of the best"
-    best_within = max((point for point in points if point.cost <= chosen.cost), key=frontier.rank)
-    return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
-
-
 def distinct(frontier: Frontier) -> tuple[Point, ...]:
     """Return the points without those of a model that another point has, and with one of the constants.
 
@@ -260,26 +199,3 @@ def plain_point(frontier: Frontier, algorithm: str) -> Point | None:
     first_look = f"{algorithm}-{FIRST_LOOK}-"
     own = (p for p in frontier.points if p.algorithm == algorithm and not p.name.startswith(first_look))
     return next((point for point in own if point.tradeoff == 0), None)
-
-
-class UselessBudgetWarning(UserWarning):
-    """Warning: no model within a budget beats a constant by more than the error."""
-
-
-def describe_useless_budget(frontier: Frontier, chosen: Point, budget: Budget) -> str | None:
-    """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
-    if chosen.n_features:
-        return None
-    if chosen.algorithm == CONSTANT:
-        return "no fit has ended: this model is a constant, which reads nothing"
-    bounds = budget.describe(frontier.unit)
-    within = f"nothing within {bounds}" if bounds else "nothing"
-    useful = frontier.useful()
-    if useful is None:
-        return f"{within} beats the constant by more than the error, and nothing found at any cost does"
-    waits = "" if useful.latency_p95 is None else f", 95 % of the rows within {milliseconds(useful.latency_p95)}"
-    return (
-        f"{within} beats the constant by more than the error; the cheapest that does: {useful.algorithm}, "
-        f"{useful.cost:.4g} {printable(frontier.unit)} per row{waits}, {frontier.score_name} {useful.score:.4g} "
-        f"\u00b1 {useful.score_error:.2g}"
-    )

@@ -10,7 +10,7 @@ from attrs import define, evolve, field, frozen
 from costframe.core.cost.latency import Clock
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.core.threads import thread_count
-from costframe.frontier.budgets import Budget
+from costframe.frontier.choices import Budget
 from costframe.sets.archive import search_quickly
 from costframe.sets.choice import choose_spread
 from costframe.training.estimator import CostAwareEstimator

@@ -1,4 +1,4 @@
-"""Rows of searches and sweeps: parts to hold out, and folds of train and valid."""
+"""Rows of studies: parts to hold out, and folds of train and valid."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from costframe.core.errors import DataError, ParameterError, quote_names, shown
 from costframe.core.tables.frames import is_arrow
 from costframe.core.tables.rows import as_frame, check_queries, check_target, check_weights, exact_labels
+from costframe.frontier.checks import check_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LEAST", "Fold", "Rows", "check_groups", "folds_alike", "folds_by", "folds_of", "halves_of"]
+    from costframe.datasets import Dataset
+
+__all__ = ["LEAST", "Division", "Fold", "Rows", "check_groups", "folds_alike", "folds_by", "folds_of", "halves_of"]
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
@@ -199,6 +202,43 @@ class Fold:
     valid: Rows
     out: Rows
     place: NDArray[np.int64]  # (rows of out,): positions among all rows that folds hold out, of train before valid
+
+
+@frozen(eq=False)
+class Division:
+    """Rows to train on, to stop and choose by, and to test on, and folds of the first two."""
+
+    train: Rows
+    valid: Rows
+    test: Rows | None
+    folds: tuple[Fold, ...] = ()
+    folds_repeat: bool = False  # whether folds repeat single fits of estimators with a tradeoff too
+
+    @classmethod
+    def of_data(cls, data: Dataset, folds: int | None = 0) -> Division:
+        """Divide a data set by its parts, and train and valid into a number of folds."""
+        train, valid, test = (
+            Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test"))
+        )
+        made = folds_of(train, valid, folds, classes=data.task == "classification")
+        return cls(train, valid, test, made, folds is not None)
+
+    @classmethod
+    def of_rows(
+        cls, rows: Rows, valid: Rows | None, test: Rows | None, *, cv: Any, share: float, seed: Any, classes: bool
+    ) -> Division:
+        """Hold out a share of rows for validation if there are none, and make folds: of a number, or by a splitter."""
+        order = np.arange(len(rows.y) + (0 if valid is None else len(valid.y)))
+        if valid is None:
+            check_share("validation_fraction", share)
+            parts = rows.hold_out(share, seed, classes=classes)
+            order, (rows, valid) = np.concatenate(parts), map(rows.take, parts)
+        splits = hasattr(cv, "split") or hasattr(cv, "__iter__")
+        if splits and not isinstance(cv, str):
+            folds = folds_by(rows, valid, cv, order)
+        else:
+            folds = folds_of(rows, valid, cv, classes=classes, name="cv")
+        return cls(rows, valid, test, folds, cv is not None)
 
 
 def check_groups(train: Rows, valid: Rows | None) -> None:

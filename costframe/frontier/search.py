@@ -17,13 +17,12 @@ from costframe.core.amounts import cost, milliseconds
 from costframe.core.checks import needed
 from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
-from costframe.frontier.budgets import Budget
-from costframe.frontier.buys import next_buys
 from costframe.frontier.checks import check_searched
+from costframe.frontier.choices import Budget, UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.frontier import Frontier
-from costframe.frontier.points import UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import silent
+from costframe.frontier.words import next_buys
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,19 +11,16 @@ from attrs import field, frozen
 from sklearn.base import is_classifier
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import ParameterError
-from costframe.core.plugins.registry import estimator
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.budgets import IN_TIME
-from costframe.frontier.checks import name_failures
+from costframe.frontier.choices import IN_TIME
 from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
-from costframe.frontier.finished import FinishedFits, Fitted, MeasuredFits
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
-from costframe.frontier.rows import Rows, folds_alike, folds_of, halves_of
+from costframe.frontier.rows import Rows, folds_alike, halves_of
+from costframe.frontier.store import Fitted, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import CostReport
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
-    from costframe.datasets import Dataset
     from costframe.frontier.estimates import Estimate
     from costframe.frontier.rows import Fold
     from costframe.training.library_scores import LibraryScore
@@ -47,7 +42,6 @@ __all__ = [
     "measure_latency",
     "optional_arguments",
     "silent",
-    "trial_maker",
 ]
 
 ROWS_REPLAYED, ROWS_TIMED = 50, 2000  # rounds and latencies step through rows one by one, which is slow
@@ -90,9 +84,8 @@ class Trial:
     folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
     fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
     promises: Promises = field(factory=Promises)  # shared by trials on the same rows
-    finished: FinishedFits | MeasuredFits | None = (
-        None  # keeps what is fitted, and has what an interrupted sweep fitted
-    )
+    store: Store = field(factory=Store)  # keeps what is fitted, and has what an interrupted study fitted
+    kept: Callable[[], None] = lambda: None  # called after each fit that the store has kept
     stopping: Rows | None = None  # stop fits early, by default valid; then no fit has seen valid
     label: str | None = None  # begins the names of points, by default the algorithm
     has_tradeoff: bool = True  # else all tradeoffs give the same model
@@ -102,10 +95,8 @@ class Trial:
         self, what: Mapping[str, Any], fit: Callable[[], tuple[list[Fitted], list[tuple[float, float]]]]
     ) -> tuple[list[Fitted], list[tuple[float, float]]]:
         """Return what `fit` returns, without fitting if `what` is finished already."""
-        if self.finished is None:
-            return fit()
         key = {"algorithm": self.algorithm, "settings": [self.label, *self.settings], **what}
-        return self.finished.recall(key, self.label or self.algorithm, fit)
+        return self.store.recall(key, self.label or self.algorithm, fit, self.kept)
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping, and measure."""
@@ -233,38 +224,6 @@ def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:
         "qid_val": valid.qid,
     }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def trial_maker(
-    data: Dataset, score: str | LibraryScore, folds: int | None, parameters: Mapping[str, Any]
-) -> Callable[[str], Trial]:
-    """Return a function that makes the trial of an algorithm; all trials share rows and folds."""
-    given = dict(parameters)
-    if data.categorical:
-        given["categorical_features"] = dict(data.categorical)
-    train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
-    divided, promises = folds_of(train, valid, folds, classes=data.task == "classification"), Promises()
-
-    def make_trial(name: str) -> Trial:
-        if data.categorical:
-            _check_categories(data, name)
-
-        def make(tradeoff: float) -> Any:
-            made = estimator(name, data.task, costs=data.costs, tradeoff=tradeoff, **given)
-            return made.reading_dates(data.dates) if data.dates else made
-
-        guard = functools.partial(name_failures, name)
-        return Trial(name, make, train, valid, test, score, guard, divided, folds is not None, promises)
-
-    return make_trial
-
-
-def _check_categories(data: Dataset, name: str) -> None:
-    """Refuse an algorithm that does not split by categories."""
-    if "categorical_features" not in estimator(name, data.task).get_params():
-        raise ParameterError(
-            f"{name}: does not split by categories, and column {next(iter(data.categorical))!r} has some"
-        )
 
 
 def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:

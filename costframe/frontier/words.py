@@ -1,4 +1,4 @@
-"""Sentences about models of a frontier, which claim no more than the estimates support."""
+"""Sentences about models of a frontier, which claim no more than the estimates support, and what more would buy."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import frozen
 
 from costframe.core.amounts import compare_cost, cost, milliseconds, with_error
-from costframe.core.errors import format_count, printable, shown
-from costframe.frontier.intervals import NINE_OF_TEN
-from costframe.frontier.points import describe_recommendation, plain_point
+from costframe.core.errors import brief, format_count, printable, shown
+from costframe.frontier.choices import describe_recommendation
+from costframe.frontier.estimates import NINE_OF_TEN
+from costframe.frontier.points import plain_point
 from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from costframe.frontier.estimates import Difference
     from costframe.frontier.frontier import Frontier
-    from costframe.frontier.intervals import Difference
     from costframe.frontier.points import Point
 
-__all__ = ["describe_buy", "describe_choice", "describe_few_rows", "describe_model"]
+__all__ = ["Buy", "describe_buy", "describe_choice", "describe_few_rows", "describe_model", "next_buys"]
 
 NEAR = 0.01  # share of the best score
 FEW_OF_A_CLASS = 50
@@ -102,6 +104,65 @@ def describe_buy(frontier: Frontier, more: float, gain: Difference, point: Point
     end = f"would raise {frontier.score_name} by {value} \u00b1 {error} ({_name(frontier, point)}){end}."
     dearer = f"{more:.3g}" if more < 1000 else f"{more:,.0f}"
     return f"{dearer} {printable(frontier.unit)} more per row {end}"
+
+
+@frozen(repr=False)
+class Buy:
+    """A better model at a higher cost; its text is a sentence.
+
+    Attributes
+    ----------
+    point : Point
+    cost : float
+        By how much it costs more per row, in the cost model's unit.
+    gain : Difference
+        Of its score to the other model's.
+    text : str
+    """
+
+    point: Point
+    cost: float
+    gain: Difference
+    text: str
+
+    def __repr__(self) -> str:
+        return brief(self, self.text.removesuffix("."))
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the gain is above its standard error."""
+        return self.gain.value > self.gain.error
+
+
+def next_buys(frontier: Frontier, point: Point, count: int = 2) -> tuple[Buy, ...]:
+    """Return at most `count` points up the frontier, each the cheapest with a certain gain over the one before.
+
+    All gains and costs are against `point`. If no gain is certain, it returns the point with the best score alone, and
+    nothing if no point has a better score.
+    """
+    above = [each for each in frontier.non_dominated() if each.cost > point.cost and each.score > point.score]
+    found: list[Buy] = []
+
+    def buy_of(each: Point) -> Buy:
+        more, gain = each.cost - point.cost, frontier.difference(each, point)
+        return Buy(each, more, gain, describe_buy(frontier, more, gain, each))
+
+    before = point
+    for each in above:
+        step = frontier.difference(each, before)
+        buy = buy_of(each)
+        if step.value > step.error and buy.is_certain:
+            found.append(buy)
+            before = each
+        if len(found) == count:
+            break
+    if not found and above:
+        best = max(above, key=lambda each: each.score)
+        found = [buy_of(best)]
+    return tuple(found)
 
 
 def _name(frontier: Frontier, point: Point) -> str:

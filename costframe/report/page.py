@@ -19,11 +19,10 @@ from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
-from costframe.frontier.buys import next_buys
-from costframe.frontier.finished import MODELS
 from costframe.frontier.notebook import TIMES, to_cells
 from costframe.frontier.points import at_tradeoff, best_first
-from costframe.frontier.words import describe_model
+from costframe.frontier.store import MODELS
+from costframe.frontier.words import describe_model, next_buys
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.pictures import COLORS, GRAY, INK, PALE
 from costframe.report.stages_display import view_stages

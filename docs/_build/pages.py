@@ -81,11 +81,6 @@ def _as_markdown(notebook: Path) -> str:
     return "\n\n".join(parts)
 
 
-def _directive(name: str) -> str:
-    """Return the lines that render a public name; a frontier's fits are methods of its base."""
-    return f"::: {name}" + ("\n    options:\n      inherited_members: true" if name == "costframe.Frontier" else "")
-
-
 def _reference() -> dict[str, str]:
     """Return the pages of the reference: directives that render the docstrings of the public names."""
     import costframe as cf
@@ -112,6 +107,6 @@ def _reference() -> dict[str, str]:
     }
     titles = {"costframe": "costframe", "estimators": "Estimators"}
     return {
-        page: "\n\n".join([f"# {titles.get(page, f'costframe.{page}')}", *map(_directive, names)])
+        page: "\n\n".join([f"# {titles.get(page, f'costframe.{page}')}", *(f"::: {name}" for name in names)])
         for page, names in named.items()
     }

@@ -1,0 +1,384 @@
+"""A study: candidates fitted on one division of rows, here or side by side by joblib, until all ended or time is up."""
+
+from __future__ import annotations
+
+import functools
+import queue
+import signal
+import tempfile
+import threading
+import time
+import uuid
+from concurrent.futures import BrokenExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import joblib
+from attrs import define, evolve, field, frozen
+from sklearn import config_context, get_config
+from sklearn.base import is_classifier
+from sklearn.utils.parallel import Parallel, delayed
+
+from costframe.core.errors import CostframeError, WorkersError
+from costframe.core.plugins.registry import registry
+from costframe.core.threads import thread_count
+from costframe.frontier.checks import FitError, joint_error
+from costframe.frontier.choices import Budget
+from costframe.frontier.points import FIRST_LOOK
+from costframe.frontier.promises import Promises
+from costframe.frontier.reports import Reporter, listen
+from costframe.frontier.store import Fitted, Store
+from costframe.frontier.tradeoffs import fit_all
+from costframe.frontier.trial import Trial, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from costframe.frontier.candidates import Candidate
+    from costframe.frontier.rows import Division
+    from costframe.frontier.store import Files
+    from costframe.frontier.trial import Progress
+    from costframe.training.library_scores import LibraryScore
+
+    Found = list[Fitted] | CostframeError
+
+__all__ = ["LATE", "Study", "Task", "UnfinishedError", "by_cluster", "by_joblib", "by_processes", "process_count"]
+
+LATE = "time was up before all its fits ended"
+_FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, and training rows of a table that has one
+_STOPPING = 0.25  # share of the rows of a first look that stops its training early
+_CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
+_IDLE = 10  # seconds after which a process without a task ends, also where this one was killed
+_PERCENT = 100  # progress of one task
+
+
+class UnfinishedError(CostframeError):
+    """A candidate whose fits did not end in time."""
+
+
+class _TimeIsUp(BaseException):
+    """The end of a fit in this thread."""
+
+
+@frozen
+class Task:
+    """The fits of one candidate, by its label, or a first look at it with few training rows."""
+
+    label: str
+    first_look: bool = False
+
+
+@frozen(eq=False)
+class Study:
+    """What to fit on which rows, where to keep it, and until when.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        With distinct labels.
+    rows : Division
+        All candidates train, stop and are scored on the same rows.
+    score : str or LibraryScore
+    tradeoffs, points, budget
+        The plan of fits of each candidate with a tradeoff, as for `fit_all`.
+    store : Store
+        Keeps finished fits, and has those of an earlier study that this one resumes.
+    time_limit : float, optional
+        Seconds from now on. A fit that another process has under way is ended at once; a fit of this process, or of a
+        thread, when it next reports progress; one on a dask cluster goes on there, and nobody waits for it.
+    """
+
+    candidates: Sequence[Candidate]
+    rows: Division
+    score: str | LibraryScore
+    tradeoffs: Sequence[float] | None = None
+    points: int | None = None
+    budget: Budget = field(factory=Budget)
+    store: Store = field(factory=Store)
+    time_limit: float | None = None
+    key: str = field(factory=lambda: uuid.uuid4().hex, init=False)
+    promises: Promises = field(factory=Promises, init=False)
+    few_promises: Promises = field(factory=Promises, init=False)  # of first looks
+    ends: float = field(init=False)  # of `time.monotonic`
+
+    @ends.default
+    def _from_now(self) -> float:
+        return float("inf") if self.time_limit is None else time.monotonic() + self.time_limit
+
+    def tasks(self) -> list[Task]:
+        """Return the tasks in the order in which they begin: first looks, then candidates whose models come soonest."""
+        ordered = sorted(self.candidates, key=lambda each: each.begins)
+        many = len(self.rows.train.y) > _MANY_ROWS
+        looks = [each for each in ordered if not each.begins[1]] if self._keeps_files and many else []
+        first = [Task(each.label, first_look=True) for each in looks if self.tradeoffs is None]
+        return first + [Task(each.label) for each in ordered]
+
+    @property
+    def _keeps_files(self) -> bool:
+        return self.store.directory is not None
+
+    def trial(self, task: Task, kept: Callable[[], None] = lambda: None) -> Trial:
+        """Return the trial of a task; all trials share rows, folds and promising sets, but those of first looks."""
+        candidate = next(each for each in self.candidates if each.label == task.label)
+        rows = self.rows
+        trial = Trial(
+            candidate.label,
+            candidate.make,
+            rows.train,
+            rows.valid,
+            rows.test,
+            self.score,
+            candidate.guard,
+            folds=() if candidate.is_fitted else rows.folds,
+            fits_repeat=rows.folds_repeat or not candidate.has_tradeoff,
+            promises=self.promises,
+            store=self.store,
+            kept=kept,
+            has_tradeoff=candidate.has_tradeoff,
+        )
+        if not task.first_look:
+            return trial
+        few, classes = rows.train, is_classifier(trial.make(0.0))
+        few = few.take(few.hold_out(1 - _FIRST_ROWS / len(few.y), 0, classes=classes)[0])
+        train, stopping = (few.take(places) for places in few.hold_out(_STOPPING, 0, classes=classes))
+        label, promises = f"{task.label}-{FIRST_LOOK}", self.few_promises
+        return evolve(trial, train=train, stopping=stopping, folds=(), promises=promises, label=label)
+
+    def fit_task(self, task: Task, progress: Progress, kept: Callable[[], None] = lambda: None) -> Found:
+        """Return the fitted models of a task, or the error that ended it."""
+        try:
+            trial = self.trial(task, kept)
+            if trial.has_tradeoff:
+                return fit_all(trial, self.tradeoffs, self.points, self.budget, progress)
+            found = fit_all(trial, [0.0], None, Budget(), progress)
+        except CostframeError as error:
+            return error
+        return [evolve(fitted, model=fitted.model.fitted) for fitted in found]
+
+    def fit(
+        self,
+        parallel: Parallel | None = None,
+        *,
+        progress: Progress | None = None,
+        failed: Callable[[str, CostframeError], None] | None = None,
+        show: Callable[[Callable[[], list[Fitted]]], None] = lambda _so_far: None,
+        far: bool = False,
+    ) -> list[Fitted]:
+        """Return all fits in the order of candidates; none if time is up before the first one ends.
+
+        Parameters
+        ----------
+        parallel : Parallel of joblib, optional
+            Runs the tasks; by default they run here, one after another.
+        progress, failed : callable, optional
+            As for `Frontier.sweep`.
+        show : callable
+            Called when further fits have ended, with a function that returns those so far.
+        far : bool
+            Whether tasks run where the store's directory is none: their files come back when they end.
+        """
+        found: dict[str, list[Fitted]] = {}
+        errors: dict[str, CostframeError] = {}
+        labels = [each.label for each in self.candidates]
+
+        def so_far(*, ended: bool = False) -> list[Fitted]:
+            """Return all fits; without a directory, of candidates that have `ended` those that they chose to keep."""
+            kept = self.store.all(found) if self._keeps_files else ({} if ended else self.store.all()) | found
+            return [fitted for label in labels for fitted in kept.get(label, ())]
+
+        def kept() -> None:
+            show(so_far)
+
+        tasks = self.tasks()
+        total = _Total(progress or silent, len(tasks))
+        outcomes = self._fit_here(tasks, total, kept) if parallel is None else (
+            self._fit_elsewhere(tasks, total, kept, parallel, far=far)
+        )  # fmt: skip
+        with closing(outcomes):
+            for task, outcome in outcomes:
+                if isinstance(outcome, list):
+                    found[task.label] = [*found.get(task.label, ()), *outcome]
+                elif (late := isinstance(outcome, UnfinishedError)) or not task.first_look:
+                    errors[task.label] = outcome
+                    if failed is not None:
+                        failed(task.label, outcome)
+                    elif not late:
+                        raise outcome
+        everything = so_far(ended=True)
+        errors = {label: errors[label] for label in labels if label in errors}  # tasks end in any order
+        if everything or not errors or any(isinstance(error, UnfinishedError) for error in errors.values()):
+            return everything
+        raise joint_error(errors)
+
+    def _fit_here(
+        self, tasks: Sequence[Task], total: _Total, kept: Callable[[], None]
+    ) -> Generator[tuple[Task, Found], None, None]:
+        for task in tasks:
+            report = total.of(task)
+
+            def report_in_time(*event: Any, report: Progress = report) -> None:
+                report(*event)
+                if time.monotonic() > self.ends:
+                    raise _TimeIsUp
+
+            try:
+                outcome = self.fit_task(task, report_in_time, kept)
+            except _TimeIsUp:
+                outcome = UnfinishedError(LATE)
+            yield task, outcome
+            total.end(task)
+
+    def _fit_elsewhere(
+        self, tasks: Sequence[Task], total: _Total, kept: Callable[[], None], parallel: Parallel, *, far: bool
+    ) -> Generator[tuple[Task, Found], None, None]:
+        """Fit tasks by joblib, which another thread waits for, while this one hears reports and looks at the clock."""
+        reports: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        left, packs = list(tasks), far and self._keeps_files
+        with listen(reports) as reporter:
+            calls = [
+                delayed(_fit_task)(self, task, reporter, self.store.pack(task.label) if packs else None)
+                for task in tasks
+            ]
+            waiter = threading.Thread(target=_wait, args=(parallel, calls, reports, get_config()), daemon=True)
+            waiter.start()
+            try:
+                while left and (seconds := self.ends - time.monotonic()) > 0:
+                    try:
+                        task, *event = reports.get(timeout=min(seconds, threading.TIMEOUT_MAX))
+                    except queue.Empty:
+                        break
+                    if task is None:
+                        yield from ((each, _lost(each, *event, far=far)) for each in left)
+                        return
+                    if not event:
+                        kept()
+                    elif len(event) == 3:
+                        total.of(task)(*event)
+                    else:
+                        left.remove(task)
+                        outcome, files = event
+                        if files is not None:
+                            self.store.unpack(files)
+                            kept()
+                        if isinstance(outcome, list):
+                            outcome = [self.store.at_home(fitted) for fitted in outcome]
+                        total.end(task)
+                        yield task, outcome
+                yield from ((each, UnfinishedError(LATE)) for each in left)
+            finally:
+                parallel.timeout = 0  # by which joblib ends what is left, and the processes that have it under way
+                waiter.join()
+                _here.pop(self.key, None)  # of threads, which have it from this process
+
+
+def process_count(study: Study) -> int:
+    """Return the number of processes that fit algorithms quickest; 0 is this one alone, for large tables.
+
+    Only the fits of another process can be ended at any moment, so studies with a time limit have at least one. Plugins
+    of others may have models that cannot go to another process, so they need fits that are kept as files; those that
+    are not installed are known to this process only.
+    """
+    points, kept = [registry().owners.get(each.label) for each in study.candidates], study.store.directory is not None
+    owners = {None if point is None or point.dist is None else point.dist.name for point in points}
+    if None in owners or not (kept or owners == {"costframe"}):
+        return 0
+    cells = len(study.rows.train.y) * len(study.rows.train.X[0])
+    count = 1 if cells > _CELLS else min(thread_count(), len(points))
+    return count if count > 1 or study.time_limit is not None else 0
+
+
+def by_processes(count: int) -> Parallel | None:
+    """Return joblib with a number of processes; of a single one, task by task, while another one idles."""
+    with joblib.parallel_config("loky", inner_max_num_threads=thread_count(), idle_worker_timeout=_IDLE):
+        return by_joblib(max(count, 2), pre_dispatch=1 if count == 1 else "2*n_jobs")
+
+
+def by_cluster(client: Any) -> Parallel | None:
+    """Return joblib over the workers of a dask client; None if they have one thread together."""
+    with joblib.parallel_config("dask", client=client):
+        return by_joblib(-1)
+
+
+def by_joblib(n_jobs: int | None, *, pre_dispatch: Any = "2*n_jobs") -> Parallel | None:
+    """Return joblib with the backend of `joblib.parallel_config`; None if that runs one task after another."""
+    if n_jobs is not None:
+        thread_count(n_jobs)  # refuses wrong numbers
+    if joblib.effective_n_jobs(n_jobs) == 1:
+        return None
+    # Arrays that joblib maps into memory are read-only, for which kernels would be compiled once more.
+    return Parallel(
+        n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=pre_dispatch, max_nbytes=None
+    )
+
+
+def _wait(parallel: Parallel, calls: Sequence[Any], reports: queue.SimpleQueue[Any], settings: dict[str, Any]) -> None:
+    """Run calls by joblib, and report what they return, or the error that ended them all.
+
+    Interrupts are for the caller's main thread: neither this one hears them, nor the processes that it begins.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with config_context(**settings):
+            for task, outcome, files in parallel(iter(calls)):
+                reports.put((task, outcome, files))
+    except BaseException as error:  # noqa: BLE001 - the other thread raises it, or has ended this
+        reports.put((None, error))
+
+
+_here: dict[str, Study] = {}  # the study of the tasks of this process, whose promises and files it reads once
+
+
+def _fit_task(study: Study, task: Task, reporter: Reporter, files: Files | None) -> tuple[Task, Found, Files | None]:
+    """Fit a task wherever joblib runs it; with files of the store, in a copy of it."""
+    if study.key not in _here:
+        _here.clear()
+        _here[study.key] = study
+    study, last = _here[study.key], [()]
+
+    def report(*event: Any) -> None:
+        if event != last[0]:
+            last[0] = event
+            reporter.send((task, *event))
+
+    if files is None:
+        return task, study.fit_task(task, report, functools.partial(reporter.send, (task,))), None
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        store.unpack(files)
+        outcome = evolve(study, store=store).fit_task(task, report)
+        return task, outcome, store.pack()
+
+
+def _lost(task: Task, error: BaseException, *, far: bool) -> CostframeError:
+    """Return the error of a task whose process or worker was lost; raise other errors."""
+    if isinstance(error, BrokenExecutor):
+        return FitError(f"algorithm {task.label!r}: its process was ended, perhaps for its memory")
+    if far and isinstance(error, Exception) and not isinstance(error, MemoryError):
+        return WorkersError(f"algorithm {task.label!r}: its worker was lost, and others too: {error}")
+    raise error
+
+
+@define(eq=False)
+class _Total:
+    """The progress of all tasks in one, in percent of a task; it neither falls nor changes its total."""
+
+    progress: Progress
+    n_tasks: int
+    done: dict[Task, int] = field(factory=dict, init=False)
+
+    def of(self, task: Task) -> Progress:
+        """Return the progress of one task."""
+
+        def report(done: int, total: int, text: str) -> None:
+            share = _PERCENT if total == 0 else _PERCENT * done // total
+            self.done[task] = max(self.done.get(task, 0), min(share, _PERCENT))
+            self.progress(sum(self.done.values()), _PERCENT * self.n_tasks, text)
+
+        return report
+
+    def end(self, task: Task) -> None:
+        """Count a task as done, also if it failed, or ended in silence."""
+        if self.done.get(task) != _PERCENT:
+            self.of(task)(1, 1, f"{task.label} at its end")
