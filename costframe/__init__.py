@@ -4,41 +4,22 @@ from __future__ import annotations
 
 import importlib
 
+from costframe.lazily import homes_of
+
 __version__ = "0.1.0"
 
-# Modules and their public names; each loads at the first use of a name. Type checkers read `__init__.pyi`.
-_NAMES = {
-    "adoption": "adopt",
-    "core.cost.expected": "CostReport ExpectedCost",
-    "core.errors": "CostframeError",
-    "core.learners.bank": "WeakLearnerBank",
-    "core.plugins.registry": "algorithms estimator",
-    "core.predictors.certain": "certain",
-    "core.predictors.fitted": "FittedEstimator",
-    "core.predictors.importances": "importances",
-    "core.predictors.inquiry": "Prediction",
-    "core.predictors.predictor": "Predictor",
-    "core.predictors.stage_tree": "StageTree",
-    "core.predictors.stepped": "SteppedPredictor",
-    "core.prices.costs": "CostModel",
-    "core.stages.stages": "Answer Route",
-    "core.storage.saving": "load save",
-    "frontier": "BudgetSearch Frontier",
-    "hooks": "Algorithm hookimpl",
-    "sources.drivers": "predict_many predict_one predict_one_async predict_stream",
-    "stagewise.train_bank": "train_bank",
-}
-_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-_MODULES = ("datasets", "plot", "sources")
+# Each public name loads at its first use. Their modules stand in `__init__.pyi`, which type checkers read.
+_HOMES = homes_of(__file__)
 
-__all__ = sorted([*_HOMES, *_MODULES])  # noqa: PLE0605 - from the table
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the stub's
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f"costframe.{_HOMES[name]}"), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"costframe.{name}")
+    if (home := _HOMES.get(name)) is not None:
+        is_module = home == "costframe"
+        value: object = (
+            importlib.import_module(f"{home}.{name}") if is_module else vars(importlib.import_module(home))[name]
+        )
     elif name[:1].isupper():  # a class of an algorithm, if of any; plugins load to tell
         from costframe.core.plugins.registry import registry
 

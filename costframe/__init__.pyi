@@ -3,7 +3,7 @@
 from costframe import datasets as datasets
 from costframe import plot as plot
 from costframe import sources as sources
-from costframe.adoption import adopt as adopt
+from costframe.adoption.adopting import adopt as adopt
 from costframe.core.cost.expected import CostReport as CostReport
 from costframe.core.cost.expected import ExpectedCost as ExpectedCost
 from costframe.core.errors import CostframeError as CostframeError

@@ -1,6 +1,7 @@
 """The package as a whole: its surface, its version, what importing it loads, and the README."""
 
 import ast
+import importlib
 import inspect
 import pydoc
 import re
@@ -87,12 +88,21 @@ def test_a_misspelt_name_gets_a_near_one(name, near):
 def test_type_checkers_see_the_public_names_and_the_estimators_of_all_built_in_plugins():
     tree = ast.parse((ROOT / "costframe/__init__.pyi").read_text())
     told = {a.asname: node.module for node in tree.body if isinstance(node, ast.ImportFrom) for a in node.names}
-    homes = {name: f"costframe.{home}" for name, home in cf._HOMES.items()} | dict.fromkeys(cf._MODULES, "costframe")
     built_in = {package.name for package in (ROOT / "plugins").glob("*/costframe_*")}
     plugin_of = {cls.__name__: cls.__module__.partition(".")[0] for cls in ESTIMATORS}
     brought = {name: f"{plugin}.estimators" for name, plugin in plugin_of.items() if plugin in built_in}
     assert len(brought) > 20
-    assert told == homes | brought
+    assert told == cf._HOMES | brought
+    assert all(hasattr(cf, name) for name in told)
+
+
+@pytest.mark.parametrize("face", ["plugin", "trees", "stagewise", "sets", "gates", "adoption"])
+def test_faces_have_all_names_of_their_stubs(face):
+    module = importlib.import_module(f"costframe.{face}")
+    assert len(module.__all__) > 3
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = module.nothing
 
 
 def test_a_name_that_is_no_class_loads_no_plugin():

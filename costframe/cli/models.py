@@ -57,8 +57,8 @@ def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
         predictor = as_predictor(loaded).only_used_features()
         kind = {"kind": loaded.kind} if isinstance(loaded, FittedEstimator) else {}
         return FittedEstimator(predictor, **kind)
-    from costframe.adoption import adopt
     from costframe.adoption.adopted import is_unnamed
+    from costframe.adoption.adopting import adopt
 
     predictor = adopt(path)
     own = predictor.feature_names

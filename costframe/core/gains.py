@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from costframe.core.caps.fallbacks import FallbackRows
@@ -22,10 +21,11 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.stages import Answer
 
-    Gains = Mapping[tuple[int, ...], float]  # by the columns that a test of a tree, or a learner, reads together
     Weights = Mapping[int, NDArray[np.float64]]  # of outputs (C, K), by learner
 
 _CELLS = 1 << 22  # of a table of rows and trees
+
+Gains = Mapping[tuple[int, ...], float]  # by the columns that a test of a tree, or a learner, reads together
 
 
 def gains_of_answers(

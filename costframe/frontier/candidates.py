@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from costframe.adoption import adopt
+from costframe.adoption.adopting import adopt
 from costframe.adoption.given.refitting import describe, labels_for, require_probabilities
 from costframe.core.errors import (
     AdoptionError,

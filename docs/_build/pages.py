@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import posixpath
 import re
@@ -11,6 +12,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = "docs/notebooks"
 CHANGELOG = "CHANGELOG.md"
+FACES = ("plugin", "trees", "stagewise", "sets", "gates", "adoption")  # what plugins import from
 PLUGIN = re.compile(r"plugins/(\w+)/README\.md")
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -85,7 +87,6 @@ def _reference() -> dict[str, str]:
     """Return the pages of the reference: directives that render the docstrings of the public names."""
     import costframe as cf
     import costframe.plot
-    import costframe.plugin
     import costframe.sources
     import costframe.testing
 
@@ -96,15 +97,15 @@ def _reference() -> dict[str, str]:
         if kind is not None and (ROOT / "plugins" / kind.__module__.split(".")[0].removeprefix("costframe_")).is_dir()
     }
     public = [name for name in cf.__all__ if name not in {"datasets", "plot", "sources"}]
-    own = [name for name in costframe.plugin.__all__ if name not in cf.__all__]
+    faces = {name: importlib.import_module(f"costframe.{name}") for name in FACES}
+    own = {name: [each for each in face.__all__ if each not in cf.__all__] for name, face in faces.items()}
     named = {
         "costframe": [f"costframe.{name}" for name in public] + ["costframe.datasets"],
         "plot": [f"costframe.plot.{name}" for name in costframe.plot.__all__],
         "sources": [f"costframe.sources.{name}" for name in costframe.sources.__all__ if name not in public],
         "estimators": sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds),
-        "plugin": [f"costframe.plugin.{name}" for name in own],
         "testing": [f"costframe.testing.{name}" for name in costframe.testing.__all__],
-    }
+    } | {face: [f"costframe.{face}.{name}" for name in names] for face, names in own.items()}
     titles = {"costframe": "costframe", "estimators": "Estimators"}
     return {
         page: "\n\n".join([f"# {titles.get(page, f'costframe.{page}')}", *(f"::: {name}" for name in names)])

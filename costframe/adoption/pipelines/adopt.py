@@ -114,7 +114,7 @@ def _without_last(pipeline: Any) -> Any:
 
 def _adopt_last(model: Any, names: Sequence[str]) -> Predictor:
     """Adopt the last step over columns with these names; a fitted estimator of costframe has its predictor."""
-    from costframe.adoption import adopt
+    from costframe.adoption.adopting import adopt
 
     fitted = getattr(model, "predictor_", None)
     return _renamed(fitted, names) if isinstance(fitted, Predictor) else adopt(model, feature_names=names)

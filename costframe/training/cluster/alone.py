@@ -10,7 +10,6 @@ import numpy as np
 
 from costframe.core.errors import DataError
 from costframe.core.memory import rows_in_file
-from costframe.core.tables.frame_rows import read_frame
 from costframe.core.tables.frames import category_columns, is_dask
 from costframe.core.tables.partitions import blocks
 from costframe.core.tables.rows import refuse_text
@@ -100,6 +99,8 @@ def _numbers(part: Any, X: str, columns: CategoricalColumns | None) -> NDArray[n
     """Return the rows of a partition, float64 (m, d)."""
     if is_frame(part):
         categories = {} if columns is None else columns.categories
+        from costframe.core.tables.frame_rows import read_frame
+
         return read_frame(part, tuple(map(str, part.columns)) if columns is None else columns.names, categories, X)
     refuse_text(part, X)
     try:

@@ -7,8 +7,7 @@ from typing import Any
 import httpx
 from attrs import define, field
 
-from costframe.plugin import ParameterError, hookimpl
-from costframe.sources import KeyRefusedError, Source
+from costframe.plugin import KeyRefusedError, ParameterError, Source, hookimpl
 
 __all__ = ["FeastSource", "costframe_sources"]
 

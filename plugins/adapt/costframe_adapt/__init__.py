@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from costframe.hooks import Algorithm, hookimpl, import_lazily
+from costframe.plugin import Algorithm, hookimpl, import_lazily
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:

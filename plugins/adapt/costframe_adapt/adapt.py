@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from costframe.stagewise.systems import blas_for
-from costframe.trees.boosting.grower import bin_rows
+from costframe.stagewise import blas_for
+from costframe.trees import bin_rows
 from costframe_adapt.boosting import boost_cheap, boost_pair
 from costframe_adapt.boosting_stage import fit_boosted_stage
 from costframe_adapt.linear_stage import fit_linear_stage, train_linear_alone
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.gates.composite import Candidate
-    from costframe.training.data import TrainingData
-    from costframe.trees.boosting.boost import Ensemble
+    from costframe.gates import Candidate
+    from costframe.plugin import StageTree, TrainingData
+    from costframe.trees import Ensemble
     from costframe_adapt.judge import Judge
     from costframe_adapt.linear import LinearPair
     from costframe_adapt.settings import AdaptSettings, AdaptTrees

@@ -11,28 +11,30 @@ import numpy as np
 from attrs import define, evolve, frozen
 from scipy.special import entr, expit
 
-from costframe.core.cost.accounts import Account
-from costframe.core.exact_sums import exact_mean, exact_sum
-from costframe.gates.composite import GatedPair, Scores
-from costframe.trees.annealing.annealed import EnsembleRun
-from costframe.trees.boosting.boost import Boosted, Ensemble, boost_at_prices
-from costframe.trees.boosting.grower import tree_grower
-from costframe.trees.boosting.losses import loss_for
-from costframe.trees.boosting.monitor import Monitor, Running
-from costframe.trees.growing.lazy_prices import LazyPrices
-from costframe.trees.growing.prices import NoPrices, once_prices
+from costframe.gates import GatedPair, Scores
+from costframe.plugin import Account, exact_mean, exact_sum
+from costframe.trees import (
+    Boosted,
+    Ensemble,
+    EnsembleRun,
+    LazyPrices,
+    Monitor,
+    NoPrices,
+    Running,
+    boost_at_prices,
+    loss_for,
+    once_prices,
+    tree_grower,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.composite import Candidate
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.losses import RowLoss
-    from costframe.trees.growing.prices import SplitPrices
+    from costframe.gates import Candidate
+    from costframe.plugin import PriceArrays, Rows, TrainingData
+    from costframe.trees import BinnedData, RowLoss, SplitPrices
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptTrees
 

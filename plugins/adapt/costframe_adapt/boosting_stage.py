@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.cost.accounts import weigh_flags
-from costframe.core.exact_sums import exact_sum, to_grid
-from costframe.gates.composite import GatedPair, Scores
-from costframe.training.progress import track
-from costframe.training.sampling import deal_folds
-from costframe.trees.annealing.anneal import Annealer
-from costframe.trees.annealing.annealed import Annealing, Start, anneal
-from costframe.trees.boosting.boost import Boosted, boost_at_prices
-from costframe.trees.boosting.grower import tree_grower
-from costframe.trees.boosting.losses import loss_for
-from costframe.trees.boosting.monitor import Running
-from costframe.trees.growing.lazy_prices import LazyPrices
-from costframe.trees.growing.prices import in_loss, once_prices
+from costframe.gates import GatedPair, Scores
+from costframe.plugin import deal_folds, exact_sum, to_grid, track, weigh_flags
+from costframe.trees import (
+    Annealer,
+    Annealing,
+    Boosted,
+    LazyPrices,
+    Running,
+    Start,
+    anneal,
+    boost_at_prices,
+    in_loss,
+    loss_for,
+    once_prices,
+    tree_grower,
+)
 from costframe_adapt.boosting import GrowingPair, boost_cheap, cheap_prices, converged
 
 if TYPE_CHECKING:
@@ -31,14 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.composite import Candidate
-    from costframe.training.data import Rows
-    from costframe.trees.annealing.path import AnnealedPath
-    from costframe.trees.boosting.boost import Ensemble
-    from costframe.trees.boosting.monitor import Predicted
-    from costframe.trees.growing.prices import OncePrices, SplitPrices
+    from costframe.gates import Candidate
+    from costframe.plugin import PriceArrays, Rows, WeakLearnerBank
+    from costframe.trees import AnnealedPath, Ensemble, OncePrices, Predicted, SplitPrices
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptTrees
 

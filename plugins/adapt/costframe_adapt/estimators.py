@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from attrs import define, field
 
-from costframe.gates.estimator import GatedClassifier
-from costframe.gates.points import default_tradeoffs
-from costframe.trees.boosting.monitor import scorer
+from costframe.gates import GatedClassifier, default_tradeoffs
+from costframe.trees import scorer
 from costframe_adapt.adapt import train_adapt, train_without_gate
 from costframe_adapt.judge import Judge
 from costframe_adapt.path import sweep_grid
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.gates.points import GatePoint
-    from costframe.training.data import TrainingData
-    from costframe.training.model_path import DeferredPath
+    from costframe.gates import GatePoint
+    from costframe.plugin import DeferredPath, StageTree, TrainingData
     from costframe_adapt.settings import AdaptSettings
 
 __all__ = ["AdaptClassifier"]

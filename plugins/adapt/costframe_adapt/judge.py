@@ -8,22 +8,19 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.core.exact_sums import exact_mean, exact_sum
-from costframe.gates.composite import SURE, Candidate, cheap_losses, stack
-from costframe.gates.expensive import hold_out
-from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
-from costframe.trees.boosting.grower import bin_rows
+from costframe.gates import CHEAP, EXPENSIVE, SURE, Candidate, GateCurve, cheap_losses, hold_out, stack
+from costframe.plugin import exact_mean, exact_sum
+from costframe.trees import bin_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.given.fitted_model import FittedModel
-    from costframe.core.cost.accounts import Account
-    from costframe.gates.composite import ExpensiveModel, GatedPair, Scores
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.adoption import FittedModel
+    from costframe.gates import ExpensiveModel, GatedPair, Scores
+    from costframe.plugin import Account, Rows, TrainingData
+    from costframe.trees import BinnedData
     from costframe_adapt.settings import AdaptSettings
 
 __all__ = ["Judge", "solve_shares"]

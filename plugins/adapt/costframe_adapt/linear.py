@@ -12,23 +12,23 @@ import numpy as np
 from attrs import evolve, field, frozen
 from scipy.special import entr, expit
 
-from costframe.core.accurate_sums import sum_over_rows
-from costframe.core.errors import DataError
-from costframe.core.tables.row_hashes import hash_rows
-from costframe.gates.composite import SURE, Scores, cheap_losses
-from costframe.gates.penalized import (
+from costframe.gates import (
     REFIT,
     RIDGE,
+    SURE,
     TIGHT,
     TURN,
     Effort,
     GroupNorms,
+    Scores,
     Standardized,
+    cheap_losses,
     cross_entropy_slopes,
     minimize,
     penalty_of,
     scores_of,
 )
+from costframe.plugin import DataError, hash_rows, sum_over_rows
 from costframe_adapt.judge import solve_shares
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.cost.groups import PricedGroups
-    from costframe.training.data import Rows
+    from costframe.plugin import PricedGroups, Rows
 
     F8 = NDArray[np.float64]
 

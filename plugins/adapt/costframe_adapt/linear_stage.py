@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.tables.row_hashes import draw_rows, hash_rows
-from costframe.gates.composite import GatedPair
-from costframe.gates.penalized import ROUGH, minimize
-from costframe.stagewise.banks import find_bank, outputs_on
+from costframe.gates import ROUGH, GatedPair, minimize
+from costframe.plugin import PricedGroups, draw_rows, hash_rows
+from costframe.stagewise import find_bank, outputs_on
 from costframe_adapt.linear import LinearPair, Problem, alternate, fit_linear, refit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.gates.composite import Candidate
-    from costframe.training.data import TrainingData
+    from costframe.gates import Candidate
+    from costframe.plugin import StageTree, TrainingData, WeakLearnerBank
     from costframe_adapt.judge import Judge
     from costframe_adapt.linear import LinearObjective
     from costframe_adapt.settings import AdaptSettings

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve
 
-from costframe.gates.composite import GatedPair, compose
-from costframe.gates.gate_curve import CHEAP, OperatingPoint
-from costframe.gates.points import GatePoint, GatePoints
-from costframe.training.progress import track
+from costframe.gates import CHEAP, GatedPair, GatePoint, GatePoints, OperatingPoint, compose
+from costframe.plugin import track
 from costframe_adapt.adapt import WarmStart, fit_stage
 from costframe_adapt.boosting_stage import anneal_cheap
 
@@ -21,10 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.gates.composite import Candidate, ExpensiveModel
-    from costframe.training.model_path import DeferredPath
-    from costframe.trees.annealing.path import AnnealedPath
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.gates import Candidate, ExpensiveModel
+    from costframe.plugin import DeferredPath
+    from costframe.trees import AnnealedPath, Predicted
     from costframe_adapt.judge import Judge
     from costframe_adapt.settings import AdaptSettings, AdaptTrees
 

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from costframe.core.checks import check_choice, check_number, resolve
-from costframe.core.errors import ParameterError
-from costframe.core.threads import thread_count
-from costframe.gates.points import read_several, read_tradeoffs
-from costframe.trees.settings import TreeSettings
+from costframe.gates import read_several, read_tradeoffs
+from costframe.plugin import ParameterError, check_choice, check_number, resolve, thread_count
+from costframe.trees import TreeSettings
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.training.data import TrainingData
+    from costframe.plugin import TrainingData
 
 __all__ = ["PAID_BY_ROW", "AdaptSettings", "AdaptTrees", "read_grid", "read_settings"]
 

@@ -7,29 +7,34 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.core.checks import check_choice, resolve
-from costframe.core.errors import ParameterError
-from costframe.training.duplicates import dominated_duplicates
-from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
-from costframe.trees.annealing.path import AnnealedPath, AnnealedPoint
-from costframe.trees.boosting.boost import boost_at_prices
-from costframe.trees.boosting.grower import bin_rows, tree_grower
-from costframe.trees.boosting.monitor import Running
-from costframe.trees.estimator import BoostedEstimator, BoostedRanker
-from costframe.trees.growing.prices import NoPrices
-from costframe.trees.settings import TreeSettings
+from costframe.plugin import (
+    CostAwareClassifier,
+    CostAwareRegressor,
+    ParameterError,
+    check_choice,
+    dominated_duplicates,
+    resolve,
+)
+from costframe.trees import (
+    AnnealedPath,
+    AnnealedPoint,
+    BoostedEstimator,
+    BoostedRanker,
+    NoPrices,
+    Running,
+    TreeSettings,
+    bin_rows,
+    boost_at_prices,
+    tree_grower,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.annealing.annealed import Annealing
-    from costframe.trees.boosting.boost import Ensemble
-    from costframe.trees.boosting.losses import Loss
+    from costframe.plugin import Predictor, PriceArrays, Rows, TrainingData
+    from costframe.trees import Annealing, Ensemble, Loss
 
 __all__ = [
     "AffordableClassifier",

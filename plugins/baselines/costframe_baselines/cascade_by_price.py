@@ -8,26 +8,26 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.core.errors import ParameterError
-from costframe.stagewise.calibration import calibrate_at_exits, place_thresholds
-from costframe.stagewise.descent import descend
-from costframe.stagewise.objective import Slopes
-from costframe.stagewise.rows import Logistic
-from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
-from costframe.stagewise.topology import Flow
-from costframe.training.sampling import halves
+from costframe.plugin import ParameterError, halves
+from costframe.stagewise import (
+    Flow,
+    Logistic,
+    Slopes,
+    SoftTree,
+    WeightedSum,
+    as_stage_tree,
+    calibrate_at_exits,
+    descend,
+    place_thresholds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.estimator import BankTask
-    from costframe.stagewise.evaluation import Evaluation, Pricing
-    from costframe.stagewise.rows import BankRows
-    from costframe.training.data import Rows
+    from costframe.plugin import Rows, StageTree, WeakLearnerBank
+    from costframe.stagewise import BankRows, BankTask, Evaluation, Pricing
 
 __all__ = [
     "CascadeObjective",

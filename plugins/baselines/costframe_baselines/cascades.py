@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
-from costframe.core.checks import check_number, resolve
-from costframe.core.errors import ParameterError, shown
-from costframe.stagewise.estimator import GradedRanker, OverBank, TwoClassesOnly
-from costframe.stagewise.fitting import USUAL_RIDGE
-from costframe.stagewise.systems import blas_for
-from costframe.training.sampling import split_off
+from costframe.plugin import ParameterError, check_number, resolve, shown, split_off
+from costframe.stagewise import USUAL_RIDGE, GradedRanker, OverBank, TwoClassesOnly, blas_for
 from costframe_baselines.cascade_by_price import PriceCascade, train_by_price
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import TrainingData
+    from costframe.plugin import StageTree, TrainingData
 
 __all__ = ["AndOrClassifier", "AndOrRanker", "SoftCascadeClassifier", "SoftCascadeRanker"]
 

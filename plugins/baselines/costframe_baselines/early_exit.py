@@ -9,32 +9,31 @@ import numpy as np
 from attrs import define, evolve, field, fields_dict, frozen
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.adoption.adopted import of_columns
-from costframe.adoption.given.classifiers import check_classes
-from costframe.core.checks import resolve
-from costframe.core.errors import BankError, DataError, ParameterError
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
-from costframe.core.tables.rows import check_queries
-from costframe.gates.composite import Predictions
-from costframe.training.estimator import CostAwareClassifier
-from costframe.training.model_path import DeferredPath
-from costframe.training.row_reader import unfrozen
-from costframe.training.sampling import split_off
-from costframe.training.scoring import ndcg_at_5
-from costframe.trees.boosting.ranking import LambdaRankLoss
-from costframe.trees.estimator import BoostedRanker
-from costframe.trees.settings import TreeSettings
+from costframe.adoption import check_classes, of_columns
+from costframe.gates import Predictions
+from costframe.plugin import (
+    Answer,
+    BankError,
+    CostAwareClassifier,
+    DataError,
+    DeferredPath,
+    ParameterError,
+    StageTree,
+    check_queries,
+    ndcg_at_5,
+    resolve,
+    split_off,
+    unfrozen,
+)
+from costframe.trees import BoostedRanker, LambdaRankLoss, TreeSettings
 from costframe_baselines.boosting import PlainBoosting
 from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, ProximityExits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.cost.expected import CostReport
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.annealing.annealed import Annealing
+    from costframe.plugin import CostReport, Predictor, Rows, TrainingData
+    from costframe.trees import Annealing
     from costframe_baselines.exits import ExitPredictor
 
 __all__ = ["EarlyExitClassifier", "EarlyExitRanker"]

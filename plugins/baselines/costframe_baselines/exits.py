@@ -14,16 +14,25 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.caps.mean_outputs import mean_outputs
-from costframe.core.cost.report import sum_charges
-from costframe.core.errors import ParameterError, format_count
-from costframe.core.gains import gains_of_answers
-from costframe.core.predictors.predictor import Predictor, RowRequest
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.prices.price_arrays import as_cap, names_of
-from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
-from costframe.core.stages.step import StageStepper
-from costframe.core.tables.rows import as_rows, check_queries
+from costframe.plugin import (
+    Answer,
+    ParameterError,
+    Predictor,
+    Route,
+    RowRequest,
+    StageStepper,
+    StageTree,
+    apply_link,
+    as_cap,
+    as_rows,
+    check_queries,
+    format_count,
+    gains_of_answers,
+    mean_outputs,
+    names_of,
+    squeeze,
+    sum_charges,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,14 +40,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.fallbacks import FallbackRows
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.cost.report import Charges, CostReport
-    from costframe.core.gains import Gains
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.stages import Stage
-    from costframe.core.tables.categories import Categories
+    from costframe.plugin import (
+        Categories,
+        Charges,
+        CostModel,
+        CostReport,
+        ExpectedCost,
+        FallbackRows,
+        Gains,
+        PriceArrays,
+        Stage,
+    )
 
     ScoresAt = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 

@@ -7,30 +7,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.core.checks import check_choice, resolve
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.errors import ParameterError
-from costframe.core.threads import thread_count
-from costframe.gates.composite import Candidate, GatedPair, Scores, cheap_losses, compose
-from costframe.gates.estimator import GatedClassifier
-from costframe.gates.expensive import hold_out
-from costframe.gates.gate_curve import CHEAP, EXPENSIVE, GateCurve
-from costframe.gates.penalized import fit_logistic, scores_of
-from costframe.gates.points import GatePoints, default_tradeoffs, read_several, read_tradeoffs
-from costframe.stagewise.banks import find_bank, outputs_on
-from costframe.trees.boosting.monitor import scorer
+from costframe.gates import (
+    CHEAP,
+    EXPENSIVE,
+    Candidate,
+    GateCurve,
+    GatedClassifier,
+    GatedPair,
+    GatePoints,
+    Scores,
+    cheap_losses,
+    compose,
+    default_tradeoffs,
+    fit_logistic,
+    hold_out,
+    read_several,
+    read_tradeoffs,
+    scores_of,
+)
+from costframe.plugin import ParameterError, PricedGroups, check_choice, resolve, thread_count
+from costframe.stagewise import find_bank, outputs_on
+from costframe.trees import scorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.gates.composite import ExpensiveModel
-    from costframe.gates.points import GatePoint
-    from costframe.training.data import Rows, TrainingData
-    from costframe.training.model_path import DeferredPath
+    from costframe.gates import ExpensiveModel, GatePoint
+    from costframe.plugin import DeferredPath, Rows, StageTree, TrainingData, WeakLearnerBank
 
     F8 = NDArray[np.float64]
 

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.training.duplicates import dominated_duplicates
-from costframe.training.model_path import PathCollector
+from costframe.plugin import PathCollector, dominated_duplicates
 from costframe_budgetforest.forest import ForestRows, grow_forest
 from costframe_budgetforest.judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from costframe.training.data import TrainingData
-    from costframe.training.model_path import DeferredPath
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.plugin import DeferredPath, TrainingData
+    from costframe.trees import Predicted
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.judge import ForestPoint
     from costframe_budgetforest.node_kernels import Rule

@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
-from costframe.core.checks import MOST_ROUNDS, check_choice, check_number, resolve
-from costframe.core.errors import CostModelError, ParameterError
-from costframe.core.threads import thread_count
-from costframe.training.sampling import split_off
-from costframe.trees.binning.scaling import check_sizes
+from costframe.plugin import (
+    MOST_ROUNDS,
+    CostModelError,
+    ParameterError,
+    check_choice,
+    check_number,
+    resolve,
+    split_off,
+    thread_count,
+)
+from costframe.trees import check_sizes
 from costframe_budgetforest.budgetrf import GrowSettings, grow_path, grow_priced, without_copies
 from costframe_budgetforest.forest import ForestRows
 from costframe_budgetforest.given import read_forest
@@ -24,10 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import TrainingData
-    from costframe.training.model_path import DeferredPath
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.plugin import DeferredPath, StageTree, TrainingData
+    from costframe.trees import Predicted
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.judge import ForestPoint
 

@@ -9,20 +9,14 @@ import numpy as np
 from attrs import field, frozen
 from scipy.special import ndtri, pdtrik
 
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
-from costframe.core.threads import run_parallel
-from costframe.training.sampling import row_numbers
-from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.plugin import Answer, StageTree, TreeTable, WeakLearnerBank, row_numbers, run_parallel
+from costframe.trees import BinMapper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.binning.bin_mapper import BinnedData
+    from costframe.plugin import PriceArrays, Rows, TrainingData
+    from costframe.trees import BinnedData
     from costframe_budgetforest.node_kernels import Growing, Rule, SplitPrice
 
 __all__ = ["Bags", "Forest", "ForestRows", "grow_forest"]

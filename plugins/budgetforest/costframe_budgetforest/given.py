@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.adoption.given.classifiers import GivenColumns, check_classes, probability_tree
-from costframe.adoption.given.refitting import is_unfitted, labels_for, refit, require_probabilities
-from costframe.core.errors import ParameterError
-from costframe.core.learners.tree_table import TREE, TreeTable
-from costframe.core.predictors.predictor import Predictor
-from costframe.core.stages.stages import Answer
+from costframe.adoption import (
+    GivenColumns,
+    check_classes,
+    is_unfitted,
+    labels_for,
+    probability_tree,
+    refit,
+    require_probabilities,
+)
+from costframe.plugin import TREE, Answer, ParameterError, Predictor, TreeTable
 from costframe_budgetforest.forest import Forest
 from costframe_budgetforest.program import find_leaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import Rows, TrainingData
+    from costframe.plugin import Rows, StageTree, TrainingData
 
 __all__ = ["read_forest"]
 

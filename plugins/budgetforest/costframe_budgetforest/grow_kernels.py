@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from costframe.core.jit import B1, F8, I4, I8, U1, kernel
+from costframe.plugin import B1, F8, I4, I8, U1, kernel
 from costframe_budgetforest.impurity_kernels import PAIRS, from_powers, impurity, power
 from costframe_budgetforest.node_kernels import Growing, Rule, SplitPrice, draw_feature, mark_bought, price_split
 

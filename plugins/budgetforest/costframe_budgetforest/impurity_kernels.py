@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from costframe.core.jit import F8, I8, kernel
+from costframe.plugin import F8, I8, kernel
 
 PAIRS, GINI, ENTROPY = 0, 1, 2
 

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.gates.composite import Predictions
+from costframe.gates import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.costs import CostModel
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.plugin import CostModel, Rows, StageTree, TrainingData
+    from costframe.trees import Predicted
 
 __all__ = ["ForestPoint", "Judge", "squared_loss"]
 

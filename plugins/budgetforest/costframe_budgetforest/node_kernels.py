@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from costframe.core.jit import B1, F8, I4, I8, kernel
+from costframe.plugin import B1, F8, I4, I8, kernel
 
 
 class Rule(NamedTuple):

@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define
 
-from costframe.core.stages.stages import log_odds
-from costframe.core.tables.partitions import by_partition
-from costframe.gates.points import read_tradeoffs
-from costframe.training.estimator import CostAwareClassifier
-from costframe.training.shell import restore_on_error
-from costframe.trees.boosting.monitor import scorer
+from costframe.gates import read_tradeoffs
+from costframe.plugin import CostAwareClassifier, by_partition, log_odds, restore_on_error
+from costframe.trees import scorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.training.data import TrainingData
-    from costframe.training.model_path import DeferredPath
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.plugin import DeferredPath, TrainingData
+    from costframe.trees import Predicted
     from costframe_budgetforest.judge import ForestPoint
 
 __all__ = ["ForestClassifier"]

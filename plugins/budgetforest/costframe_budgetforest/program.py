@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.errors import CostModelError
-from costframe.core.learners.node_layout import tree_leaves
+from costframe.plugin import CostModelError, tree_leaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows
+    from costframe.plugin import PriceArrays, Rows
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.program_kernels import Nodes, Purchases
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.jit import F8, I4, I8, U1, kernel
+from costframe.plugin import F8, I4, I8, U1, kernel
 
 F4 = NDArray[np.float32]
 

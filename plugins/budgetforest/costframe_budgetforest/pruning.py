@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.training.model_path import PathCollector
+from costframe.plugin import PathCollector
 from costframe_budgetforest.judge import Judge
 from costframe_budgetforest.program import Program, find_leaves, mean_losses, worth_keeping
 from costframe_budgetforest.solve import Solution, equal_shares, solve
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.training.data import TrainingData
-    from costframe.training.model_path import DeferredPath
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.plugin import DeferredPath, TrainingData
+    from costframe.trees import Predicted
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.judge import ForestPoint
 

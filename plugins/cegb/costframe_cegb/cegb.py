@@ -6,20 +6,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from costframe.trees.annealing.annealed import Start, anneal
-from costframe.trees.boosting.boost import boost_at_prices
-from costframe.trees.boosting.grower import bin_rows, tree_grower
-from costframe.trees.growing.prices import once_prices
+from costframe.trees import Start, anneal, bin_rows, boost_at_prices, once_prices, tree_grower
 from costframe_cegb.state import unpaid_prices
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import TrainingData
-    from costframe.trees.annealing.annealed import Annealing
-    from costframe.trees.annealing.path import AnnealedPath
-    from costframe.trees.boosting.losses import Loss
-    from costframe.trees.boosting.monitor import Monitor
-    from costframe.trees.settings import TreeSettings
+    from costframe.plugin import StageTree, TrainingData
+    from costframe.trees import AnnealedPath, Annealing, Loss, Monitor, TreeSettings
     from costframe_cegb.state import State
 
 __all__ = ["anneal_cegb", "train_cegb"]

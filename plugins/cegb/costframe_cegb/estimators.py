@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.checks import check_flag
-from costframe.core.errors import ParameterError
-from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
-from costframe.trees.estimator import BoostedEstimator, BoostedRanker, Paper
-from costframe.trees.settings import TreeSettings, read_signs
+from costframe.plugin import CostAwareClassifier, CostAwareRegressor, ParameterError, check_flag
+from costframe.trees import BoostedEstimator, BoostedRanker, Paper, TreeSettings, read_signs
 from costframe_cegb.cegb import anneal_cegb, train_cegb
 from costframe_cegb.state import State, WarmStart
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import TrainingData
-    from costframe.trees.annealing.annealed import Annealing
-    from costframe.trees.annealing.path import AnnealedPath
+    from costframe.plugin import StageTree, TrainingData
+    from costframe.trees import AnnealedPath, Annealing
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.errors import CostModelError, DataError, ParameterError, shown
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.trees.boosting.boost import Boosted
-from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.plugin import CostModelError, DataError, ParameterError, WeakLearnerBank, shown
+from costframe.trees import Boosted, LazyPrices
 
 if TYPE_CHECKING:
-    from costframe.core.tables.categories import Categories
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.boosting.losses import Loss
-    from costframe.trees.settings import TreeSettings
+    from costframe.plugin import Categories, Rows, TrainingData
+    from costframe.trees import Loss, TreeSettings
 
 __all__ = ["State", "WarmStart", "unpaid_prices"]
 

@@ -14,36 +14,40 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.core.accurate_sums import coarse, sum_over_rows
-from costframe.core.exact_sums import exact_sum
-from costframe.stagewise.calibration import calibrate_at_exits, place_thresholds
-from costframe.stagewise.descent import SupportObjective, cycle, descend
-from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_price, fit_ridge, groups_in_loss
-from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.picking import MOST_LEARNERS, pick
-from costframe.stagewise.relaxed import drop_zeros, energies, fit_relaxed
-from costframe.stagewise.rows import Logistic, Squared
-from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
-from costframe.stagewise.thresholds import passing_threshold
-from costframe.stagewise.topology import Flow
-from costframe.training.progress import track
-from costframe.training.sampling import halves, sample_by_hash
+from costframe.plugin import coarse, exact_sum, halves, sample_by_hash, sum_over_rows, track
+from costframe.stagewise import (
+    MOST_LEARNERS,
+    USUAL_RIDGE,
+    Flow,
+    Logistic,
+    NormalEquations,
+    RelaxedObjective,
+    SoftTree,
+    Squared,
+    SupportObjective,
+    WeightedSum,
+    as_stage_tree,
+    calibrate_at_exits,
+    cycle,
+    descend,
+    drop_zeros,
+    energies,
+    fit_at_price,
+    fit_relaxed,
+    fit_ridge,
+    groups_in_loss,
+    passing_threshold,
+    pick,
+    place_thresholds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from numpy.typing import NDArray
 
-    from costframe.core.cost.groups import PricedGroups
-    from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.descent import Step
-    from costframe.stagewise.estimator import BankTask
-    from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.rows import BankRows, Loss
-    from costframe.training.data import Rows
+    from costframe.plugin import PricedGroups, Rows, SampledPrices, StageTree, WeakLearnerBank
+    from costframe.stagewise import BankRows, BankTask, Evaluation, Loss, Step
 
     FitStage = Callable[[int, NDArray[np.float64]], WeightedSum | None]
 

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, field
 
-from costframe.core.checks import check_flag, resolve
-from costframe.stagewise.banks import ensemble_weights
-from costframe.stagewise.estimator import GradedRanker, TwoClassesOnly, WithRecipe
-from costframe.stagewise.fitting import USUAL_RIDGE
-from costframe.stagewise.reweighted import train_reweighted
-from costframe.stagewise.systems import blas_for
-from costframe.training.estimator import CostAwareClassifier, CostAwareRegressor
-from costframe.training.sampling import split_off
+from costframe.plugin import CostAwareClassifier, CostAwareRegressor, check_flag, resolve, split_off
+from costframe.stagewise import (
+    USUAL_RIDGE,
+    GradedRanker,
+    TwoClassesOnly,
+    WithRecipe,
+    blas_for,
+    ensemble_weights,
+    train_reweighted,
+)
 from costframe_cronus.cronus import CHOICES, PAPER_CHOICES, CascadeSettings, train_cronus
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.descent import Step
-    from costframe.training.data import TrainingData
+    from costframe.plugin import StageTree, TrainingData
+    from costframe.stagewise import Step
 
 __all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRanker", "ReweightedRegressor"]
 

@@ -11,24 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.accurate_sums import coarse, product, sum_over_rows, sum_products
-from costframe.core.exact_sums import exact_sum
-from costframe.stagewise.fitting import fit_at_price
-from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.rows import Squared
-from costframe.stagewise.soft_tree import WeightedSum
-from costframe.stagewise.systems import minimize_smooth
+from costframe.plugin import coarse, exact_sum, product, sum_over_rows, sum_products
+from costframe.stagewise import NormalEquations, Squared, WeightedSum, fit_at_price, minimize_smooth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.core.learners.outputs import BankOutputs
-    from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.rows import Loss
-    from costframe.stagewise.soft_tree import SoftTree
+    from costframe.plugin import BankOutputs, SampledPrices
+    from costframe.stagewise import Evaluation, Loss, SoftTree
 
 __all__ = ["Fitter", "NodeFit", "path_models", "prune", "refine", "refit"]
 

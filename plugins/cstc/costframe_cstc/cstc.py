@@ -11,18 +11,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.stagewise.calibration import calibrate_tree
-from costframe.stagewise.descent import cycle
-from costframe.stagewise.fitting import fit_at_price, groups_in_loss
-from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.picking import MOST_LEARNERS, climb, pick
-from costframe.stagewise.relaxed import drop_zeros, energies, fit_relaxed
-from costframe.stagewise.rows import Logistic, Softmax, Squared
-from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
-from costframe.stagewise.thresholds import best_threshold, halving_threshold
-from costframe.stagewise.topology import Flow, Topology
-from costframe.training.sampling import halves, sample_by_hash
+from costframe.plugin import halves, sample_by_hash
+from costframe.stagewise import (
+    MOST_LEARNERS,
+    Flow,
+    Logistic,
+    NormalEquations,
+    RelaxedObjective,
+    Softmax,
+    SoftTree,
+    Squared,
+    Topology,
+    WeightedSum,
+    as_stage_tree,
+    best_threshold,
+    calibrate_tree,
+    climb,
+    cycle,
+    drop_zeros,
+    energies,
+    fit_at_price,
+    fit_relaxed,
+    groups_in_loss,
+    halving_threshold,
+    pick,
+)
 from costframe_cstc.answers import Fitter, prune, refine, refit
 from costframe_cstc.grow import divide, grow
 
@@ -31,14 +44,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.cost.groups import PricedGroups
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.descent import Step
-    from costframe.stagewise.estimator import BankTask
-    from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.rows import BankRows
-    from costframe.training.data import Rows
+    from costframe.plugin import PricedGroups, Rows, StageTree, WeakLearnerBank
+    from costframe.stagewise import BankRows, BankTask, Evaluation, Step
 
 __all__ = ["CHOICES", "CSTCSettings", "move_routes", "train_as_printed", "train_by_exact_cost", "train_cstc"]
 

@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from costframe.core.checks import check_choice, check_flag, resolve
-from costframe.core.errors import DataError
-from costframe.stagewise.estimator import WithRecipe
-from costframe.stagewise.reweighted import train_reweighted
-from costframe.stagewise.systems import blas_for, blas_threads
-from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.training.sampling import split_off
+from costframe.plugin import (
+    CostAwareClassifier,
+    CostAwareRanker,
+    CostAwareRegressor,
+    DataError,
+    check_choice,
+    check_flag,
+    resolve,
+    split_off,
+)
+from costframe.stagewise import WithRecipe, blas_for, blas_threads, train_reweighted
 from costframe_cstc.cstc import CHOICES, CSTCSettings, train_cstc
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.descent import Step
-    from costframe.training.data import TrainingData
+    from costframe.plugin import StageTree, TrainingData
+    from costframe.stagewise import Step
 
 __all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]
 

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field
 
-from costframe.core.exact_sums import exact_sum
-from costframe.stagewise.fitting import in_loss
-from costframe.stagewise.soft_tree import SoftTree, WeightedSum
-from costframe.stagewise.thresholds import halving_threshold
-from costframe.stagewise.topology import Topology
+from costframe.plugin import exact_sum
+from costframe.stagewise import SoftTree, Topology, WeightedSum, halving_threshold, in_loss
 from costframe_cstc.answers import path_models
 
 if TYPE_CHECKING:
@@ -25,8 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.soft_tree import WeightedSum
+    from costframe.stagewise import Evaluation, WeightedSum
     from costframe_cstc.answers import Fitter, NodeFit
 
 __all__ = ["divide", "grow"]

@@ -6,20 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, evolve, field
 
-from costframe.core.checks import check_flag
-from costframe.core.errors import ParameterError
-from costframe.training.estimator import CostAwareClassifier, CostAwareRanker, CostAwareRegressor
-from costframe.trees.estimator import BoostedEstimator, Paper
-from costframe.trees.growing.prices import once_prices
-from costframe.trees.settings import TreeSettings
+from costframe.plugin import CostAwareClassifier, CostAwareRanker, CostAwareRegressor, ParameterError, check_flag
+from costframe.trees import BoostedEstimator, Paper, TreeSettings, once_prices
 from costframe_miser.miser import anneal_miser, train_miser
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import TrainingData
-    from costframe.trees.annealing.annealed import Annealing
-    from costframe.trees.annealing.path import AnnealedPath
-    from costframe.trees.growing.prices import OncePrices
+    from costframe.plugin import StageTree, TrainingData
+    from costframe.trees import AnnealedPath, Annealing, OncePrices
 
 __all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
 

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from costframe.trees.annealing.annealed import Start, anneal
-from costframe.trees.boosting.boost import boost_at_prices
-from costframe.trees.boosting.grower import bin_rows, tree_grower
+from costframe.trees import Start, anneal, bin_rows, boost_at_prices, tree_grower
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import TrainingData
-    from costframe.trees.annealing.annealed import Annealing
-    from costframe.trees.annealing.path import AnnealedPath
-    from costframe.trees.boosting.grower import GrowAt
-    from costframe.trees.boosting.losses import Loss
-    from costframe.trees.boosting.monitor import Monitor
-    from costframe.trees.growing.prices import OncePrices
-    from costframe.trees.settings import TreeSettings
+    from costframe.plugin import StageTree, TrainingData
+    from costframe.trees import AnnealedPath, Annealing, GrowAt, Loss, Monitor, OncePrices, TreeSettings
 
 __all__ = ["anneal_miser", "train_miser"]
 

@@ -8,21 +8,13 @@ import numpy as np
 from attrs import frozen
 from sklearn.base import clone, is_classifier, is_regressor
 
-from costframe.adoption.given.refitting import (
-    CallableModel,
-    describe,
-    is_unfitted,
-    labels_for,
-    refit,
-    require_probabilities,
-)
-from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictors.predictor import Predictor
+from costframe.adoption import CallableModel, describe, is_unfitted, labels_for, refit, require_probabilities
+from costframe.plugin import DataError, ParameterError, Predictor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.training.data import Rows, TrainingData
+    from costframe.plugin import Rows, TrainingData
 
 __all__ = ["Base"]
 

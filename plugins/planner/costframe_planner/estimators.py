@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import define, evolve, field, fields_dict
 
-from costframe.core.checks import check_number, resolve
-from costframe.core.errors import ParameterError
-from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker, CostAwareRegressor
-from costframe.training.progress import track_share
-from costframe.training.scoring import resolve_score
-from costframe.training.shell import restore_on_error
-from costframe.trees.annealing.anneal import check_limits
-from costframe.trees.boosting.monitor import scorer
-from costframe.trees.settings import TreeSettings
+from costframe.plugin import (
+    CostAwareClassifier,
+    CostAwareEstimator,
+    CostAwareRanker,
+    CostAwareRegressor,
+    ParameterError,
+    check_number,
+    resolve,
+    resolve_score,
+    restore_on_error,
+    track_share,
+)
+from costframe.trees import TreeSettings, check_limits, scorer
 from costframe_planner.base import Base
 from costframe_planner.kept import KeptPlan
 from costframe_planner.path import measure_path
@@ -27,8 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from costframe.core.predictors.planned import PlannedPredictor
-    from costframe.training.data import TrainingData
+    from costframe.plugin import PlannedPredictor, TrainingData
     from costframe_planner.path import PlannedPath
 
 __all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.stages.stops import Rung
-from costframe.training.sampling import least_rows
+from costframe.plugin import Rung, least_rows
 from costframe_planner.plans import follow
 from costframe_planner.predictor import make_planned
 
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.boosting.folds import ManyFolds
+    from costframe.plugin import Rows, TrainingData
+    from costframe.trees import ManyFolds
     from costframe_planner.planner import Trained
     from costframe_planner.problem import Problem
 

@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.errors import DataError
-from costframe.core.stages.stages import Answer
-from costframe.core.threads import run_parallel
-from costframe.trees.boosting.folds import boost_folds
+from costframe.plugin import Answer, DataError, run_parallel
+from costframe.trees import boost_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.folds import BoostedFolds
-    from costframe.trees.settings import TreeSettings
+    from costframe.plugin import TreeTable
+    from costframe.trees import BinnedData, BoostedFolds, TreeSettings
     from costframe_planner.base import Base
     from costframe_planner.problem import Problem
 

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, shown
-from costframe.core.stages.stages import apply_link, squeeze
-from costframe.core.stages.stops import Rung
-from costframe.training.model_path import MeasuredPath, best_first
-from costframe.training.scoring import influence, standard_error, with_labels
+from costframe.plugin import (
+    MeasuredPath,
+    ParameterError,
+    Rung,
+    apply_link,
+    best_first,
+    check_number,
+    influence,
+    shown,
+    squeeze,
+    standard_error,
+    with_labels,
+)
 from costframe_planner.plans import follow
 from costframe_planner.predictor import make_planned, make_single
 
@@ -22,10 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.planned import PlannedPredictor
-    from costframe.training.data import Rows
-    from costframe.trees.boosting.folds import ManyFolds
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.plugin import PlannedPredictor, Rows
+    from costframe.trees import ManyFolds, Predicted
     from costframe_planner.kept import KeptPlan
     from costframe_planner.problem import Problem
 

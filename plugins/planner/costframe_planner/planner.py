@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.threads import run_parallel
-from costframe.sets.archive import SetArchive
-from costframe.sets.choice import choose_alternatives, choose_spread
-from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.folds import regress_many
-from costframe.trees.settings import TreeSettings
+from costframe.plugin import run_parallel
+from costframe.sets import SetArchive, choose_alternatives, choose_spread
+from costframe.trees import BinMapper, TreeSettings, regress_many
 from costframe_planner.models import CALM_ROWS, train_models
 from costframe_planner.plans import Routes
 from costframe_planner.problem import COARSE
@@ -22,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.training.data import Rows
-    from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.folds import ManyFolds
+    from costframe.plugin import Rows
+    from costframe.trees import BinnedData, ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.sets.prices import SetPrices
+    from costframe.sets import SetPrices
 
 __all__ = ["Routes", "follow"]
 

@@ -8,21 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.opaque import OpaqueLearner
-from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.stages.stages import Answer
-from costframe.core.stages.stops import Stop
+from costframe.plugin import Answer, OpaqueLearner, PlannedPredictor, Stop, TreeTable, WeakLearnerBank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.core.stages.stops import Rung
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.boosting.folds import ManyFolds
+    from costframe.plugin import Rows, Rung, TrainingData
+    from costframe.trees import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
 

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.errors import CostModelError, DataError
-from costframe.sets.prices import SetPrices
-from costframe.training.data import Rows
-from costframe.training.sampling import deal_folds, least_rows, sampling_keys
-from costframe.trees.binning.scaling import check_sizes
-from costframe.trees.boosting.grower import bin_rows
-from costframe.trees.boosting.losses import SquaredLoss, loss_for
+from costframe.plugin import CostModelError, DataError, Rows, deal_folds, least_rows, sampling_keys
+from costframe.sets import SetPrices
+from costframe.trees import SquaredLoss, bin_rows, check_sizes, loss_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import TrainingData
-    from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.settings import TreeSettings
+    from costframe.plugin import PriceArrays, TrainingData
+    from costframe.trees import BinnedData, TreeSettings
     from costframe_planner.base import Base
 
 __all__ = ["COARSE", "Problem", "Settings"]

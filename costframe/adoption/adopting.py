@@ -1,0 +1,130 @@
+"""Adoption of a model of another library: who knows its kind takes it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from costframe.core.checks import as_path
+from costframe.core.errors import AdoptionError
+from costframe.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.tables.preparation import Preparation
+
+__all__ = ["adopt"]
+
+_DUMP = "a dump_model() of LightGBM, which is not read; save the model by save_model"
+_OTHERS = (
+    (b"\x1f\x8b", "compressed by gzip; give the file that gunzip makes of it"),
+    (b"\x89costframe", "a costframe model; open it with `cf.load`"),
+    (b"\x80", "a pickle, which may hold code; load it where you trust it, and give the object"),
+    (b"PK", "an archive; give the model in it"),
+)
+
+
+def adopt(
+    model: Any, feature_names: Sequence[str] | None = None, *, features: Sequence[str] | None = None
+) -> Predictor:
+    """Convert a trained model of another library to a predictor that answers as the model does.
+
+    Trees keep their structure: a row reaches the original's leaf in every tree, NaN and ties included, and pays for the
+    splits on its way. Linear models become columns with weights. Pipelines ask for raw columns. Any other classifier or
+    regressor becomes an opaque learner that reads all its features, texts as they are given.
+
+    Parameters
+    ----------
+    model : model of LightGBM, XGBoost, CatBoost or scikit-learn, or a path
+        Files of the first three are recognised by their content, and read without their library. A function needs
+        `features`.
+    feature_names : sequence of str, optional
+        Names of the columns, if the model has none or you want others.
+    features : sequence of str, optional
+        Makes the model an opaque learner, whatever it is, that reads these features in this order.
+
+    Raises
+    ------
+    AdoptionError
+        If the model, or a part of it that the text names, cannot be adopted; or a file is malformed; or a live model
+        answers otherwise than its parts tell, as one of a library's version to come might.
+    """
+    from costframe.adoption.adopted import OpaqueOnlyError
+    from costframe.adoption.checking import check_answers
+    from costframe.adoption.given.opaque import adopt_opaque
+    from costframe.core.plugins.registry import registry
+
+    if features is not None:
+        return adopt_opaque(model, features, feature_names)
+    try:
+        predictor: Predictor | None = registry().adopt(model, feature_names)
+    except OpaqueOnlyError:
+        predictor = None
+    if predictor is None:
+        return adopt_opaque(model, None, feature_names)
+    if not isinstance(model, str | os.PathLike):
+        check_answers(model, predictor)
+    return predictor
+
+
+@hookimpl
+def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
+    """Adopt models of LightGBM, XGBoost, CatBoost and scikit-learn, pipelines of them, and files of the first three."""
+    from costframe.adoption.catboost.adopt import adopt_catboost, is_catboost
+    from costframe.adoption.lightgbm.adopt import adopt_lightgbm, is_lightgbm
+    from costframe.adoption.pipelines.adopt import adopt_pipeline, is_pipeline
+    from costframe.adoption.sklearn.adopt import adopt_sklearn, is_sklearn
+    from costframe.adoption.xgboost.adopt import adopt_xgboost, is_xgboost
+
+    if isinstance(model, str | os.PathLike):
+        return _adopt_file(model, feature_names)
+    if isinstance(model, dict) and "tree_info" in model:
+        raise AdoptionError(f"dict: is {_DUMP}")
+    ways: tuple[tuple[Callable[[object], bool], Callable[..., Predictor]], ...] = (
+        (is_lightgbm, adopt_lightgbm),
+        (is_xgboost, adopt_xgboost),
+        (is_catboost, adopt_catboost),
+        (is_pipeline, adopt_pipeline),
+        (is_sklearn, adopt_sklearn),
+    )
+    adopters = [adopter for knows, adopter in ways if knows(model)]
+    return adopters[0](model, feature_names) if adopters else None
+
+
+@hookimpl
+def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
+    """Describe fitted transformers of scikit-learn."""
+    from costframe.adoption.pipelines.adopt import is_transformer, prepare
+
+    return prepare(transformer, feature_names) if is_transformer(transformer) else None
+
+
+def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None) -> Predictor:
+    from costframe.adoption.catboost.adopt import adopt_catboost_file, looks_like_catboost
+    from costframe.adoption.lightgbm.adopt import adopt_lightgbm_file, looks_like_lightgbm
+    from costframe.adoption.xgboost.adopt import adopt_xgboost_file, looks_like_xgboost
+
+    file = as_path(path)
+    try:
+        data = file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise AdoptionError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+    ways: tuple[tuple[Callable[[bytes], bool], Callable[..., Predictor]], ...] = (
+        (looks_like_lightgbm, adopt_lightgbm_file),
+        (looks_like_catboost, adopt_catboost_file),
+        (looks_like_xgboost, adopt_xgboost_file),
+    )
+    for knows, adopter in ways:
+        if knows(data):
+            return adopter(data, str(file), feature_names)
+    for magic, what in _OTHERS:
+        if data.startswith(magic):
+            raise AdoptionError(f"{file}: is {what}")
+    if b'"tree_info"' in data and b'"max_feature_idx"' in data:
+        raise AdoptionError(f"{file}: is {_DUMP}")
+    raise AdoptionError(
+        f"{file}: is not a costframe model, nor one of LightGBM (text), XGBoost (JSON or UBJSON) or CatBoost "
+        "(.cbm or JSON)"
+    )

@@ -1,0 +1,35 @@
+# What `__init__.py` loads when it is first used: each name, and its module.
+
+from costframe.gates.composite import SURE as SURE
+from costframe.gates.composite import Candidate as Candidate
+from costframe.gates.composite import ExpensiveModel as ExpensiveModel
+from costframe.gates.composite import GatedPair as GatedPair
+from costframe.gates.composite import Predictions as Predictions
+from costframe.gates.composite import Scores as Scores
+from costframe.gates.composite import cheap_losses as cheap_losses
+from costframe.gates.composite import compose as compose
+from costframe.gates.composite import stack as stack
+from costframe.gates.estimator import GatedClassifier as GatedClassifier
+from costframe.gates.expensive import hold_out as hold_out
+from costframe.gates.gate_curve import CHEAP as CHEAP
+from costframe.gates.gate_curve import EXPENSIVE as EXPENSIVE
+from costframe.gates.gate_curve import GateCurve as GateCurve
+from costframe.gates.gate_curve import OperatingPoint as OperatingPoint
+from costframe.gates.penalized import REFIT as REFIT
+from costframe.gates.penalized import RIDGE as RIDGE
+from costframe.gates.penalized import ROUGH as ROUGH
+from costframe.gates.penalized import TIGHT as TIGHT
+from costframe.gates.penalized import TURN as TURN
+from costframe.gates.penalized import Effort as Effort
+from costframe.gates.penalized import GroupNorms as GroupNorms
+from costframe.gates.penalized import Standardized as Standardized
+from costframe.gates.penalized import cross_entropy_slopes as cross_entropy_slopes
+from costframe.gates.penalized import fit_logistic as fit_logistic
+from costframe.gates.penalized import minimize as minimize
+from costframe.gates.penalized import penalty_of as penalty_of
+from costframe.gates.penalized import scores_of as scores_of
+from costframe.gates.points import GatePoint as GatePoint
+from costframe.gates.points import GatePoints as GatePoints
+from costframe.gates.points import default_tradeoffs as default_tradeoffs
+from costframe.gates.points import read_several as read_several
+from costframe.gates.points import read_tradeoffs as read_tradeoffs
