@@ -154,7 +154,7 @@ def test_a_gain_below_its_error_is_called_uncertain():
     found = evolve(found, points=(found.points[0], evolve(found.points[1], score=found.points[0].score + 1e-4)))
     (buy,) = next_buys(found, found.points[0])
     assert not buy.is_certain
-    assert str(buy).endswith("(miser at 2 CAD), which is no certain gain.")
+    assert str(buy).endswith("(miser at 2 CAD), which may be chance.")
 
 
 def test_models_that_are_the_same_have_one_point():

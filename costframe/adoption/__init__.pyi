@@ -7,7 +7,7 @@ from costframe.adoption.given.classifiers import check_classes as check_classes
 from costframe.adoption.given.classifiers import probability_tree as probability_tree
 from costframe.adoption.given.fitted_model import FittedModel as FittedModel
 from costframe.adoption.given.refitting import CallableModel as CallableModel
-from costframe.adoption.given.refitting import describe as describe
+from costframe.adoption.given.refitting import describe_error as describe_error
 from costframe.adoption.given.refitting import is_unfitted as is_unfitted
 from costframe.adoption.given.refitting import labels_for as labels_for
 from costframe.adoption.given.refitting import refit as refit

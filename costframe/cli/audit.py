@@ -44,11 +44,11 @@ def audit(
     Give it the --until that `costframe predict` was given. The exit status is 1 if any row differs.
     """
     from costframe.sources import audit as replay
-    from costframe.sources.logs import describe
+    from costframe.sources.logs import describe_audit
 
     fitted, prices = open_model(model, costs)
     found = replay(log, wrap(fitted), prices, periods=periods)
-    click.echo("\n".join(printable(line) for line in describe(found)))
+    click.echo("\n".join(printable(line) for line in describe_audit(found)))
     if len(found.periods) > 1:
         click.echo("\n".join(["", *_table(found)]))
     sys.exit(0 if found.agrees else DIFFERENT)

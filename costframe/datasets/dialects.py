@@ -34,7 +34,7 @@ _UNDEFINED = b"\x81\x8d\x8f\x90\x9d"  # in Windows-1252
 _LETTERS_IN_UTF_8 = re.compile(rb"\xc3[\x80-\xbf]|\xe2\x80")  # accented letters and quotes of the west
 _SAVE = "save it as UTF-8 (in Excel: 'CSV UTF-8')"
 
-_SAID = re.compile(r'"?sep=([,;\t])"?\r?\n')  # a line that Excel understands
+_SEPARATOR_LINE = re.compile(r'"?sep=([,;\t])"?\r?\n')  # a line that Excel understands
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _INDEX = re.compile(r"Unnamed: \d+(?:\.\d+)?")
@@ -92,13 +92,13 @@ def find_dialect(file: Path, usual: str) -> Dialect:
     encoding = _find_encoding(file, begin)
     # The last letter may be cut.
     text = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)("replace").decode(begin)
-    said = _SAID.match(text)
-    text = text[said.end() :] if said else text
-    separator = said.group(1) if said else _find_separator(text, usual, ended=ended)
+    line = _SEPARATOR_LINE.match(text)
+    text = text[line.end() :] if line else text
+    separator = line.group(1) if line else _find_separator(text, usual, ended=ended)
     header = len(begin) if "\n" not in text else len(text[: text.index("\n")].encode())
     names, *rows = _records(text, separator, ended=ended) or [[]]
     decimal, dotted = _find_decimal(rows, separator)
-    return Dialect(encoding, separator, decimal, dotted, 1 if said else 0, header, _name_index(names))
+    return Dialect(encoding, separator, decimal, dotted, 1 if line else 0, header, _name_index(names))
 
 
 def _name_index(header: list[str]) -> tuple[str, ...]:

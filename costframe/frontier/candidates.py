@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from costframe.adoption.adopting import adopt
-from costframe.adoption.given.refitting import describe, labels_for, require_probabilities
+from costframe.adoption.given.refitting import describe_error, labels_for, require_probabilities
 from costframe.core.errors import (
     AdoptionError,
     CostframeError,
@@ -53,7 +53,7 @@ __all__ = [
     "Candidate",
     "Entrant",
     "Given",
-    "OneModel",
+    "GivenModel",
     "Prices",
     "candidates_of",
     "check_labels",
@@ -158,7 +158,7 @@ class Given:
         prices = self.prices
         assert prices is not None  # noqa: S101 - a study has prices
         if not self.has_tradeoff:
-            return OneModel(self.label, self.model, prices.costs, prices.names)
+            return GivenModel(self.label, self.model, prices.costs, prices.names)
         given = {"costs": prices.costs} if prices.given and self.costs is None else {}
         return clone(self.model).set_params(tradeoff=tradeoff, **given)
 
@@ -285,7 +285,7 @@ def kind_of(model: Any) -> str | None:
 
 
 @define(eq=False)
-class OneModel:
+class GivenModel:
     """An estimator for a `Trial`: `fit` trains another library's estimator and adopts it, or takes a fitted model."""
 
     label: str
@@ -342,7 +342,7 @@ def _fit_and_adopt(label: str, model: Any, rows: Rows, names: tuple[str, ...]) -
     except (CostframeError, MemoryError):
         raise
     except Exception as error:
-        raise DataError(f"estimators: {label!r} cannot be fitted: {describe(error)}") from error
+        raise DataError(f"estimators: {label!r} cannot be fitted: {describe_error(error)}") from error
     predictor: Any = adopt(copy, names)
     if classes is not None and predictor.classes is None:
         raise AdoptionError(f"estimators: {label!r}: its classes cannot be adopted")

@@ -36,7 +36,7 @@ __all__ = [
     "choose_algorithms",
     "choose_score",
     "failure_text",
-    "is_number",
+    "is_real_number",
     "joint_error",
     "name_failures",
 ]
@@ -51,7 +51,7 @@ def check_tradeoffs(tradeoffs: Sequence[float] | None) -> None:
     if not len(tradeoffs):
         raise ParameterError("tradeoffs: expected at least one, got none")
     for tradeoff in tradeoffs:
-        if not (is_number(tradeoff) and math.isfinite(tradeoff) and tradeoff >= 0):
+        if not (is_real_number(tradeoff) and math.isfinite(tradeoff) and tradeoff >= 0):
             raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {shown(tradeoff)}")
 
 
@@ -59,7 +59,7 @@ def check_time_limit(seconds: Any, directory: object) -> None:
     """Refuse a time limit that is no number of seconds, or has no directory that keeps the finished fits."""
     if seconds is None:
         return
-    if not (is_number(seconds) and seconds > 0):
+    if not (is_real_number(seconds) and seconds > 0):
         raise ParameterError(f"time_limit: expected a number of seconds > 0, got {shown(seconds)}")
     if directory is None:
         raise ParameterError("time_limit: needs a directory, which keeps the finished fits")
@@ -67,7 +67,7 @@ def check_time_limit(seconds: Any, directory: object) -> None:
 
 def check_share(name: str, value: Any) -> None:
     """Refuse a share of rows that is not a number between 0 and 1."""
-    if not (is_number(value) and 0 < value < 1):
+    if not (is_real_number(value) and 0 < value < 1):
         raise ParameterError(f"{name}: expected a number between 0 and 1, got {shown(value)}")
 
 
@@ -103,7 +103,7 @@ def check_searched(estimator: Any) -> None:
         raise ParameterError(f"{expected}, {type(estimator).__name__} has none")
 
 
-def is_number(value: Any) -> bool:
+def is_real_number(value: Any) -> bool:
     """Return whether a value is a real number, and no truth value."""
     return isinstance(value, Real) and not isinstance(value, bool)
 

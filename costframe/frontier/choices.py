@@ -9,7 +9,7 @@ from attrs import frozen
 
 from costframe.core.amounts import milliseconds
 from costframe.core.errors import ParameterError, printable, shown
-from costframe.frontier.checks import is_number
+from costframe.frontier.checks import is_real_number
 from costframe.frontier.points import CONSTANT, at_tradeoff, best_first
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Budget:
 
     def __attrs_post_init__(self) -> None:
         for name, bound in (("budget", self.cost), ("time_budget", self.time)):
-            if bound is not None and not (is_number(bound) and bound >= 0):
+            if bound is not None and not (is_real_number(bound) and bound >= 0):
                 raise ParameterError(f"{name}: expected a number >= 0, got {shown(bound)}")
 
     def __bool__(self) -> bool:

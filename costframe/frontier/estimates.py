@@ -227,7 +227,7 @@ def score_interval(point: Point, best: float) -> tuple[float, float]:
     margin = NINE_OF_TEN * point.score_error
     if math.isinf(best) or not margin:
         return point.score - margin, point.score + margin
-    away = max(best - point.score, margin / 2)  # nearer, a better score would have a lower lower end
+    away = max(best - point.score, margin / 2)  # else a better score could have an interval that begins lower
     left = max(best - point.score, 0.0) * (1 - point.rows_lacked)
     return best - _shift(away, margin), best - _shift(left, -margin) if 2 * left > margin else best
 

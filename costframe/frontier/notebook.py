@@ -10,7 +10,7 @@ import numpy as np
 from costframe.core.amounts import cost, milliseconds, saving, with_error
 from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
-from costframe.frontier.paths import choose_spread
+from costframe.frontier.paths import choose_places
 from costframe.frontier.points import plus_minus, points_records
 from costframe.frontier.words import describe_model
 
@@ -60,7 +60,7 @@ def rows_of_frontier(frontier: Frontier, chosen: Point) -> list[Point]:
     shown = {frontier.best(), chosen, front[0]}
     kept = [place for place, point in enumerate(front) if point in shown]
     cost, score = np.array([(point.cost, frontier.rank(point)[0]) for point in front]).T
-    further = choose_spread(cost, score, kept, MOST_ROWS - len(shown), frontier.full_cost)
+    further = choose_places(cost, score, kept, MOST_ROWS - len(shown), frontier.full_cost)
     return sorted(shown | {front[place] for place in further}, key=lambda point: (-point.cost, -point.score))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from costframe.frontier.trial import Fitted, Progress, Trial
     from costframe.training.model_path import PathPoint
 
-__all__ = ["FitsPath", "ModelPath", "choose_points", "choose_spread", "fit_along", "has_path", "last_affordable"]
+__all__ = ["FitsPath", "ModelPath", "choose_places", "choose_points", "fit_along", "has_path", "last_affordable"]
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
@@ -224,14 +224,14 @@ def choose_points(
     good = int(np.argmax(score >= score[last] - 0.01 * abs(score[last])))
     own = next((place for place, point in enumerate(front) if same_point(point, plain)), -1)
     kept = list(dict.fromkeys([last, good, own, 0]))[:count]
-    kept += choose_spread(cost, score, kept, count - len(kept), full_cost)
+    kept += choose_places(cost, score, kept, count - len(kept), full_cost)
     if affordable is not None:
         kept.append(affordable)
     rest = [front[place] for place in sorted(set(kept) - {-1, own}, reverse=True)]
     return [plain, *rest] if own in kept else rest
 
 
-def choose_spread(
+def choose_places(
     cost: NDArray[np.float64], score: NDArray[np.float64], kept: Sequence[int], count: int, full_cost: float
 ) -> list[int]:
     """Return at most `count` further places of non-dominated points by ascending cost; places below 0 are none.

@@ -124,7 +124,7 @@ def fit_promising(
         point = added[-1].point
         progress(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
         kept = point.score - own(best.cost) > clearly
-        if kept == bool(budget):  # the budget has a better model, or promises do not come true
+        if kept == bool(budget):  # the budget has a better model, or the estimates without fits were too high
             break
         reached.append((best.cost, point.score))
     return sorted(added, key=lambda fitted: -fitted.point.cost)

@@ -17,7 +17,7 @@ from costframe.core.tables.rows import as_rows
 from costframe.frontier.estimates import Estimate, mix_estimates
 from costframe.frontier.paths import fit_along, has_path
 from costframe.frontier.promises import fit_promising, without_slow_features
-from costframe.frontier.trial import count_on, fit_at
+from costframe.frontier.trial import continue_progress, fit_at
 from costframe.training.estimator import CostAwareEstimator
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def fit_all(
     found, front = _fit_own(trial, tradeoffs, points, budget, progress)
     done = points or POINTS_OF_PATHS if front else len(found)
     if (quick := without_slow_features(trial, found[0].estimator, budget)) is not None:
-        found += _fit_own(quick, tradeoffs, points, budget, count_on(progress, done, least=done))[0]
+        found += _fit_own(quick, tradeoffs, points, budget, continue_progress(progress, done, least=done))[0]
         done *= 2
     if tradeoffs is None or budget:
         repeat = bool(front) or trial.fits_repeat
-        found += fit_promising(trial, found, front, budget, count_on(progress, done), repeat=repeat)
+        found += fit_promising(trial, found, front, budget, continue_progress(progress, done), repeat=repeat)
     found += mix_to_budget(trial, found, budget)
     return found if front or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
 
@@ -71,7 +71,7 @@ def _fit_own(
     else:
         found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if budget:
-        found += refine(trial, found, budget, count_on(progress, len(found), least=REFINEMENTS))
+        found += refine(trial, found, budget, continue_progress(progress, len(found), least=REFINEMENTS))
     return found, []
 
 

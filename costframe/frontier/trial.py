@@ -37,7 +37,7 @@ __all__ = [
     "Fitted",
     "Progress",
     "Trial",
-    "count_on",
+    "continue_progress",
     "fit_at",
     "measure_latency",
     "optional_arguments",
@@ -58,7 +58,7 @@ def silent(_done: int, _total: int, _text: str) -> None:
     """Ignore progress."""
 
 
-def count_on(progress: Progress, before: int, *, least: int = 0) -> Progress:
+def continue_progress(progress: Progress, before: int, *, least: int = 0) -> Progress:
     """Return a progress that counts on from `before` earlier fits, with at least `least` fits to follow."""
 
     def report(done: int, total: int, text: str) -> None:

@@ -100,7 +100,7 @@ def _needs(frontier: Frontier, point: Point) -> list[tuple[str, float]]:
 def describe_buy(frontier: Frontier, more: float, gain: Difference, point: Point) -> str:
     """Return a sentence about the gain in score of a point that costs more."""
     value, error = (_rounded(number, gain.error) for number in (gain.value, gain.error))
-    end = "" if gain.value > gain.error else ", which is no certain gain"
+    end = "" if gain.value > gain.error else ", which may be chance"
     end = f"would raise {frontier.score_name} by {value} \u00b1 {error} ({_name(frontier, point)}){end}."
     dearer = f"{more:.3g}" if more < 1000 else f"{more:,.0f}"
     return f"{dearer} {printable(frontier.unit)} more per row {end}"

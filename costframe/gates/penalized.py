@@ -30,7 +30,7 @@ __all__ = [
     "TURN",
     "Effort",
     "GroupNorms",
-    "SmoothObjective",
+    "PenalizedObjective",
     "Standardized",
     "cross_entropy_slopes",
     "fit_logistic",
@@ -102,7 +102,7 @@ class GroupNorms:
         return float(self.radius @ np.sqrt(np.add.reduceat(squares, self.first[:-1])))
 
 
-class SmoothObjective(Protocol):
+class PenalizedObjective(Protocol):
     """A convex function of M scores of each row, linear in C columns and a constant.
 
     Weights are (M, C + 1), the constant last. The objective is `smooth` of the scores, plus the norms of the weights
@@ -160,12 +160,12 @@ def scores_of(columns: F8, weights: F8) -> F8:
     return np.ascontiguousarray(product(columns, weights[:, :-1].T).T) + weights[:, -1:]
 
 
-def penalty_of(objective: SmoothObjective, weights: F8) -> float:
+def penalty_of(objective: PenalizedObjective, weights: F8) -> float:
     """Return the norms and ridges of weights."""
     return objective.norms.value(weights[:, :-1]) + float((np.square(weights) @ objective.ridges).sum()) / 2
 
 
-def minimize(objective: SmoothObjective, weights: F8, effort: Effort = TIGHT) -> F8:
+def minimize(objective: PenalizedObjective, weights: F8, effort: Effort = TIGHT) -> F8:
     """Minimize over the weights, float64 (M, C + 1), from given ones; the result is never worse than these."""
     design = np.column_stack([objective.columns, np.ones(len(objective.columns))])
     scores = scores_of(objective.columns, weights)
@@ -192,7 +192,7 @@ def minimize(objective: SmoothObjective, weights: F8, effort: Effort = TIGHT) ->
     return weights
 
 
-def _aim(objective: SmoothObjective, design: F8, scores: F8, weights: F8, dual: F8, effort: Effort) -> tuple[F8, F8]:
+def _aim(objective: PenalizedObjective, design: F8, scores: F8, weights: F8, dual: F8, effort: Effort) -> tuple[F8, F8]:
     """Return the gradient, without norms, and the minimizer of the quadratic around the weights."""
     from costframe.gates.proximal_kernels import minimize_quadratic
 
@@ -261,7 +261,7 @@ def cross_entropy_slopes(y: NDArray[np.int64], scores: F8) -> tuple[F8, F8]:
 
 @frozen(eq=False)
 class _CrossEntropy:
-    """The mean cross-entropy of rows with weights of mean one; see `SmoothObjective`."""
+    """The mean cross-entropy of rows with weights of mean one; see `PenalizedObjective`."""
 
     columns: F8
     y: NDArray[np.int64]

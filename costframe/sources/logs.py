@@ -343,7 +343,7 @@ def _different_money(line: dict[str, Any], row: LiveRow) -> str | None:
     return None
 
 
-def describe(found: Audit) -> Iterable[str]:
+def describe_audit(found: Audit) -> Iterable[str]:
     """Return lines that tell a person what an audit found."""
     if found.agrees:
         yield f"{format_count(found.rows, 'row')}: every one asked, paid and answered what the model says"

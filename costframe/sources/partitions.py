@@ -57,7 +57,7 @@ def many_by_partition(driver: F) -> F:
         found = [part for _, part in sorted(_results(tasks), key=itemgetter(0))]
         if not is_dask(source):
             return Predictions.merge(found)
-        return Predictions.merge(found, _Again(predict_many, predictor, parts, costs, terms))
+        return Predictions.merge(found, _OnDemand(predict_many, predictor, parts, costs, terms))
 
     return predict_many  # type: ignore[return-value]
 
@@ -92,7 +92,7 @@ def stream_by_partition(driver: F) -> F:
 
 
 @define
-class _Again:
+class _OnDemand:
     """Predicts a partition here, when the whole `Prediction` of one of its rows is read; these are read in order."""
 
     driver: Any
@@ -134,7 +134,7 @@ def _predict_part(
     """Predict a partition's rows; those of a table come as arrays alone, without the rows."""
     try:
         found: Predictions = driver(model, source, None if keys is None else _listed(keys), costs, **terms)
-        return found if keys is not None else evolve(found, predict=None)  # type: ignore[arg-type]  # `_Again` has them
+        return found if keys is not None else evolve(found, predict=None)  # type: ignore[arg-type]  # `_OnDemand` has them
     except Exception as error:
         error.add_note(f"costframe: in partition {number}")
         raise

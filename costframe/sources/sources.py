@@ -23,7 +23,7 @@ from costframe.sources.live_row import RowTerms, warm_up
 from costframe.sources.lookups import Lookup, check_served
 from costframe.sources.source import as_key
 from costframe.sources.threads import run
-from costframe.sources.trips import Outcome, Trips, describe
+from costframe.sources.trips import Outcome, Trips, describe_failure
 
 if TYPE_CHECKING:
     import os
@@ -269,7 +269,7 @@ class Sources:
         self._loop = None
         for name, end in zip(self._trips, ends, strict=True):
             if isinstance(end, BaseException) and not left_open:  # nothing can be closed in a loop that has ended
-                raise InquiryError(f"sources: {name} did not close: {describe(end)}")
+                raise InquiryError(f"sources: {name} did not close: {describe_failure(end)}")
 
     def close(self) -> None:
         """Close all connections that the sync drivers opened."""

@@ -14,7 +14,7 @@ from costframe.core.checks import as_path
 from costframe.core.errors import ParameterError, quote_names, shown
 from costframe.sources.lookups import POLICY_NAMES, Lookup, Policy, as_fields
 from costframe.sources.source import Source
-from costframe.sources.trips import describe
+from costframe.sources.trips import describe_failure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,7 +111,7 @@ def _make(kind: str, options: Mapping[str, Any], file: Path) -> Source:
     try:
         source = make(**given, **folder)
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and quote what it was given
-        text = describe(error)
+        text = describe_failure(error)
         for secret in filter(None, reversed(secrets)):  # whole texts before their parts
             text = text.replace(secret, secret.written)
         raise ParameterError(text) from None

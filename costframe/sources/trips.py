@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from costframe.sources.lookups import Lookup
     from costframe.sources.source import Wanted
 
-__all__ = ["Outcome", "Trips", "describe"]
+__all__ = ["Outcome", "Trips", "describe_failure"]
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ class Trips:
         except Exception as error:
             if isinstance(error, CostframeError) and not isinstance(error, TripError):
                 raise
-            self.failure = describe(error)
+            self.failure = describe_failure(error)
 
     async def close(self) -> None:
         """End trips that were left behind, and close the source."""
@@ -149,7 +149,7 @@ class Trips:
             if not isinstance(reply, BaseException):
                 self._read(reply, names, outcomes[key], categories)
                 continue
-            why = describe(reply)
+            why = describe_failure(reply)
             if isinstance(reply, TripError) and reply.wait > max(longest, 0.0):
                 limit = "the time limit is" if longest == timeout else "the deadline leaves"
                 why += f", but {limit} {max(longest, 0.0):.3g} s"
@@ -166,7 +166,7 @@ class Trips:
                 return {key: raw.get(key) for key in wants}
             error = InquiryError(f"expected a mapping of keys, got {type(raw).__name__}")
         except Exception as raised:  # noqa: BLE001 - a source may raise anything; the policy says what follows
-            error = raised if isinstance(raised, TripError) else TripError(describe(raised))
+            error = raised if isinstance(raised, TripError) else TripError(describe_failure(raised))
         return dict.fromkeys(wants, error)
 
     def _places(self, wants: Wants) -> Wanted:
@@ -236,7 +236,7 @@ class Trips:
                 outcome.values[name] = field.read(reply[field.place], categories.get(name))
             except Exception as error:  # noqa: BLE001 - a mapping of a source's own may raise anything
                 is_absent = isinstance(error, KeyError)
-                why = f"no value at {shown(field.place)}" if is_absent else describe(error)
+                why = f"no value at {shown(field.place)}" if is_absent else describe_failure(error)
                 outcome.failed[name] = self.failure = why
                 failed.append(name)
         if failed:
@@ -250,7 +250,7 @@ class Trips:
                 outcomes[key].lost.append(names)
 
 
-def describe(error: BaseException) -> str:
+def describe_failure(error: BaseException) -> str:
     """Return the kind of a source's exception, with its text only where it is ours: others quote URLs and passwords."""
     if isinstance(error, CostframeError):
         return str(error)

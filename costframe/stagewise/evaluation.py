@@ -97,7 +97,7 @@ class Pricing:
         draw = draw_rows(np.empty(0, np.uint64) if few else self._keys, weight, MOST_ROWS)
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups, draw.share), draw
-        return self.on_all_rows.weighing(draw.share) if few else self._on(draw.of(self.X), draw.share), draw
+        return self.on_all_rows.with_weight(draw.share) if few else self._on(draw.of(self.X), draw.share), draw
 
 
 @frozen

@@ -54,8 +54,8 @@ class Rows:
     labels : (K,) or None
         Class labels, in the order of their codes.
     workers : Workers
-        Who have all rows together. What follows from all rows, as `total_weight`, is the same on every worker, and all
-        must ask for it.
+        The workers whose rows, together, are all rows. What follows from all rows, as `total_weight`, is the same on
+        every worker, and all must ask for it.
     """
 
     X: NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.adoption.adopted import choose_names
-from costframe.adoption.given.refitting import CallableModel, describe, is_unfitted
+from costframe.adoption.given.refitting import CallableModel, describe_error, is_unfitted
 from costframe.core.errors import AdoptionError, BankError, DataError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
@@ -255,7 +255,8 @@ def _probe(function: Callable[..., Any], n_features: int, title: str) -> int:
         except Exception as error:  # noqa: BLE001 - of any library
             failed = failed or error
     if failed is not None and not values.size:
-        raise AdoptionError(f"{title}: cannot predict a row of {n_features} zeros: {describe(failed)}") from failed
+        why = describe_error(failed)
+        raise AdoptionError(f"{title}: cannot predict a row of {n_features} zeros: {why}") from failed
     if values.ndim not in {1, 2} or len(values) != 1 or not values.size:
         raise AdoptionError(f"{title}: expected one prediction a row, got shape {values.shape} for one row")
     return int(values.size)

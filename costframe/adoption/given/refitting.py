@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["CallableModel", "as_frame", "describe", "is_unfitted", "labels_for", "refit", "require_probabilities"]
+__all__ = ["CallableModel", "as_frame", "describe_error", "is_unfitted", "labels_for", "refit", "require_probabilities"]
 
 
 @frozen(eq=False)
@@ -116,11 +116,11 @@ def refit(
     except (CostframeError, MemoryError):
         raise
     except Exception as error:
-        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe(error)}") from error
+        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe_error(error)}") from error
     return copy
 
 
-def describe(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return the text of a foreign error, with its type where the text alone is unclear."""
     return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
 

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.adopted import choose_names, is_of
-from costframe.adoption.given.refitting import describe, is_unfitted
+from costframe.adoption.given.refitting import describe_error, is_unfitted
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.sparse import CallableTransformer, Table, absent_is_missing, framed, over_sparse
 from costframe.adoption.pipelines.transformers import READERS
@@ -311,4 +311,4 @@ def _count_made(transformer: Any, table: Table, title: str) -> int:
     try:
         return len(function(np.zeros((1, count))).T)
     except Exception as error:
-        raise AdoptionError(f"{title}: cannot be called with a row of numbers: {describe(error)}") from error
+        raise AdoptionError(f"{title}: cannot be called with a row of numbers: {describe_error(error)}") from error

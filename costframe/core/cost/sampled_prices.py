@@ -89,7 +89,7 @@ class SampledPrices:
         paid = np.zeros((groups.member.shape[0], words.shape[1]), np.uint64)
         return cls(groups, np.repeat(words, groups.member.nnz, axis=0), paid, _tabulate_weights(weight))
 
-    def weighing(self, weight: NDArray[np.float64]) -> SampledPrices:
+    def with_weight(self, weight: NDArray[np.float64]) -> SampledPrices:
         """Give the same rows other weights, float64 (n,), which sum to one."""
         return evolve(self, mass=_tabulate_weights(weight))
 

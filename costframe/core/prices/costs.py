@@ -17,7 +17,7 @@ from costframe.core.prices import costs_io, entries
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
-from costframe.core.prices.price_table import dearest, price_rows, total_price
+from costframe.core.prices.price_table import dearest, dearest_rows, total_price
 from costframe.core.prices.through import price_through, trace_columns
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class CostModel:
         """Return a header, and name, price and needs of the dearest features, of all or of `names`, with resources."""
         wanted = set(self.names if names is None else names)
         features = [feature for feature in self.features if feature.name in wanted]
-        return ("", self.unit, "needs"), price_rows(features, self.resources)
+        return ("", self.unit, "needs"), dearest_rows(features, self.resources)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class CostModel:
         ``[sources.NAME]`` in other files are left unread; see `Sources.load`.
         """
         file = as_path(path)
-        table = costs_io.read_table(file)
+        table = costs_io.read_prices(file)
         if isinstance(table, dict) and isinstance(table.get("sources"), dict):
             del table["sources"]
         try:
@@ -192,7 +192,7 @@ class CostModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a ``.toml`` or ``.json`` file, whole or not at all; a `CostModelError` names a file it cannot write."""
-        costs_io.write_table(as_path(path), self.to_dict())
+        costs_io.write_prices(as_path(path), self.to_dict())
 
     def select(self, names: Iterable[str]) -> PriceArrays:
         """Return the prices of the features `names`, in that order, and of all resources.

@@ -30,7 +30,7 @@ def _suffix(path: Path, *further: str) -> str:
     return suffix
 
 
-def read_table(path: Path) -> object:
+def read_prices(path: Path) -> object:
     """Return the content of a TOML, JSON or CSV file, by its suffix; every error names the file."""
     suffix = _suffix(path, ".csv")
     try:
@@ -91,7 +91,7 @@ def _different_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def write_table(path: Path, table: Mapping[str, Any]) -> None:
+def write_prices(path: Path, table: Mapping[str, Any]) -> None:
     """Write a price table as TOML or JSON, by the suffix: whole or not at all."""
     if _suffix(path) == ".toml":
         text = to_toml(table)

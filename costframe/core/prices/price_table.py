@@ -37,7 +37,7 @@ def dearest(prices: Sequence[FeaturePrice | ResourcePrice]) -> str:
     return f"dearest {', '.join(f'{each.name} {each.cost:g}' for each in _by_price(prices, _MOST_NAMES))}"
 
 
-def price_rows(features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]) -> list[tuple[str, ...]]:
+def dearest_rows(features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]) -> list[tuple[str, ...]]:
     """Return name, price and needs of the dearest of some features and of the resources they need."""
     resources = _needed(features, resources)
     shown = {each.name for each in resources}

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from costframe.trees.growing.room import Room, Task
     from costframe.trees.settings import TreeSettings
 
-    Sides = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
-    Growing = tuple[Task, Room, PriceState]
-    Member = tuple[Growing, Sides, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
+    FoldRows = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
+    RowsToGrow = tuple[Task, Room, PriceState]
+    FoldFit = tuple[RowsToGrow, FoldRows, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
     Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
 
 __all__ = ["BoostedFolds", "ManyFolds", "boost_folds", "regress_many"]
@@ -136,12 +136,12 @@ def boost_folds(
     squared, counts = isinstance(loss, SquaredLoss), rows.repeats
     limits = settings.l2_regularization, min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW), _HESSIAN
 
-    def begin(sides: Sides) -> Member:
+    def begin(sides: FoldRows) -> FoldFit:
         growing = _growing(data, rows, not squared, limits, settings, sides[0])
         scores = LinearStart.fit(data, rows, loss, sides[0]).scores(data) if linear else start.copy()
         return growing, sides, scores, np.zeros((d, d))
 
-    def add(member: Member, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
+    def add(member: FoldFit, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
         """Add rounds; return the losses of held-out rows, their scores after each round, and the trees."""
         (task, room, free), (inside, outside), scores, gain = member
         nodes = np.empty((count, loss.n_outputs, 2 * task.max_leaves - 1, 5), np.int64)
@@ -240,7 +240,7 @@ def regress_many(
         return ManyFolds(predictions, intercept, trees)
     folds = _sides(fold)
 
-    def fit(sides: Sides) -> tuple[NDArray[np.float64], Trees]:
+    def fit(sides: FoldRows) -> tuple[NDArray[np.float64], Trees]:
         residual, trees = _regress(data, rows, centered / unit, sides, settings)
         return (targets - unit * residual)[sides[1]], trees
 
@@ -255,7 +255,7 @@ def regress_many(
 
 
 def _regress(
-    data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: Sides, settings: TreeSettings
+    data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: FoldRows, settings: TreeSettings
 ) -> tuple[NDArray[np.float64], Trees]:
     """Return the residuals, written over the targets, and the trees."""
     from costframe.trees.boosting.regression_kernels import boost_many
@@ -270,7 +270,7 @@ def _regress(
     return residual, (nodes[:count], values[:count], sizes[:count])
 
 
-def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[Sides]:
+def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[FoldRows]:
     """Return the rows outside and inside each fold."""
     numbers = np.unique(fold).tolist() if judged is None else judged
     return [
@@ -279,7 +279,7 @@ def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list
     ]
 
 
-def _everyone(rows: Rows) -> Sides:
+def _everyone(rows: Rows) -> FoldRows:
     return np.arange(len(rows), dtype=np.int32), np.empty(0, np.int32)
 
 
@@ -290,7 +290,7 @@ def _growing(
     limits: tuple[float, float, float],
     settings: TreeSettings,
     inside: NDArray[np.int32],
-) -> Growing:
+) -> RowsToGrow:
     """Return arguments of kernels that grow trees without prices; these split categories in order, by thresholds."""
     most = max(1, min(settings.max_leaves or len(inside), len(inside)))
     words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)

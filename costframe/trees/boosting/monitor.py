@@ -50,7 +50,7 @@ class Running:
         self._loss, self._link = loss.for_rows(rows), loss.link
         self._cost = PrefixCost(rows.X, rows.weight, prices, rows.workers)
         self.scores = np.empty((len(rows), 0))
-        self._reckoned: float | None = None  # the loss
+        self._loss_now: float | None = None  # the loss
 
     def fork(self) -> Running:
         """Return an independent copy."""
@@ -61,20 +61,20 @@ class Running:
     def begin(self, baseline: NDArray[np.float64]) -> None:
         """Start from the constant model, float64 (K,)."""
         self.scores = np.tile(baseline, (len(self.rows), 1))
-        self._reckoned = None
+        self._loss_now = None
 
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
         """Add a round's trees, each with the output it adds to."""
         for k, table in trees:
             self.scores[:, k] += step * self._cost.add(table)[:, 0]
-        self._reckoned = None
+        self._loss_now = None
 
     @property
     def loss(self) -> float:
         """The mean loss."""
-        if self._reckoned is None:
-            self._reckoned = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
-        return self._reckoned
+        if self._loss_now is None:
+            self._loss_now = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
+        return self._loss_now
 
     @property
     def cost(self) -> float:

@@ -86,7 +86,7 @@ class LazyPrices:
             setattr(other, name, getattr(self, name).copy())
         return other
 
-    def weighing(self, weight: NDArray[np.float64]) -> LazyPrices:
+    def with_weight(self, weight: NDArray[np.float64]) -> LazyPrices:
         """Return prices of the same rows with other weights, (n_rows,), that share the marks of payments."""
         other = copy(self)
         other._row_weight, other._unit = on_grid(np.ascontiguousarray(weight, np.float64), self._workers)  # noqa: SLF001 - the copy's own

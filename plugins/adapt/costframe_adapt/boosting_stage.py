@@ -115,7 +115,7 @@ def _jointly(
     history: list[float] = []
     for _ in track(range(_ROUNDS), "Adapt", verbose=judge.settings.verbose):
         prices = _gate_prices(judge, q).by_row()
-        staying = prices.weighing(judge.rows.weight * (1 - q))
+        staying = prices.with_weight(judge.rows.weight * (1 - q))
         found.append(_best(judge, trees, GrowingPair.begin(judge, trees, q, staying, prices)))
         history.append(judge.total(found[-1]))
         before, q = q, judge.shares(found[-1].pair, found[-1].train)

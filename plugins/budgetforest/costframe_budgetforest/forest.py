@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.plugin import PriceArrays, Rows, TrainingData
     from costframe.trees import BinnedData
-    from costframe_budgetforest.node_kernels import Growing, Rule, SplitPrice
+    from costframe_budgetforest.node_kernels import GrowingTree, Rule, SplitPrice
 
 __all__ = ["Bags", "Forest", "ForestRows", "grow_forest"]
 
@@ -236,10 +236,10 @@ def _grow(
     return table, shares
 
 
-def _room(most: int, n_classes: int) -> Growing:
-    from costframe_budgetforest.node_kernels import Growing
+def _room(most: int, n_classes: int) -> GrowingTree:
+    from costframe_budgetforest.node_kernels import GrowingTree
 
     feature, bins, left, right, parent, depth = (np.empty(most, np.int32) for _ in range(6))
     begin, end = np.empty(most, np.int64), np.empty(most, np.int64)
     counts, missing_left = np.zeros((most, n_classes)), np.zeros(most, np.bool_)
-    return Growing(feature, bins, missing_left, left, right, parent, depth, begin, end, counts)
+    return GrowingTree(feature, bins, missing_left, left, right, parent, depth, begin, end, counts)

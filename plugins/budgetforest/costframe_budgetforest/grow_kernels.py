@@ -6,7 +6,7 @@ import numpy as np
 
 from costframe.plugin import B1, F8, I4, I8, U1, kernel
 from costframe_budgetforest.impurity_kernels import PAIRS, from_powers, impurity, power
-from costframe_budgetforest.node_kernels import Growing, Rule, SplitPrice, draw_feature, mark_bought, price_split
+from costframe_budgetforest.node_kernels import GrowingTree, Rule, SplitPrice, draw_feature, mark_bought, price_split
 
 MISSING = 255
 SMALLEST = 1e-10  # drop, as a share of the node's impurity
@@ -167,8 +167,8 @@ class Room(NamedTuple):
 
 @kernel
 def _best_split(
-    columns: U1, y: I8, weight: F8, prices: SplitPrice, rule: Rule, mine: I4, nodes: Growing, node: int, present: int,
-    whole: float, room: Room,
+    columns: U1, y: I8, weight: F8, prices: SplitPrice, rule: Rule, mine: I4, nodes: GrowingTree, node: int,
+    present: int, whole: float, room: Room,
 ) -> tuple[int, int, bool]:  # fmt: skip
     """Return the feature of a node's best split, -1 if none lowers the impurity, its bin and its missing side."""
     mark_bought(nodes, node, prices, room.bought, room.paid)
@@ -205,7 +205,7 @@ def _count_classes(rows: I4, y: I8, weight: F8, counts: F8, classes: I8) -> int:
 
 @kernel
 def grow_tree(
-    columns: U1, y: I8, weight: F8, prices: SplitPrice, rule: Rule, rows: I4, nodes: Growing, seed: int
+    columns: U1, y: I8, weight: F8, prices: SplitPrice, rule: Rule, rows: I4, nodes: GrowingTree, seed: int
 ) -> int:
     """Grow a tree on `rows`, which it orders anew, breadth-first, and return the number of nodes."""
     n_features, n_classes = columns.shape[0], nodes.counts.shape[1]

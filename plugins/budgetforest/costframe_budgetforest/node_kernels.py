@@ -27,7 +27,7 @@ class SplitPrice(NamedTuple):
     need: I8
 
 
-class Growing(NamedTuple):
+class GrowingTree(NamedTuple):
     """The nodes of a tree: at most 2 n - 1."""
 
     feature: I4
@@ -43,7 +43,7 @@ class Growing(NamedTuple):
 
 
 @kernel
-def mark_bought(nodes: Growing, node: int, prices: SplitPrice, bought: B1, paid: B1) -> None:
+def mark_bought(nodes: GrowingTree, node: int, prices: SplitPrice, bought: B1, paid: B1) -> None:
     """Mark the features and the resources that are bought above a node."""
     bought[:] = False
     paid[:] = False

@@ -56,8 +56,8 @@ def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max
     The multiplier of row i, item k and tree t is beta_kit = weight_i price_k share_kit, with shares >= 0 that sum to
     one over trees. Given shares, each tree is pruned on its own by a dynamic program from the leaves up, and the sum of
     the minima is a lower bound. Trees that keep the test that buys the item raise their share by the factor
-    exp(2 / sqrt(iteration)). The prunings that hold all tests that were kept often, for several values of often, are
-    feasible; at the end, each tree is pruned at its best given the purchases of all others.
+    exp(2 / sqrt(iteration)). The prunings with all tests that were kept in a share of the iterations, for several
+    shares, are feasible; at the end, each tree is pruned at its best given the purchases of all others.
 
     Parameters
     ----------

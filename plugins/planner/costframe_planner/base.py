@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 from sklearn.base import clone, is_classifier, is_regressor
 
-from costframe.adoption import CallableModel, describe, is_unfitted, labels_for, refit, require_probabilities
+from costframe.adoption import CallableModel, describe_error, is_unfitted, labels_for, refit, require_probabilities
 from costframe.plugin import DataError, ParameterError, Predictor
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class _Scores:
         except MemoryError:
             raise
         except Exception as error:
-            raise DataError(f"{what} cannot predict: {describe(error)}") from error
+            raise DataError(f"{what} cannot predict: {describe_error(error)}") from error
         width = () if self.known is None else (len(self.known),)
         if values.shape != (len(rows), *width) or not np.isfinite(values).all():
             raise DataError(
