@@ -79,6 +79,7 @@ from costframe.sources import Source as Source
 from costframe.training.data import FitRows as FitRows
 from costframe.training.data import Rows as Rows
 from costframe.training.data import TrainingData as TrainingData
+from costframe.training.data import Traits as Traits
 from costframe.training.duplicates import dominated_duplicates as dominated_duplicates
 from costframe.training.estimator import CostAwareClassifier as CostAwareClassifier
 from costframe.training.estimator import CostAwareEstimator as CostAwareEstimator

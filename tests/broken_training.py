@@ -7,6 +7,7 @@ from broken_base import StumpsClassifier, StumpsRegressor, breaks, named
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.needs import Needs
 from costframe.core.stages.stages import Answer
+from costframe.training.data import Traits
 
 
 def training(change, **laws):
@@ -139,7 +140,7 @@ class DependsOnThreads(StumpsRegressor):
 
 @breaks(workers_train_the_model_of_all_rows="a worker has another model")
 class TrainsOnItsOwnRows(StumpsRegressor):
-    trains_together = True
+    traits = Traits(trains_together=True)
 
 
 @breaks(input_is_untouched="X was changed")

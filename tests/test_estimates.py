@@ -17,6 +17,7 @@ from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_r
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_alike, folds_of, halves_of
 from costframe.frontier.trial import Fitted, Trial, silent
+from costframe.training.data import Traits
 from costframe.training.scoring import influence, score_named
 
 
@@ -186,7 +187,7 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
 
     def make(tradeoff):
         model = cf.estimator("cegb", costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=4, n_jobs=1)
-        model.searches_thresholds = True
+        model.traits = Traits(searches_thresholds=True)
         fit_path = model.fit_path
 
         def note_rows(X, y, **more):

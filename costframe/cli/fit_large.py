@@ -19,6 +19,7 @@ from costframe.datasets.large_tables import LargeDataset, read_large_table
 from costframe.frontier.checks import check_score, name_failures
 from costframe.training.cluster.client import open_client
 from costframe.training.console import output as make_console
+from costframe.training.data import Traits
 from costframe.training.scoring import score_named
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def fit_large(
     console = make_console()
     dataset = read_large_table(data, **reading | {"seed": reading["seed"] or 0})
     kind = getattr(registry().algorithms[algorithm], TASKS[dataset.task], None)
-    if not getattr(kind, "trains_together", False):
+    if not Traits.of(kind).trains_together:
         raise ParameterError(f"{algorithm}: needs the whole table in memory, where {data} is not; see miser and cegb")
     named = str(check_score(dataset, score))
     where = "does not fit in memory: it is read by row groups" if cluster is None else "is read by the cluster"

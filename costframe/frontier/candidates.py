@@ -37,6 +37,7 @@ from costframe.frontier.checks import name_failures
 from costframe.frontier.points import CONSTANT
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import Trial
+from costframe.training.data import Traits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -103,7 +104,7 @@ class Entrant:
     def begins(self) -> tuple[bool, bool]:
         """Its place in the order in which fits begin: first those that search sets, then those that have a path."""
         kind = getattr(registry().algorithm(self.label), TASKS[self.task])
-        return not getattr(kind, "searches_sets", False), not hasattr(kind, "fit_path")
+        return not Traits.of(kind).searches_sets, not hasattr(kind, "fit_path")
 
     def guard(self) -> AbstractContextManager[None]:
         """Name the algorithm and its plugin in failures."""

@@ -12,6 +12,7 @@ import numpy as np
 from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
 from costframe.core.plugins.registry import TASKS, estimator, plugin_title, registry, two_classes_only
 from costframe.core.plugins.registry import algorithms as usable_algorithms
+from costframe.training.data import Traits
 from costframe.training.query_scores import QueryScore
 from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, resolve_score
 
@@ -151,7 +152,7 @@ def _unfit(names: Iterable[str], task: str, n_classes: int) -> dict[str, Paramet
 
 def check_saved(name: str, task: str, n_classes: int) -> None:
     """Refuse an algorithm whose models for a task cannot be saved to a file; `n_classes` is 0 without classes."""
-    most = getattr(getattr(registry().algorithm(name), TASKS[task]), "most_classes_saved", None)
+    most = Traits.of(getattr(registry().algorithm(name), TASKS[task])).most_classes_saved
     if most is not None and (n_classes > most or not n_classes):
         models = f"models of {n_classes} classes" if n_classes else f"models for {task}"
         raise ParameterError(f"algorithm {name!r}: its {models} cannot be saved to a file, only compared")

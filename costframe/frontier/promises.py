@@ -92,7 +92,7 @@ def fit_promising(
     """
     with trial.guard():
         model = trial.make(0.0)
-        if not isinstance(model, CostAwareEstimator) or model.searches_sets:
+        if not isinstance(model, CostAwareEstimator) or model.traits.searches_sets:
             return []
         nothing, *promises = trial.promises.of(model, trial) or [Promise((), 0.0, 0.0, 0.0)]
     time = Budget(time=budget.time)

@@ -21,6 +21,7 @@ from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
 from costframe.frontier.rows import Rows, folds_alike, halves_of
 from costframe.frontier.store import Fitted, Store
+from costframe.training.data import Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,7 +132,7 @@ class Trial:
         if self.fits_repeat:
             return self.folds
         model = self.make(tradeoff)
-        if self.stopping is not None or not getattr(model, "searches_thresholds", False):
+        if self.stopping is not None or not Traits.of(model).searches_thresholds:
             return ()
         return self.folds or folds_alike(self.train, self.valid, classes=is_classifier(model))
 
@@ -140,7 +141,7 @@ class Trial:
 
         Without folds, an estimator that searches thresholds on valid has halves of valid.
         """
-        if self.folds or self.stopping is not None or not getattr(model, "searches_thresholds", False):
+        if self.folds or self.stopping is not None or not Traits.of(model).searches_thresholds:
             return self.folds
         return halves_of(self.train, self.valid, classes=is_classifier(model))
 

@@ -19,6 +19,7 @@ from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.rows import check_weights
 from costframe.gates.expensive import fit_default
 from costframe.training.cluster.fitting import fit_on_cluster
+from costframe.training.data import Traits
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.shell import restore_on_error
 from costframe.trees.binning.scaling import check_sizes
@@ -54,7 +55,7 @@ class GatedClassifier(CostAwareClassifier):
         boosted without prices.
     """
 
-    searches_thresholds: ClassVar = True
+    traits: ClassVar = Traits(searches_thresholds=True)
 
     costs: Any = None
     tradeoff: float = 1e-3

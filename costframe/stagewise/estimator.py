@@ -14,6 +14,7 @@ from costframe.stagewise.banks import find_bank
 from costframe.stagewise.evaluation import Evaluation
 from costframe.stagewise.relaxed import as_log_odds
 from costframe.stagewise.soft_tree import as_stage_tree
+from costframe.training.data import Traits
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker
 from costframe.trees.binning.scaling import check_sizes
 
@@ -83,7 +84,7 @@ class BankTask:
 class OverBank(CostAwareEstimator):
     """Trains on the outputs of a bank; the trees of a bank trained inside split by categories."""
 
-    _takes_categories: ClassVar = True
+    traits: ClassVar = Traits(takes_categories=True)
 
     costs: Any = None
     tradeoff: float = 1e-3

@@ -10,6 +10,7 @@ from costframe.core.errors import ParameterError
 from costframe.testing.case import expect, fit, law, law_of_fits, priced, same_bits
 from costframe.testing.data import COSTS, make_table
 from costframe.testing.parts import run_together
+from costframe.training.data import Traits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -192,7 +193,7 @@ def threads_change_nothing(case: Case) -> None:
 @law_of_fits
 def workers_train_the_model_of_all_rows(case: Case) -> None:
     """Two workers that train together, each on a part of the rows, both have the model of one with all rows."""
-    if not getattr(case.estimator_class, "trains_together", False):
+    if not Traits.of(case.estimator_class).trains_together:
         return
     table = case.table
     of_row = (np.arange(len(table.X)) if table.qid is None else table.qid) % 3 == 0  # a third, or of the queries

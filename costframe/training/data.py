@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from attrs import evolve, field, frozen
+from attrs.validators import instance_of, optional
 
 from costframe.core.errors import ParameterError, shown
 from costframe.core.exact_sums import exact_sum
@@ -36,6 +37,39 @@ class FitRows(TypedDict, total=False):
     sample_weight_val: ArrayLike | None
     qid: ArrayLike | None
     qid_val: ArrayLike | None
+
+
+@frozen
+class Traits:
+    """What an algorithm does otherwise than most: its estimators have one as their class attribute `traits`.
+
+    Attributes
+    ----------
+    takes_categories : bool
+        It splits by categories: it has a parameter `categorical_features`, and uses `TrainingData.categorical`.
+    searches_sets : bool
+        It searches sets of features during training; for all others, sweeps and searches do it.
+    searches_thresholds : bool
+        Validation rows choose it in detail, as thresholds of many models; sweeps and searches then estimate it on rows
+        that chose nothing.
+    trains_together : bool
+        `_train` combines what it takes from rows over `Rows.workers`, so that any number of workers train the model of
+        one.
+    most_classes_saved : int or None
+        The most classes for which `cf.save` takes its predictors, 0 for none; None if it takes all.
+    """
+
+    takes_categories: bool = field(default=False, validator=instance_of(bool))
+    searches_sets: bool = field(default=False, validator=instance_of(bool))
+    searches_thresholds: bool = field(default=False, validator=instance_of(bool))
+    trains_together: bool = field(default=False, validator=instance_of(bool))
+    most_classes_saved: int | None = field(default=None, validator=optional(instance_of(int)))
+
+    @classmethod
+    def of(cls, kind: object) -> Traits:
+        """Return those of an estimator or its class; the usual ones for a class that has none."""
+        found = getattr(kind, "traits", None)
+        return found if isinstance(found, Traits) else cls()
 
 
 @frozen(eq=False)

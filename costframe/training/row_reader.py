@@ -28,7 +28,7 @@ from costframe.core.tables.frames import (
 )
 from costframe.core.tables.rows import as_frame, check_queries, check_weights, exact_labels, refuse_text
 from costframe.core.workers import ALONE, Workers
-from costframe.training.data import Rows
+from costframe.training.data import Rows, Traits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
     """The part of an estimator that checks data; errors name the wrong argument."""
 
     costs: Any
-    _takes_categories: ClassVar[bool] = False
+    traits: ClassVar[Traits] = Traits()
     _columns = CategoricalColumns()
     _workers: Workers = ALONE  # that train together
     _is_encoded = False  # frames have the numbers of labels already
@@ -98,7 +98,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         Labels that a given model has are those of its columns, for it reads their numbers.
         """
         refuse_lazy(X, "X")
-        given = getattr(self, "categorical_features", None) if self._takes_categories else None
+        given = getattr(self, "categorical_features", None) if self.traits.takes_categories else None
         models = [getattr(self, name, None) for name in _GIVEN]
         labels = {**_texts_for(models, X), **_labels_of(models)}
         if given is None and not labels and not category_columns(X):
@@ -111,11 +111,11 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             names = priced if len(priced) == width else names
         labels = {name: each for name, each in labels.items() if name in names}
         columns = [names[f] for f in category_columns(X)]
-        if labels and self._takes_categories and given is None:
+        if labels and self.traits.takes_categories and given is None:
             return find_categorical(dict.fromkeys(columns) | labels, X, names)
-        if not self._takes_categories and set(columns) <= set(labels):
+        if not self.traits.takes_categories and set(columns) <= set(labels):
             return CategoricalColumns(names, np.zeros(len(names), np.bool_), labels)
-        if not self._takes_categories:
+        if not self.traits.takes_categories:
             named, kind = next(name for name in columns if name not in labels), type(self).__name__
             raise DataError(
                 f"X: column {named!r} is of a category dtype, and {kind} does not split by categories; give numbers"
@@ -162,7 +162,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             names = column_names(X) or self._columns.names or tuple(map(str, X.columns))
             with _name_errors(name):
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            hint = _HINT if self._takes_categories and reset else ""
+            hint = _HINT if self.traits.takes_categories and reset else ""
             X = read_frame(X, names, {} if self._is_encoded else self._columns.categories, name, hint)
             with _name_errors(name):
                 rows: NDArray[np.float64] = check_array(X, estimator=self, **checks)

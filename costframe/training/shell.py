@@ -20,7 +20,7 @@ from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import is_dask
 from costframe.training.cluster.fitting import fit_on_cluster
-from costframe.training.data import FitRows, Rows, TrainingData
+from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.predicting import Gains, Predicting
 
 if TYPE_CHECKING:
@@ -69,15 +69,8 @@ class CostAwareEstimator(Predicting):
     """Base of all estimators; a subclass has an `__init__` with its parameters and a `_train`.
 
     Every subclass has the parameters `costs` (anything `CostModel.of` accepts; None prices every feature at one) and
-    `tradeoff` (loss accepted per unit of cost per row, >= 0). A subclass that splits by categories sets
-    `_takes_categories`, has a parameter `categorical_features` for `find_categorical`, and uses
-    `TrainingData.categorical`. A subclass that searches sets of features during training sets `searches_sets`; for all
-    others, sweeps and searches do it. One that validation rows choose in detail, as thresholds of many models, sets
-    `searches_thresholds`; sweeps and searches then estimate it on rows that chose nothing. One with predictors
-    that `cf.save` refuses sets `most_classes_saved`, the most classes for which it does not; 0 if it refuses all. A
-    subclass with a `fit` or `fit_path` of its own decorates it with `restore_on_error`. One whose `_train` combines
-    what it takes from rows over `Rows.workers`, so that any number of workers train the model of one, sets
-    `trains_together`.
+    `tradeoff` (loss accepted per unit of cost per row, >= 0). Its class attribute `traits` says what it does otherwise
+    than most. A subclass with a `fit` or `fit_path` of its own decorates it with `restore_on_error`.
 
     Attributes
     ----------
@@ -90,16 +83,14 @@ class CostAwareEstimator(Predicting):
 
     tradeoff: float
     kind: ClassVar[str]  # of a `FittedEstimator`
-    searches_sets: ClassVar[bool] = False
-    searches_thresholds: ClassVar[bool] = False
-    most_classes_saved: ClassVar[int | None] = None
-    trains_together: ClassVar[bool] = False
     _only: Sequence[int] | None = None  # columns that training may read
     _dates: Mapping[str, Dates] | None = None  # columns that are dates outside, days in X
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Inherit scikit-learn's methods `set_*_request`, which it repeats in every class, where they are the same."""
         super().__init_subclass__(**options)
+        if not isinstance(cls.traits, Traits):
+            raise TypeError(f"{cls.__name__}.traits: expected Traits, got {shown(cls.traits)}")
         for name in [name for name in vars(cls) if name.startswith("set_") and name.endswith("_request")]:
             above = [vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)]
             if above and getattr(above[0], "keys", ()) == getattr(vars(cls)[name], "keys", None):
@@ -188,7 +179,7 @@ class CostAwareEstimator(Predicting):
 
     def check_trains_together(self) -> None:
         """Refuse to train on several workers, unless the algorithm does."""
-        if not self.trains_together:
+        if not self.traits.trains_together:
             raise ParameterError(
                 f"{type(self).__name__}: trains on one machine only; collect the rows or a sample of them"
             )

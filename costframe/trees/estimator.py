@@ -9,6 +9,7 @@ from attrs import define, field, fields_dict
 
 from costframe.core.checks import check_choice, check_flag
 from costframe.core.errors import DataError, ParameterError
+from costframe.training.data import Traits
 from costframe.training.estimator import CostAwareEstimator, CostAwareRanker
 from costframe.training.shell import restore_on_error
 from costframe.trees.annealing.anneal import Annealer, check_limits
@@ -84,7 +85,7 @@ class BoostedEstimator(CostAwareEstimator):
         `scoring`, and mean cost per row after each round, as far as training went. Else empty, as after `fit_path`.
     """
 
-    _takes_categories: ClassVar = True
+    traits: ClassVar = Traits(takes_categories=True)
     _usual: ClassVar[TreeSettings]
     _paper: ClassVar[Paper]
 

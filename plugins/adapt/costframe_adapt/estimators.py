@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 
 from costframe.gates import GatedClassifier, default_tradeoffs
 from costframe.trees import scorer
@@ -76,7 +76,7 @@ class AdaptClassifier(GatedClassifier):
     classes_ : ndarray (M,)
     """
 
-    _takes_categories: ClassVar = True
+    traits: ClassVar = evolve(GatedClassifier.traits, takes_categories=True)
 
     categorical_features: Any = field(default=None, kw_only=True)
     variant: str | None = field(default=None, kw_only=True)

@@ -236,7 +236,7 @@ class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
     """
 
     _kind: ClassVar = ConfidenceExits
-    most_classes_saved = 2
+    traits: ClassVar = evolve(_EarlyExit.traits, most_classes_saved=2)
 
     class_weight: Any = field(default=None, kw_only=True)
 
@@ -269,7 +269,7 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
     """
 
     _kind: ClassVar = ProximityExits
-    most_classes_saved = 0
+    traits: ClassVar = evolve(_EarlyExit.traits, most_classes_saved=0)
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[Any]:
         """Return scores that rank the rows of a query: float64 (rows,)."""

@@ -32,7 +32,7 @@ class _CEGB(BoostedEstimator):
     than 63 bins each has at least eight rows.
     """
 
-    trains_together: ClassVar = True
+    traits: ClassVar = evolve(BoostedEstimator.traits, trains_together=True)
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(_PAPER, frozenset({"n_estimators", "max_leaves"}), frozenset({"once", "split"}))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from costframe.plugin import CostAwareClassifier, CostAwareRegressor, check_flag, resolve, split_off
 from costframe.stagewise import (
@@ -115,7 +115,7 @@ class ReweightedRanker(GradedRanker, _Reweighted):
 class _Cascade(WithRecipe):
     """Trains a cascade."""
 
-    searches_thresholds: ClassVar[bool] = True
+    traits: ClassVar = evolve(WithRecipe.traits, searches_thresholds=True)
     n_stages: int | None = field(default=None, kw_only=True)
     rejected: float | None = field(default=None, kw_only=True)
     inflation: float | None = field(default=None, kw_only=True)

@@ -24,7 +24,7 @@ _USUAL = evolve(_PAPER, min_samples_leaf=10, from_zero=False)
 class _Miser(BoostedEstimator):
     """Common settings and training."""
 
-    trains_together: ClassVar = True
+    traits: ClassVar = evolve(BoostedEstimator.traits, trains_together=True)
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(
         _PAPER, frozenset({"n_estimators", "learning_rate", "max_depth"}), frozenset({"resources"})

@@ -12,6 +12,7 @@ from costframe.plugin import (
     CostAwareRanker,
     CostAwareRegressor,
     ParameterError,
+    Traits,
     check_number,
     resolve,
     resolve_score,
@@ -44,8 +45,7 @@ _USUAL = TreeSettings(l2_regularization=1.0)
 class _Planner(CostAwareEstimator):
     """Common settings and training of all planners."""
 
-    searches_sets: ClassVar = True
-    _takes_categories: ClassVar = True
+    traits: ClassVar = Traits(takes_categories=True, searches_sets=True)
     _rounds: ClassVar = 300
 
     costs: Any = None
