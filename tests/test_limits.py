@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.caps.capped import CappedRows, _step_rows, walk_under_limits
-from costframe.core.caps.fallbacks import FallbackRows
+from costframe.core.caps.capped import _step_rows, walk_under_limits
 from costframe.core.caps.fit_fallbacks import _spread
 from costframe.core.errors import InquiryError, ParameterError, StageError
 from costframe.core.learners.opaque import OpaqueLearner
@@ -20,6 +19,8 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.exact_prices import ExactPrices, exact
 from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.capped_layout import CappedRows
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
@@ -64,7 +65,7 @@ class Noted(float):
 
 def step_rows(tree, prices, limits, X, by_path):
     """Walk all rows with Python's numbers."""
-    found = CappedRows.empty(tree, len(X))
+    found = CappedRows.empty(tree.layout, len(X))
     _step_rows(tree, prices, limits, X, np.full(len(X), limits.max_cost), found, np.arange(len(X)), by_path=by_path)
     return found
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
+    from costframe.core.stages.fallbacks import FallbackRows
 
 __all__ = ["Gains", "Predicting"]
 

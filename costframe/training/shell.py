@@ -11,13 +11,13 @@ from attrs import evolve
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.core.caps.fallbacks import FallbackRows
 from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.frames import is_dask
 from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData, Traits

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
 
-from costframe.core.learners.bits import word_count
-from costframe.core.learners.tree_table import COLUMN, OPAQUE
 from costframe.core.prices.exact_prices import WHOLE
-from costframe.core.stages.layout import lay_out
+from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.walk import StageWalker
 from costframe.core.threads import over_chunks
@@ -18,67 +16,24 @@ from costframe.core.threads import over_chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.caps.capped_kernels import Bill, Model
-    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.caps.capped_kernels import Bill
     from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import Limits, PriceArrays
+    from costframe.core.stages.stage_model import StageModel
 
 _MARGIN = 1e-9  # of a cap: more than sums of millions of doubles are off
 
 
-class CappedRows(NamedTuple):
-    """Ends of rows under limits, and their purchases."""
-
-    exits: NDArray[np.int64]  # (rows,): the answer reached, or the stage at which the row was cut
-    cut: NDArray[np.bool_]  # (rows,): whether the row gave up a learner
-    share: NDArray[np.float64]  # (rows,): share of the last stage's learners that are finished
-    # (rows, K): of the last stage, with expected outputs of learners given up; a route's is in the first column
-    scores: NDArray[np.float64]
-    route_scores: NDArray[np.float64]  # (rows,): of the route before
-    masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the tree uses
-    # (rows, 3): sum of e_t of evaluated learners, price of comparisons, pairs of a learner and a feature that it read
-    spent: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, tree: StageTree, count: int) -> CappedRows:
-        """Make empty arrays for `count` rows."""
-        return cls(
-            np.zeros(count, np.int64),
-            np.zeros(count, np.bool_),
-            np.ones(count),
-            np.zeros((count, tree.n_outputs)),
-            np.zeros(count),
-            np.zeros((count, word_count(len(tree.layout.used))), np.uint64),
-            np.zeros((count, 3)),
-        )
-
-    def rows(self, part: slice | NDArray[np.int64]) -> CappedRows:
-        """Return some rows; a view for a slice."""
-        some: list[Any] = [each[part] for each in self]
-        return CappedRows(*some)
-
-    def final_scores(self, tree: StageTree) -> NDArray[np.float64]:
-        """Return the scores of the answers, expected ones for rows that were cut: float64 (rows, K)."""
-        rows = np.flatnonzero(self.cut)
-        if tree.fallbacks is None or not len(rows):
-            return self.scores
-        found, exits = self.scores.copy(), self.exits[rows]
-        partial = self.scores[rows]
-        partial[tree.layout.below[exits] >= 0] = partial[tree.layout.below[exits] >= 0, :1]
-        found[rows] = tree.fallbacks.scores(exits, self.share[rows], partial, self.route_scores[rows])
-        return found
-
-
 def capped_scores(
-    tree: StageTree, prices: PriceArrays, limits: Limits, X: NDArray[np.float64], n_jobs: int | None
+    tree: StageModel, prices: PriceArrays, limits: Limits, X: NDArray[np.float64], n_jobs: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return scores, float64 (rows, K), and exits, int64 (rows,), under limits, with path acquisition."""
     rows = walk_under_limits(tree, prices, limits, X, by_path=True, n_jobs=n_jobs)
-    return rows.final_scores(tree), rows.exits
+    return rows.final_scores(tree.layout, tree.fallbacks), rows.exits
 
 
 def walk_under_limits(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     limits: Limits,
     X: NDArray[np.float64],
@@ -96,7 +51,7 @@ def walk_under_limits(
     X, caps = np.ascontiguousarray(X, np.float64), np.full(len(X), limits.max_cost) if caps is None else caps
     barred_opaque = any(limits.unavailable.intersection(learner.features) for learner in tree.bank.opaques)
     if tree.layout.n_opaque and (tree.fallbacks is None or barred_opaque):
-        found, unsure = CappedRows.empty(tree, len(X)), np.ones(len(X), np.bool_)
+        found, unsure = CappedRows.empty(tree.layout, len(X)), np.ones(len(X), np.bool_)
     else:
         found, unsure = _run_kernel(tree, prices, limits, X, caps, by_path=by_path, n_jobs=n_jobs)
     by_hand = np.flatnonzero(unsure)
@@ -109,7 +64,7 @@ def walk_under_limits(
 
 
 def _run_kernel(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     limits: Limits,
     X: NDArray[np.float64],
@@ -126,7 +81,7 @@ def _run_kernel(
     model, expects = tree.capped_model, tree.fallbacks is not None  # made before there are threads
 
     def walk(limit: NDArray[np.float64]) -> CappedRows:
-        found = CappedRows.empty(tree, len(X))
+        found = CappedRows.empty(tree.layout, len(X))
 
         def chunk(part: slice) -> None:
             from costframe.core.caps.capped_kernels import walk_capped
@@ -149,7 +104,7 @@ def _run_kernel(
 
 
 def _step_rows(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     limits: Limits,
     X: NDArray[np.float64],
@@ -176,24 +131,7 @@ def _step_rows(
         found.spent[i] = end.weight, end.comparisons, end.uses
 
 
-def lay_out_capped(tree: StageTree) -> Model:
-    """Lay out a stage tree for walks under limits, once a model."""
-    from costframe.core.caps.capped_kernels import Model
-
-    bank, known = tree.bank, tree.expected_outputs
-    layout = tree.layout if known is None else lay_out(bank, tree.stages, (known.value, known.values))
-    expected, expected_opaque = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque)
-    if known is not None:
-        for use in np.flatnonzero(layout.kind == COLUMN):
-            expected[use] = known.of(int(layout.learner[use]), -1)[0]
-        for use in np.flatnonzero(layout.kind == OPAQUE):
-            place = int(layout.place[use])
-            expected_opaque[place : place + layout.width[use]] = known.of(int(layout.learner[use]), -1)
-    slot = np.unique(layout.learner, return_inverse=True)[1].astype(np.int64)
-    return Model(layout, slot, expected, expected_opaque)
-
-
-def make_bill(tree: StageTree, prices: PriceArrays, limits: Limits, exact: ExactPrices) -> Bill:
+def make_bill(tree: StageModel, prices: PriceArrays, limits: Limits, exact: ExactPrices) -> Bill:
     """Return prices, in the unit of `exact`, and unavailable features in the order of the layout."""
     from costframe.core.caps.capped_kernels import Bill
 

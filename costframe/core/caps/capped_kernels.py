@@ -13,23 +13,14 @@ from costframe.core.learners.tree_table import COLUMN, TREE
 from costframe.core.prices.needs_kernels import ascend, change_needed
 
 if TYPE_CHECKING:
-    from costframe.core.caps.capped import CappedRows
     from costframe.core.prices.needs import Needs
+    from costframe.core.stages.capped_layout import CappedLayout, CappedRows
     from costframe.core.stages.layout import StageLayout
 
 NEW, FINISHED, GIVEN_UP = 0, 1, 2  # states of a learner
 # states of a resource; a pending one is in a sum that may stay unpaid
 UNPAID, PAID, PENDING, LOOKED_AT = 0, 1, 2, 3
 SPENT, WEIGHT, COMPARISONS, USES = 0, 1, 2, 3  # places in a row's account
-
-
-class Model(NamedTuple):
-    """A stage tree, whose payload has expected outputs of inner nodes too, for learners given up."""
-
-    layout: StageLayout
-    slot: I8  # (L,): a number for each learner
-    expected: F8  # (L,): expected output of a column given up
-    expected_opaque: F8
 
 
 class Bill(NamedTuple):
@@ -131,7 +122,7 @@ def _buy_all(use: int, own: float, bill: Bill, row: Row) -> bool:
 
 @kernel
 def _evaluate_stage(  # noqa: C901 - one loop, as its docstring says
-    begin: int, end: int, model: Model, bill: Bill, row: Row, by_path: bool
+    begin: int, end: int, model: CappedLayout, bill: Bill, row: Row, by_path: bool
 ) -> None:
     """Evaluate the learners of a stage in turn, or give them up.
 
@@ -187,7 +178,7 @@ def _add_opaque(use: int, layout: StageLayout, outputs: F8, scores: F8) -> None:
 
 
 @kernel
-def _score_stage(begin: int, end: int, model: Model, row: Row, scores: F8, expects: bool) -> int:
+def _score_stage(begin: int, end: int, model: CappedLayout, row: Row, scores: F8, expects: bool) -> int:
     """Add each learner's outputs, or expected outputs, to its targets; return the number of finished learners."""
     layout, kind, place = model.layout, model.layout.kind, model.layout.place
     target, target_first, payload = layout.target, layout.target_first, layout.payload
@@ -223,7 +214,7 @@ def walk_capped(
     opaque: F8,
     limit: F8,
     found: CappedRows,
-    model: Model,
+    model: CappedLayout,
     bill: Bill,
     by_path: bool,
     expects: bool,

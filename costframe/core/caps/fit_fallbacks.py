@@ -9,19 +9,21 @@ from attrs import evolve
 from scipy.special import logsumexp
 
 from costframe.core.caps.capped import walk_under_limits
-from costframe.core.caps.fallbacks import Fallbacks
-from costframe.core.caps.mean_outputs import mean_outputs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.fallbacks import Fallbacks
+from costframe.core.stages.mean_outputs import mean_outputs
 from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.stages import Answer, Route, apply_link, log_odds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from costframe.core.caps.capped import CappedRows
-    from costframe.core.caps.fallbacks import FallbackRows
-    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.stages.capped_layout import CappedRows
+    from costframe.core.stages.fallbacks import FallbackRows
+    from costframe.core.stages.stage_model import StageModel
 
 COPIES = 2  # caps to try on each row
 KNOTS = (0.0, 0.2, 0.5, 1.0)
@@ -31,20 +33,22 @@ _ROUNDING = 1e-12  # of the largest value: smaller spreads are rounding
 _LARGEST = 1e100  # larger scores, whose squares overflow, are left out
 
 
-def fit_fallbacks(tree: StageTree, rows: FallbackRows) -> Fallbacks:
+def fit_fallbacks(
+    tree: StageModel, rows: FallbackRows, cost: Callable[[NDArray[np.float64], CostModel], NDArray[np.float64]]
+) -> Fallbacks:
     """Fit maps from partial scores to final predictions, on rows cut at caps of many sizes.
 
-    Rows pay the tree's prices; if all are zero, every feature costs one.
+    Rows pay the tree's prices; if all are zero, every feature costs one. `cost` gives the cost of each row at prices.
     """
     X, weight = rows.X, rows.weight
     final, exits = predict_rows(tree.bank, tree.layout, X, 1)
     expecting = evolve(tree, fallbacks=_without_maps(tree, X, weight, final, exits))
-    cut, which = _cut_rows(expecting, X)
+    cut, which = _cut_rows(expecting, X, cost)
     return _fit_maps(expecting, cut, final[which], exits[which], weight[which])
 
 
 def _without_maps(
-    tree: StageTree,
+    tree: StageModel,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
     final: NDArray[np.float64],
@@ -83,7 +87,7 @@ def _without_maps(
     )
 
 
-def _on_path(tree: StageTree) -> NDArray[np.bool_]:
+def _on_path(tree: StageModel) -> NDArray[np.bool_]:
     """Return whether stage i lies on the path to stage j, the stage itself included: bool (stages, stages)."""
     ends = np.eye(len(tree.stages), dtype=np.bool_)
     for number in range(len(tree.stages) - 1, -1, -1):
@@ -93,7 +97,7 @@ def _on_path(tree: StageTree) -> NDArray[np.bool_]:
     return ends
 
 
-def link_of(tree: StageTree, number: int) -> str:
+def link_of(tree: StageModel, number: int) -> str:
     """Return the link that turns final scores at a stage into predictions; scores of ranked answers stay scores."""
     stage = tree.stages[number]
     if (answer := stage if isinstance(stage, Answer) else tree.only_answer) is not None:
@@ -104,7 +108,7 @@ def link_of(tree: StageTree, number: int) -> str:
 
 
 def final_scores_at(
-    tree: StageTree, number: int, final: NDArray[np.float64], exits: NDArray[np.int64]
+    tree: StageModel, number: int, final: NDArray[np.float64], exits: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return final scores at a stage, as `Fallbacks` defines them: float64 (rows, K)."""
     if tree.only_answer is not None or isinstance(tree.stages[number], Answer):
@@ -113,12 +117,14 @@ def final_scores_at(
     return values if tree.links == ("ranked",) else log_odds(values)
 
 
-def _cut_rows(tree: StageTree, X: NDArray[np.float64]) -> tuple[CappedRows, NDArray[np.int64]]:
+def _cut_rows(
+    tree: StageModel, X: NDArray[np.float64], cost: Callable[[NDArray[np.float64], CostModel], NDArray[np.float64]]
+) -> tuple[CappedRows, NDArray[np.int64]]:
     """Walk rows at caps between zero and the largest cost of a row; return their ends and their numbers."""
     model = CostModel.of(tree.costs, tree.feature_names)
-    if not (paid := tree.cost(X, model).per_row).any():
+    if not (paid := cost(X, model)).any():
         model = CostModel.uniform(tree.feature_names)
-        paid = tree.cost(X, model).per_row
+        paid = cost(X, model)
     rows = np.tile(np.arange(len(X)), COPIES)
     spread = (np.arange(len(rows)) * 0.6180339887498949) % 1.0
     caps = paid.max(initial=0.0) * spread**2  # more of the small ones
@@ -183,7 +189,7 @@ def _hats(share: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _fit_maps(
-    tree: StageTree, cut: CappedRows, final: NDArray[np.float64], exits: NDArray[np.int64], weight: NDArray[np.float64]
+    tree: StageModel, cut: CappedRows, final: NDArray[np.float64], exits: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> Fallbacks:
     """Fit the maps of a tree's fallbacks stage by stage, on rows that were cut, with their final scores and exits."""
     assert tree.fallbacks is not None  # noqa: S101 - the caller made them
@@ -199,7 +205,7 @@ def _fit_maps(
 
 
 def _fit_stage(
-    tree: StageTree, number: int, cut: CappedRows, target: NDArray[np.float64], weight: NDArray[np.float64]
+    tree: StageModel, number: int, cut: CappedRows, target: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
     """Fit offset, slope and carry of a stage: float64, each of a shape that broadcasts to (J, K)."""
     assert tree.fallbacks is not None  # noqa: S101 - as above

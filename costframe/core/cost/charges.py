@@ -10,7 +10,6 @@ from attrs import evolve, frozen
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
-from costframe.core.stages.plan import cannot_bind
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Route
 from costframe.core.threads import CHUNK, over_chunks
@@ -18,18 +17,18 @@ from costframe.core.threads import CHUNK, over_chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.caps.capped import CappedRows
     from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.needs import Needs
     from costframe.core.prices.price_arrays import Limits, PriceArrays
+    from costframe.core.stages.capped_layout import CappedRows
     from costframe.core.stages.run_stages import ReadingMarks
+    from costframe.core.stages.stage_model import StageModel
 
 _CELLS = 1 << 24  # of a table of rows and resources
 
 
 def hard_charges(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     marks: ReadingMarks,
     X: NDArray[np.float64],
@@ -60,7 +59,7 @@ def hard_charges(
 
 
 def charge_masks(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     masks: NDArray[np.uint64],
     weight: NDArray[np.float64],
@@ -103,7 +102,7 @@ def charge_masks(
 
 
 def soft_charges(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     marks: ReadingMarks,
     steepness: float | None,
@@ -159,7 +158,7 @@ class StageVisit:
 class StageVisits:
     """Evaluation of stages on some rows, parents before their children."""
 
-    def __init__(self, tree: StageTree, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
+    def __init__(self, tree: StageModel, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
         self._runner, self._tree = StageRunner(tree.bank, tree.layout, X, marks), tree
         self._n_used = len(tree.layout.used)
         self._needs = prices.direct_needs.restrict(tree.layout.used)
@@ -183,12 +182,12 @@ class StageVisits:
         return StageVisit(scores, now, new, resources, comparisons, runner.spent[:, 1] - new.sum(axis=1))
 
 
-def learners_at(tree: StageTree, prices: PriceArrays) -> NDArray[np.float64]:
+def learners_at(tree: StageModel, prices: PriceArrays) -> NDArray[np.float64]:
     """Return the price of the learners that each stage evaluates first on its path: float64 (stages,)."""
     return _sum_first(tree, prices.learner * tree.bank.evaluation)
 
 
-def _sum_first(tree: StageTree, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_first(tree: StageModel, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Add up values, (T,), of the learners that each stage evaluates first on its path: float64 (stages,)."""
     layout = tree.layout
     stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
@@ -197,7 +196,7 @@ def _sum_first(tree: StageTree, values: NDArray[np.float64]) -> NDArray[np.float
 
 
 def stage_costs(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     X: NDArray[np.float64],
     acquisition: str = "path",
@@ -242,7 +241,7 @@ def _rows_at_once(prices: PriceArrays) -> int:
 
 
 def charge_tree(
-    tree: StageTree,
+    tree: StageModel,
     prices: PriceArrays,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -251,7 +250,7 @@ def charge_tree(
     n_jobs: int | None,
 ) -> Charges:
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
-    if limits is not None and not cannot_bind(limits, tree, prices):
+    if limits is not None and not tree.cannot_bind(limits, prices):
         by_path = how.acquisition == "path"
         rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
         return _charge_capped(tree, prices, rows, weight)
@@ -271,7 +270,7 @@ def charge_tree(
     return found if limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
 
 
-def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:
+def _charge_capped(tree: StageModel, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:
     """Charge rows after their walk under limits."""
     weights, comparisons, uses = rows.spent.T
     reached = np.bincount(rows.exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
@@ -279,7 +278,7 @@ def _charge_capped(tree: StageTree, prices: PriceArrays, rows: CappedRows, weigh
         stage = tree.stages[number]
         if isinstance(stage, Route):
             reached[number] += reached[stage.below] + reached[stage.above]
-    predictions = tree.linked(rows.final_scores(tree), rows.exits)
+    predictions = tree.linked(rows.final_scores(tree.layout, tree.fallbacks), rows.exits)
     charges = charge_masks(
         tree,
         prices,

@@ -17,7 +17,8 @@ from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.certain import CertainWalker, Goal, certain_rows, lay_out_certain
+from costframe.core.stages.certain import CertainWalker, certain_rows, lay_out_certain
+from costframe.core.stages.certain_layout import Goal
 from costframe.core.stages.stages import squeeze
 from costframe.core.stages.step_layout import COMPARISONS, USES, WEIGHT
 from costframe.core.tables.rows import as_rows
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
     from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.stages.certain import Certain, Until
+    from costframe.core.stages.certain_layout import Certain, Until
+    from costframe.core.stages.fallbacks import FallbackRows
 
 __all__ = ["CertainPredictor", "certain"]
 
@@ -114,7 +115,7 @@ class CertainPredictor(Alike):
     @cached_property
     def goal(self) -> Goal:
         """What must be certain of a row's scores."""
-        return Goal.of(self.until, self.inner)
+        return Goal.of(self.until, self.inner.stages, knows_classes=self.classes is not None)
 
     @cached_property
     def bounds(self) -> Certain:
@@ -152,7 +153,8 @@ class CertainPredictor(Alike):
     def begin(self, request: RowRequest) -> CertainWalker:
         """Return a walker for one row; see `Predictor.begin`. It takes no limits."""
         _check_terms(request.limits, request.acquisition)
-        return CertainWalker(self, request.prices, request.values, request.ledger.paid_before)
+        paid = request.ledger.paid_before
+        return CertainWalker(self.inner, self.goal, self.bounds, request.prices, request.values, paid)
 
     def charges(
         self,
@@ -167,7 +169,7 @@ class CertainPredictor(Alike):
             raise ParameterError("routing: expected 'hard' for rows that end when they are certain, got 'soft'")
         prices = costs.select(self.feature_names)
         _check_terms(Limits.of(how.max_cost, how.unavailable, prices), how.acquisition)
-        rows = certain_rows(self, prices, X, n_jobs)
+        rows = certain_rows(self.inner, self.goal, self.bounds, prices, X, n_jobs)
         charges = charge_masks(
             self.inner,
             prices,
@@ -193,7 +195,8 @@ class CertainPredictor(Alike):
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         _check_terms(Limits.of(max_cost, unavailable, prices))
-        return certain_rows(self, prices, rows, n_jobs).scores, np.zeros(len(rows), np.int64)
+        ends = certain_rows(self.inner, self.goal, self.bounds, prices, rows, n_jobs)
+        return ends.scores, np.zeros(len(rows), np.int64)
 
 
 def _check_terms(limits: Limits | None, acquisition: str = "path") -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.caps.fallbacks import FallbackRows
 from costframe.core.checks import check_choice
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError
@@ -14,6 +13,7 @@ from costframe.core.gains import as_shares, gain_shares
 from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.rows import as_rows, check_weights
 
 if TYPE_CHECKING:

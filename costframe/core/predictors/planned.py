@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.caps.mean_outputs import mean_outputs
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, StageError, format_count
 from costframe.core.gains import gains_of_answers
@@ -23,6 +22,7 @@ from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, wa
 from costframe.core.predictors.predictor import OverBank, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.mean_outputs import mean_outputs
 from costframe.core.stages.stages import squeeze
 from costframe.core.stages.stops import Rung, Stop, as_ladder, as_stops, check_ladder, check_stops, read_by, stop_prices
 from costframe.core.tables.rows import as_rows
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import CostReport, ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
     from costframe.core.predictors.predictor import RowRequest
+    from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
 
 

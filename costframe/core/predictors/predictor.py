@@ -27,12 +27,12 @@ from costframe.core.stages.run_stages import check_acquisition
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.report import Charges, CostReport
     from costframe.core.gains import Gains
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.inquiry import Walker
     from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
 
 Known = Mapping[str, Any] | Iterable[str]

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.fallbacks import FallbackRows
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Inquiry
     from costframe.core.predictors.predictor import RowRequest
+    from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
     from costframe.core.tables.preparation import Preparation
 

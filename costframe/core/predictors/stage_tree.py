@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.caps.capped import capped_scores, lay_out_capped
-from costframe.core.caps.fallbacks import FallbackRows, Fallbacks
-from costframe.core.caps.mean_outputs import LeftOutputs, mean_outputs
+from costframe.core.caps.capped import capped_scores
 from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError, format_count
 from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.classes import as_classes, check_classes, likeliest
-from costframe.core.predictors.predictor import OverBank, check_costs
+from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
-from costframe.core.stages.layout import lay_out
-from costframe.core.stages.plan import cannot_bind, plan_stages, sum_evaluations
-from costframe.core.stages.run_stages import check_acquisition, marks_for, predict_rows
-from costframe.core.stages.stages import Answer, Route, Stage, apply_link, check_stages, log_odds, squeeze
+from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
+from costframe.core.stages.mean_outputs import mean_outputs
+from costframe.core.stages.run_stages import predict_rows
+from costframe.core.stages.stage_model import StageModel
+from costframe.core.stages.stages import Answer, check_stages, log_odds, squeeze
 from costframe.core.stages.step import StageStepper
-from costframe.core.stages.step_layout import lay_out_steps
 from costframe.core.stages.walk import StageWalker
 from costframe.core.tables.rows import as_rows, check_weights
 
@@ -36,29 +32,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.caps.capped_kernels import Model
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
     from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.prices.exact_prices import ExactPrices
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.plan import StagePlan
-    from costframe.core.stages.run_stages import ReadingMarks
-    from costframe.core.stages.step import StepState
-    from costframe.core.stages.step_layout import StepLayout
     from costframe.core.tables.categories import Categories
 
 
-def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
-    if isinstance(stages, Answer | Route):
-        raise StageError("stages: expected a list of stages, got one; put it in brackets")
-    return tuple(stages)
-
-
 @define(eq=False, frozen=True, repr=False)
-class StageTree(OverBank):
+class StageTree(StageModel, Predictor):
     """A tree of stages over a bank of weak learners; the form of every built-in model.
 
     Parameters
@@ -81,9 +63,6 @@ class StageTree(OverBank):
         If the stages are not a tree or do not fit the bank, or the fallbacks do not fit both.
     """
 
-    stages: tuple[Stage, ...] = field(converter=_as_stages)
-    costs: CostModel | None = None
-    _fallbacks: Fallbacks | FallbackRows | None = field(default=None, kw_only=True, alias="fallbacks")
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
 
     def __attrs_post_init__(self) -> None:
@@ -104,15 +83,10 @@ class StageTree(OverBank):
         """Return the class of each row, (rows,); see `Predictor.labels`."""
         return self.labels_of(*self._scores(X, **terms))
 
-    @cached_property
-    def capped_model(self) -> Model:
-        """The tree as arrays for the kernel under limits."""
-        return lay_out_capped(self)
-
-    @cached_property
-    def expected_outputs(self) -> LeftOutputs | None:
-        """Expected outputs of learners given up, from `fallbacks`."""
-        return None if self.fallbacks is None else LeftOutputs(self.bank, self.fallbacks)
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        return self.bank.categories
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -135,95 +109,9 @@ class StageTree(OverBank):
         return tuple(self.feature_names[f] for f in sorted(read))
 
     @property
-    def n_outputs(self) -> int:
-        """K, the number of outputs of every answer."""
-        return self.layout.n_outputs
-
-    @property
     def n_predictions(self) -> int:
         """Number of columns of its predictions."""
         return next(stage.n_predictions for stage in self.stages if isinstance(stage, Answer))
-
-    @cached_property
-    def used_features(self) -> tuple[str, ...]:
-        """Names of the features that learners with weights other than zero may read."""
-        return tuple(self.feature_names[f] for f in self.layout.used)
-
-    @cached_property
-    def links(self) -> tuple[str, ...]:
-        """Distinct links of the answers."""
-        return tuple(sorted({stage.link for stage in self.stages if isinstance(stage, Answer)}))
-
-    @cached_property
-    def layout(self) -> StageLayout:
-        """The tree as arrays for the kernels."""
-        return lay_out(self.bank, self.stages)
-
-    @cached_property
-    def step_layout(self) -> StepLayout:
-        """The tree as arrays for steps of a row."""
-        return lay_out_steps(self.bank, self.layout, self.weights[1])
-
-    @cached_property
-    def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
-        """A unit of e_t, and the e_t of each learner as its multiple."""
-        return as_multiples(self.bank.evaluation)
-
-    def exact(self, prices: PriceArrays) -> ExactPrices:
-        """Return prices as whole numbers, with that of the unit of e_t."""
-        return prices.exact(self.weights[0])
-
-    def price_evaluated(self, prices: PriceArrays, weight: float, comparisons: float, again: float) -> Fraction:
-        """Price learners and comparisons, counted in their units, and uses of features beyond the first."""
-        own = self.exact(prices)
-        return Fraction(own.evaluated(weight, comparisons, again), own.per_unit)
-
-    @cached_property
-    def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
-        """First states of rows without known values, and their needs, by whether trees acquire split by split."""
-        return {}
-
-    @cached_property
-    def _free_marks(self) -> dict[str, ReadingMarks]:
-        """Reading marks where comparisons and reuse cost nothing, by acquisition."""
-        return {}
-
-    def marks(self, prices: PriceArrays, acquisition: str) -> ReadingMarks:
-        """Return what rows read at these prices, kept where that does not depend on them; see `marks_for`."""
-        if prices.spends:
-            return marks_for(self.bank, self.layout, prices, acquisition)
-        check_acquisition(acquisition)
-        if acquisition not in self._free_marks:
-            self._free_marks[acquisition] = marks_for(self.bank, self.layout, prices, acquisition)
-        return self._free_marks[acquisition]
-
-    @cached_property
-    def plan(self) -> StagePlan:
-        """The tree as lists for walkers under limits."""
-        return plan_stages(self.bank, self.stages)
-
-    @cached_property
-    def most_evaluated(self) -> tuple[int, int, int]:
-        """Sums over all learners, the most that a row can evaluate; see `sum_evaluations`."""
-        return sum_evaluations(self)
-
-    def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Apply the link of each row's answer to its scores, float64 (rows, K).
-
-        If links or levels differ, a row that ended at a route has a final score; see `Fallbacks`.
-        """
-        if (answer := self.only_answer) is not None:
-            return answer.predictions(scores)
-        values = np.empty_like(scores)
-        for number in np.unique(exits):
-            stage, rows = self.stages[number], exits == number
-            if isinstance(stage, Answer):
-                values[rows] = stage.predictions(scores[rows])
-            elif self.links == ("ranked",):
-                values[rows] = scores[rows]
-            else:
-                values[rows] = apply_link("sigmoid" if self.n_outputs == 1 else "softmax", scores[rows])
-        return values
 
     def margins(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what `decision_function` gives rows with these scores, float64 (rows, K), and exits."""
@@ -239,12 +127,6 @@ class StageTree(OverBank):
         if (answer := self.only_answer) is not None and answer.class_scores:
             return likeliest(squeeze(scores[:, : answer.class_scores]), self.classes, 0.0)
         return likeliest(squeeze(self.linked(scores, exits)), self.classes, self.half)
-
-    @cached_property
-    def only_answer(self) -> Answer | None:
-        """An answer with the link, level and temperature of all answers; None if these differ."""
-        answers = [stage for stage in self.stages if isinstance(stage, Answer)]
-        return answers[0] if len({(each.link, each.level, each.temperature) for each in answers}) == 1 else None
 
     def with_costs(self, costs: CostModel | None) -> StageTree:
         """Return the same model with other prices of its own."""
@@ -280,7 +162,10 @@ class StageTree(OverBank):
         from costframe.core.caps.fit_fallbacks import fit_fallbacks
 
         known = self._fallbacks
-        return fit_fallbacks(self, known) if isinstance(known, FallbackRows) else known
+        return known if not isinstance(known, FallbackRows) else fit_fallbacks(self, known, self._row_costs)
+
+    def _row_costs(self, X: NDArray[np.float64], costs: CostModel) -> NDArray[np.float64]:
+        return self.cost(X, costs).per_row
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(type(self), fallbacks=self.fallbacks, classes=self.classes)
@@ -333,7 +218,7 @@ class StageTree(OverBank):
     def begin(self, request: RowRequest) -> StageStepper | StageWalker:
         """Return a walker for one row; see `Predictor.begin`."""
         prices, limits, by_path = request.prices, request.limits, request.by_path
-        if limits is None or cannot_bind(limits, self, prices):
+        if limits is None or self.cannot_bind(limits, prices):
             return StageStepper(self, prices, by_path=by_path, known_values=request.values)
         paid = request.ledger.paid_before
         return StageWalker(self, prices, limits, by_path=by_path, known_values=request.values, paid=paid)

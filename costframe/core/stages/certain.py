@@ -1,17 +1,15 @@
-"""Rows of an additive model that end as soon as their answer is certain: their goals, tables of them, steps of one."""
+"""Rows of an additive model that end as soon as their answer is certain: tables of them, steps of one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, shown
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import OPAQUE
+from costframe.core.stages.certain_layout import PAID, Certain, CertainRows, RowPrices
 from costframe.core.stages.run_stages import StageRunner
-from costframe.core.stages.stages import Answer
 from costframe.core.stages.step_layout import CALLED, COMPARISONS, KNOWN, N_ACCOUNT, N_USED, USES, WEIGHT
 from costframe.core.threads import over_chunks
 
@@ -21,109 +19,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.certain import CertainPredictor
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.needs import Needs
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain_kernels import CertainRow
+    from costframe.core.stages.certain_layout import Goal
+    from costframe.core.stages.stage_model import StageModel
     from costframe.core.stages.step_layout import StepLayout
 
-CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
-UNPAID, PAID, LOOKED_AT = 0, 1, 2  # states of a resource
-_MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding
 _ROWS = 256  # that one thread takes at a time: they take longer than whole evaluations
 _NONE = np.empty(0)
-Until = float | str
-"""When a row may end: a number epsilon, or "class"; see `costframe.certain`."""
-
-
-class Goal(NamedTuple):
-    """What must be certain of the K scores of a row, divided by a divisor, before it ends.
-
-    CLOSE: each is within `margin` of the score given. CUT: each is above `above`, or at most `below`.
-    LARGEST: which is the first largest, by more than `margin`; `by_sigmoid`, after that link.
-    """
-
-    kind: int
-    margin: float
-    divisor: float
-    above: float = 0.0
-    below: float = 0.0
-    by_sigmoid: bool = False
-
-    @classmethod
-    def of(cls, until: Until, tree: StageTree) -> Goal:
-        """Make the goal of `until`, or refuse it where it does not fit the model."""
-        if len(tree.stages) > 1:
-            raise ParameterError(
-                f"model: expected one sum of learners, got {len(tree.stages)} stages, which end rows by thresholds"
-            )
-        answer = tree.stages[0]
-        assert isinstance(answer, Answer)  # noqa: S101 - a route would have further stages
-        if (divisor := answer.divisor) is None:
-            raise ParameterError(
-                "model: expected one sum of learners, got one that mixes links of several sums, such as calibrated or "
-                "averaged probabilities"
-            )
-        if not isinstance(until, str):
-            return cls(CLOSE, check_number("until", until), divisor if answer.blends else 1.0)
-        if until != "class":
-            raise ParameterError(f"until: expected 'class' or a number >= 0, got {shown(until)}")
-        return cls._of_class(answer, divisor, knows_classes=tree.classes is not None)
-
-    @classmethod
-    def _of_class(cls, answer: Answer, divisor: float, *, knows_classes: bool) -> Goal:
-        """Make the goal that the class is certain: scores tell it, or p > 1/2, or the first largest of predictions.
-
-        Several outputs with the link sigmoid and without classes are as many yes or no.
-        """
-        several = len(answer.intercept) > 1
-        if answer.by_scores and answer.n_predictions == len(answer.intercept):
-            return cls(LARGEST, 0.0, 1.0) if several else cls(CUT, 0.0, 1.0, above=answer.cut, below=answer.cut)
-        if answer.link == "sigmoid" and several and knows_classes:
-            return cls(LARGEST, _MARGIN, divisor, by_sigmoid=True)
-        if answer.link == "sigmoid":  # 1 / (1 + exp(-s)) rounds to 1/2 for the least s > 0
-            return cls(CUT, 0.0, divisor, above=_MARGIN)
-        if answer.link == "step":
-            return cls(CUT, 0.0, divisor)
-        if several and (answer.link == "softmax" or (answer.link == "identity" and knows_classes)):
-            return cls(LARGEST, _MARGIN if answer.link == "softmax" else 0.0, divisor)
-        if answer.link == "identity" and knows_classes:
-            return cls(CUT, 0.0, divisor, above=0.5, below=0.5)
-        hint = "give the predictor its labels (with_classes), or " if answer.link == "identity" else ""
-        raise ParameterError(
-            f"until='class': a model with the link {answer.link!r} and no labels has no classes; {hint}give a number, "
-            "how far the score may be from the whole one"
-        )
-
-
-class Certain(NamedTuple):
-    """An additive model, with bounds of what trees add below each node."""
-
-    steps: StepLayout
-    lowest: NDArray[np.float64]  # like `steps.payload`
-    highest: NDArray[np.float64]
-
-
-class RowPrices(NamedTuple):
-    """Prices of features and resources that a row has yet to pay; features are those that the model uses, U of them."""
-
-    cost: NDArray[np.float64]  # (U,)
-    needs: Needs
-    resource_cost: NDArray[np.float64]
-    split: NDArray[np.float64]  # (U,): in units of comparisons
-    spends: bool
-
-    @classmethod
-    def of(cls, prices: PriceArrays, used: NDArray[np.int64]) -> RowPrices:
-        """Take the prices of the columns `used`."""
-        return cls(
-            np.array(prices.cost[used]),
-            prices.direct_needs.restrict(used),
-            np.array(prices.resource_cost),
-            np.array(prices.comparisons[1][used]),
-            prices.spends,
-        )
 
 
 def lay_out_certain(steps: StepLayout) -> Certain:
@@ -136,27 +39,11 @@ def lay_out_certain(steps: StepLayout) -> Certain:
     return Certain(steps, lowest, highest)
 
 
-class CertainRows(NamedTuple):
-    """Ends of rows, and their purchases."""
-
-    scores: NDArray[np.float64]  # (rows, K)
-    masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the model uses
-    account: NDArray[np.float64]  # (rows, 4); see `step_layout`
-    rounds: NDArray[np.int64]  # (rows,)
-    early: NDArray[np.bool_]  # (rows,): whether some learner was left unfinished
-
-    def rows(self, part: slice) -> CertainRows:
-        """Return a view of some rows."""
-        views: list[Any] = [each[part] for each in self]
-        return CertainRows(*views)
-
-
 def certain_rows(
-    predictor: CertainPredictor, prices: PriceArrays, X: NDArray[np.float64], n_jobs: int | None
+    tree: StageModel, goal: Goal, model: Certain, prices: PriceArrays, X: NDArray[np.float64], n_jobs: int | None
 ) -> CertainRows:
     """Step through rows, float64 (rows, d), each to its goal."""
-    tree, goal, n = predictor.inner, predictor.goal, len(X)
-    layout = tree.layout
+    layout, n = tree.layout, len(X)
     found = CertainRows(
         np.zeros((n, layout.n_outputs)),
         np.zeros((n, word_count(len(layout.used))), np.uint64),
@@ -164,7 +51,7 @@ def certain_rows(
         np.zeros(n, np.int64),
         np.zeros(n, np.bool_),
     )
-    X, model, own = np.ascontiguousarray(X, np.float64), predictor.bounds, RowPrices.of(prices, layout.used)
+    X, own = np.ascontiguousarray(X, np.float64), RowPrices.of(prices, layout.used)
 
     def chunk(part: slice) -> None:
         from costframe.core.stages.certain_kernels import run_rows
@@ -212,17 +99,19 @@ class CertainWalker:
 
     def __init__(
         self,
-        predictor: CertainPredictor,
+        tree: StageModel,
+        goal: Goal,
+        model: Certain,
         prices: PriceArrays,
         known_values: Mapping[int, float],
         paid: tuple[Collection[int], Collection[int]],
     ) -> None:
-        self._predictor, self._tree, self._own = predictor, (tree := predictor.inner), prices
+        self._tree, self._goal, self._model, self._own = tree, goal, model, prices
         self._used = tree.layout.used
         self._prices = RowPrices.of(prices, self._used)
         features, resources = paid
         self._prices.cost[np.isin(self._used, list(features))] = 0.0
-        row = _begin_row(predictor.bounds, self._prices, tree.layout.n_opaque)
+        row = _begin_row(model, self._prices, tree.layout.n_opaque)
         row.paid[list(resources)] = PAID
         steps = tree.step_layout
         row.at[steps.use[tree.layout.kind == OPAQUE, 0]] = 0  # not called
@@ -240,8 +129,7 @@ class CertainWalker:
         """Change a row by the values needed, until it needs others; return it with its needs."""
         from costframe.core.stages.certain_kernels import advance_row
 
-        model, goal = self._predictor.bounds, self._predictor.goal
-        while (count := advance_row(supplied, model, self._prices, goal, row)) < 0:
+        while (count := advance_row(supplied, self._model, self._prices, self._goal, row)) < 0:
             self._call_opaque(-1 - count, row)
             supplied = _NONE
         return row, self._used[row.needed[:count]].tolist()

@@ -21,7 +21,7 @@ from costframe.core.learners.row_kernels import child, weigh_outputs
 from costframe.core.learners.row_nodes import FEATURE, STEPS_AT
 from costframe.core.learners.tree_table import OPAQUE, TREE
 from costframe.core.prices.needs_kernels import change_needed
-from costframe.core.stages.certain import CLOSE, CUT, LARGEST, LOOKED_AT, PAID, UNPAID
+from costframe.core.stages.certain_layout import CLOSE, CUT, LARGEST, LOOKED_AT, PAID, UNPAID
 from costframe.core.stages.step_kernels import run_stage
 from costframe.core.stages.step_layout import (
     CALLED,
@@ -39,7 +39,7 @@ from costframe.core.stages.step_layout import (
 
 if TYPE_CHECKING:
     from costframe.core.prices.needs import Needs
-    from costframe.core.stages.certain import Certain, CertainRows, Goal, RowPrices
+    from costframe.core.stages.certain_layout import Certain, CertainRows, Goal, RowPrices
     from costframe.core.stages.step_layout import StepLayout
 
 NEVER = np.iinfo(np.int64).min

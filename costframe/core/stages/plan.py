@@ -1,4 +1,4 @@
-"""A stage tree as plain lists for walkers, and the look ahead of a walk: the features that it certainly needs next."""
+"""A stage tree as plain lists for walkers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.learners.bits import members
 from costframe.core.learners.readings import read_value
-from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,10 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.stages import Stage
-    from costframe.core.stages.walk import RowState
 
 NAN = float("nan")  # the one that sets of categories hold
 
@@ -129,110 +124,3 @@ def _terms(stage: Stage, widths: NDArray[np.int32]) -> tuple[tuple[int, tuple[tu
     for t, j, weight, k in entries:
         terms.setdefault(t, []).append((j, weight, k))
     return tuple((t, tuple(each)) for t, each in terms.items())
-
-
-@frozen(eq=False)
-class Lookahead:
-    """The look ahead of a row; sets of features are integers, one bit a column.
-
-    With `by_path`, trees acquire features split by split; else all of them before they are evaluated. A path ends at a
-    test of one of the features `barred`.
-    """
-
-    tree: StageTree
-    prices: PriceArrays
-    by_path: bool
-    barred: int
-
-    @property
-    def plan(self) -> StagePlan:
-        """The tree as lists."""
-        return self.tree.plan
-
-    def acquires_by_node(self, t: int) -> bool:
-        """Return whether a learner acquires features split by split."""
-        return self.by_path and bool(self.plan.bank.kind[t] == TREE)
-
-    def _needs_of(self, state: RowState, t: int) -> int:
-        """Return the unknown features that a learner certainly reads, if it goes on."""
-        plan = self.plan
-        if not self.acquires_by_node(t):
-            return plan.learner_reads[t] & ~state.known
-        tree = int(plan.bank.index[t])
-        plan.look_below(tree)
-        node = state.node.get(t, plan.root[tree])
-        return self._tested_below(state, node)
-
-    def needs_within(self, state: RowState, limit: float) -> int:
-        """Return the features of learners of this stage that the row can certainly pay in full.
-
-        If it may have to give the current learner up, only that learner's next features are certain.
-        """
-        plan, needs, bank, weights = self.plan, self.prices.direct_needs, self.plan.bank, self.tree.weights[1]
-        exact, most_compared = self.tree.exact(self.prices), int(self.prices.comparisons[1].max(initial=0.0))
-        found, most = 0, state.spent  # features, and an upper bound on the cost after each learner
-        bought, resources = state.bought, set(state.resources)  # by then
-        for t, _ in plan.terms[state.stage]:
-            reads, by_node = plan.learner_reads[t], self.acquires_by_node(t)
-            if t in state.outputs or t in state.given_up or (reads & self.barred and not by_node):
-                continue
-            for f in members(reads & ~bought):
-                fresh = needs.unpaid(f, resources)
-                most += exact.cost[f] + sum([exact.resource_cost[r] for r in fresh])
-                resources |= fresh
-            bought |= reads
-            compared = most_compared * plan.depth[int(bank.index[t])] if bank.kind[t] == TREE else 0
-            most += exact.evaluated(weights[t], compared, reads.bit_count())
-            if most > limit:
-                return found or (1 << plan.feature[state.node[t]] if by_node else reads & ~state.known)
-            found |= self._needs_of(state, t)
-        return found
-
-    def _tested_below(self, state: RowState, node: int) -> int:
-        """Return the unknown features tested on every path from a node on."""
-        plan, values, found, touched = self.plan, state.values, dict[int, int](), state.known | self.barred
-        waiting = [node]
-        while waiting:  # not recursive: trees may be thousands deep
-            current = waiting[-1]
-            feature = plan.feature[current]
-            if not plan.reads[current] & touched:
-                found[current] = plan.certain[current]  # nothing below is known, so the prepared set holds
-            elif feature in values:
-                child = plan.child(current, values[feature])
-                if child not in found:
-                    waiting.append(child)
-                    continue
-                found[current] = found[child]
-            elif self.barred >> feature & 1:
-                found[current] = 0
-            else:
-                left, right = plan.left[current], plan.right[current]
-                if left not in found:
-                    waiting.append(left)
-                    continue
-                if found[left] and right not in found:
-                    waiting.append(right)
-                    continue
-                found[current] = 1 << feature | (found[left] and found[left] & found[right])
-            waiting.pop()
-        return found[node]
-
-
-def cannot_bind(limits: Limits, tree: StageTree, prices: PriceArrays) -> bool:
-    """Return whether every row stays within the limits, for any values, so that it needs no limits."""
-    columns, (weight, comparisons, uses) = tree.layout.used.tolist(), tree.most_evaluated
-    if limits.unavailable.intersection(columns):
-        return False
-    exact = tree.exact(prices)
-    most = exact.evaluated(weight, comparisons * prices.comparisons[1].max(initial=0.0), uses)
-    most += sum([exact.cost[f] for f in columns])
-    most += sum([exact.resource_cost[r] for r in prices.direct_needs.of_features(columns)])
-    return bool(most <= exact.limit(limits.max_cost))
-
-
-def sum_evaluations(tree: StageTree) -> tuple[int, int, int]:
-    """Return sums over all learners of a tree: of e_t in its unit, of comparisons on the longest way, of reads."""
-    bank, learners = tree.bank, np.unique(tree.layout.learner)
-    trees = bank.index[learners[bank.kind[learners] == TREE]]
-    reads = np.diff(bank.F.tocsc().indptr)[learners]
-    return int(tree.weights[1][learners].sum()), int(bank.trees.depths()[trees].sum()), int(reads.sum())

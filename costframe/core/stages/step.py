@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from costframe.core.learners.tree_table import TREE
-from costframe.core.stages.step_layout import CALLED, KNOWN, N_ACCOUNT
+from costframe.core.stages.step_layout import CALLED, KNOWN, N_ACCOUNT, StepState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,27 +15,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.stage_model import StageModel
 
 
 _NO_SPLIT = np.empty(0)  # for rows that do not spend on comparisons
-
-
-class StepState(NamedTuple):
-    """State of a row, in few arrays, for each costs time at the door of the kernel; it has its parts in this order.
-
-    They are for the U features that the tree uses, for S learners, K outputs, and all outputs of opaque learners.
-    """
-
-    numbers: NDArray[np.float64]  # value of each feature; account; scores of the last stage; outputs of opaque learners
-    # node of each learner, ~node at its end; features needed (U,), of which the first are valid; stage
-    places: NDArray[np.int64]
-    marks: NDArray[np.uint8]  # of each feature
-
-    def copy(self) -> StepState:
-        """Return an independent copy."""
-        return StepState(self.numbers.copy(), self.places.copy(), self.marks.copy())
 
 
 class StageStepper:
@@ -47,7 +31,7 @@ class StageStepper:
     reason = "complete"
 
     def __init__(
-        self, tree: StageTree, prices: PriceArrays, *, by_path: bool, known_values: Mapping[int, float]
+        self, tree: StageModel, prices: PriceArrays, *, by_path: bool, known_values: Mapping[int, float]
     ) -> None:
         self._tree, self._prices, self._by_path, self._used = tree, prices, by_path, tree.layout.used
         split = prices.comparisons[1][self._used] if prices.spends else _NO_SPLIT

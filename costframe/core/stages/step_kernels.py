@@ -94,7 +94,7 @@ def step_row(
 
     The account has comparisons and uses only if the row `spends` on them. Return the number of features needed, or
     -1 - use for the use of an opaque learner to call. The row's state is in the parts of `numbers`, `places` and
-    `marks`, see `step.StepState`, and the next arguments are those of a `StepLayout`.
+    `marks`, see `step_layout.StepState`, and the next arguments are those of a `StepLayout`.
     """
     n_used, n_outputs = marks.shape[0], stage_value.shape[1] - 1
     x, account, rest = numbers[:n_used], numbers[n_used : n_used + N_ACCOUNT], numbers[n_used + N_ACCOUNT :]

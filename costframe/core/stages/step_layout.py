@@ -48,6 +48,22 @@ class StepLayout(NamedTuple):
     depth: int  # of the deepest tree
 
 
+class StepState(NamedTuple):
+    """State of a row, in few arrays, for each costs time at the door of the kernel; it has its parts in this order.
+
+    They are for the U features that the tree uses, for S learners, K outputs, and all outputs of opaque learners.
+    """
+
+    numbers: NDArray[np.float64]  # value of each feature; account; scores of the last stage; outputs of opaque learners
+    # node of each learner, ~node at its end; features needed (U,), of which the first are valid; stage
+    places: NDArray[np.int64]
+    marks: NDArray[np.uint8]  # of each feature
+
+    def copy(self) -> StepState:
+        """Return an independent copy."""
+        return StepState(self.numbers.copy(), self.places.copy(), self.marks.copy())
+
+
 def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout, weights: NDArray[np.float64]) -> StepLayout:
     """Lay out a stage tree for steps, once a model; `weights` are e_t in their unit."""
     from costframe.core.stages.ahead_kernels import look_below

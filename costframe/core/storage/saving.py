@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from costframe.core.caps.fallbacks import Fallbacks
 from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
@@ -19,6 +18,7 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.fallbacks import Fallbacks
 from costframe.core.stages.stages import Route
 from costframe.core.stages.stops import Rung, Stop
 from costframe.core.storage.container import MAGIC, check_magic, pack, unpack

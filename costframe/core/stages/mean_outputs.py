@@ -16,9 +16,9 @@ from costframe.core.stages.stages import Answer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.caps.fallbacks import Fallbacks
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.learners.tree_table import TreeTable
+    from costframe.core.stages.fallbacks import Fallbacks
     from costframe.core.stages.layout import StageLayout
 
 _CELLS = 1 << 24  # of a table of rows and trees

@@ -1,0 +1,129 @@
+"""What rows of an additive model are certain of when they end: their goals, their prices, and their ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, shown
+from costframe.core.stages.stages import Answer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.needs import Needs
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.stages import Stage
+    from costframe.core.stages.step_layout import StepLayout
+
+CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
+UNPAID, PAID, LOOKED_AT = 0, 1, 2  # states of a resource
+_MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding
+Until = float | str
+"""When a row may end: a number epsilon, or "class"; see `costframe.certain`."""
+
+
+class Goal(NamedTuple):
+    """What must be certain of the K scores of a row, divided by a divisor, before it ends.
+
+    CLOSE: each is within `margin` of the score given. CUT: each is above `above`, or at most `below`.
+    LARGEST: which is the first largest, by more than `margin`; `by_sigmoid`, after that link.
+    """
+
+    kind: int
+    margin: float
+    divisor: float
+    above: float = 0.0
+    below: float = 0.0
+    by_sigmoid: bool = False
+
+    @classmethod
+    def of(cls, until: Until, stages: tuple[Stage, ...], *, knows_classes: bool) -> Goal:
+        """Make the goal of `until`, or refuse it where it does not fit the model."""
+        if len(stages) > 1:
+            raise ParameterError(
+                f"model: expected one sum of learners, got {len(stages)} stages, which end rows by thresholds"
+            )
+        answer = stages[0]
+        assert isinstance(answer, Answer)  # noqa: S101 - a route would have further stages
+        if (divisor := answer.divisor) is None:
+            raise ParameterError(
+                "model: expected one sum of learners, got one that mixes links of several sums, such as calibrated or "
+                "averaged probabilities"
+            )
+        if not isinstance(until, str):
+            return cls(CLOSE, check_number("until", until), divisor if answer.blends else 1.0)
+        if until != "class":
+            raise ParameterError(f"until: expected 'class' or a number >= 0, got {shown(until)}")
+        return cls._of_class(answer, divisor, knows_classes=knows_classes)
+
+    @classmethod
+    def _of_class(cls, answer: Answer, divisor: float, *, knows_classes: bool) -> Goal:
+        """Make the goal that the class is certain: scores tell it, or p > 1/2, or the first largest of predictions.
+
+        Several outputs with the link sigmoid and without classes are as many yes or no.
+        """
+        several = len(answer.intercept) > 1
+        if answer.by_scores and answer.n_predictions == len(answer.intercept):
+            return cls(LARGEST, 0.0, 1.0) if several else cls(CUT, 0.0, 1.0, above=answer.cut, below=answer.cut)
+        if answer.link == "sigmoid" and several and knows_classes:
+            return cls(LARGEST, _MARGIN, divisor, by_sigmoid=True)
+        if answer.link == "sigmoid":  # 1 / (1 + exp(-s)) rounds to 1/2 for the least s > 0
+            return cls(CUT, 0.0, divisor, above=_MARGIN)
+        if answer.link == "step":
+            return cls(CUT, 0.0, divisor)
+        if several and (answer.link == "softmax" or (answer.link == "identity" and knows_classes)):
+            return cls(LARGEST, _MARGIN if answer.link == "softmax" else 0.0, divisor)
+        if answer.link == "identity" and knows_classes:
+            return cls(CUT, 0.0, divisor, above=0.5, below=0.5)
+        hint = "give the predictor its labels (with_classes), or " if answer.link == "identity" else ""
+        raise ParameterError(
+            f"until='class': a model with the link {answer.link!r} and no labels has no classes; {hint}give a number, "
+            "how far the score may be from the whole one"
+        )
+
+
+class Certain(NamedTuple):
+    """An additive model, with bounds of what trees add below each node."""
+
+    steps: StepLayout
+    lowest: NDArray[np.float64]  # like `steps.payload`
+    highest: NDArray[np.float64]
+
+
+class RowPrices(NamedTuple):
+    """Prices of features and resources that a row has yet to pay; features are those that the model uses, U of them."""
+
+    cost: NDArray[np.float64]  # (U,)
+    needs: Needs
+    resource_cost: NDArray[np.float64]
+    split: NDArray[np.float64]  # (U,): in units of comparisons
+    spends: bool
+
+    @classmethod
+    def of(cls, prices: PriceArrays, used: NDArray[np.int64]) -> RowPrices:
+        """Take the prices of the columns `used`."""
+        return cls(
+            np.array(prices.cost[used]),
+            prices.direct_needs.restrict(used),
+            np.array(prices.resource_cost),
+            np.array(prices.comparisons[1][used]),
+            prices.spends,
+        )
+
+
+class CertainRows(NamedTuple):
+    """Ends of rows, and their purchases."""
+
+    scores: NDArray[np.float64]  # (rows, K)
+    masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the model uses
+    account: NDArray[np.float64]  # (rows, 4); see `step_layout`
+    rounds: NDArray[np.int64]  # (rows,)
+    early: NDArray[np.bool_]  # (rows,): whether some learner was left unfinished
+
+    def rows(self, part: slice) -> CertainRows:
+        """Return a view of some rows."""
+        views: list[Any] = [each[part] for each in self]
+        return CertainRows(*views)

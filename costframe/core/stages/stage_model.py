@@ -1,0 +1,181 @@
+"""A tree of stages over a bank with its prices and fallbacks: all that its walkers and evaluators need of a model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field
+
+from costframe.core.errors import StageError
+from costframe.core.learners.tree_table import TREE
+from costframe.core.prices.exact_prices import as_multiples
+from costframe.core.stages.capped_layout import lay_out_capped
+from costframe.core.stages.layout import lay_out
+from costframe.core.stages.mean_outputs import LeftOutputs
+from costframe.core.stages.plan import plan_stages
+from costframe.core.stages.run_stages import check_acquisition, marks_for
+from costframe.core.stages.stages import Answer, Route, apply_link
+from costframe.core.stages.step_layout import lay_out_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.prices.costs import CostModel
+    from costframe.core.prices.exact_prices import ExactPrices
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
+    from costframe.core.stages.capped_layout import CappedLayout
+    from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
+    from costframe.core.stages.layout import StageLayout
+    from costframe.core.stages.plan import StagePlan
+    from costframe.core.stages.run_stages import ReadingMarks
+    from costframe.core.stages.stages import Stage
+    from costframe.core.stages.step_layout import StepLayout, StepState
+
+
+def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+    if isinstance(stages, Answer | Route):
+        raise StageError("stages: expected a list of stages, got one; put it in brackets")
+    return tuple(stages)
+
+
+@define(eq=False, frozen=True, repr=False)
+class StageModel(ABC):
+    """A tree of stages over a bank, laid out for kernels and walkers at their first use; see `StageTree`."""
+
+    bank: WeakLearnerBank
+    stages: tuple[Stage, ...] = field(converter=_as_stages)
+    costs: CostModel | None = None
+    _fallbacks: Fallbacks | FallbackRows | None = field(default=None, kw_only=True, alias="fallbacks")
+
+    @property
+    @abstractmethod
+    def fallbacks(self) -> Fallbacks | None:
+        """Fallbacks for rows that limits cut, or None."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.bank.feature_names
+
+    @cached_property
+    def capped_model(self) -> CappedLayout:
+        """The tree as arrays for the kernel under limits."""
+        return lay_out_capped(self.bank, self.stages, self.layout, self.expected_outputs)
+
+    @cached_property
+    def expected_outputs(self) -> LeftOutputs | None:
+        """Expected outputs of learners given up, from `fallbacks`."""
+        return None if self.fallbacks is None else LeftOutputs(self.bank, self.fallbacks)
+
+    @property
+    def n_outputs(self) -> int:
+        """K, the number of outputs of every answer."""
+        return self.layout.n_outputs
+
+    @cached_property
+    def used_features(self) -> tuple[str, ...]:
+        """Names of the features that learners with weights other than zero may read."""
+        return tuple(self.feature_names[f] for f in self.layout.used)
+
+    @cached_property
+    def links(self) -> tuple[str, ...]:
+        """Distinct links of the answers."""
+        return tuple(sorted({stage.link for stage in self.stages if isinstance(stage, Answer)}))
+
+    @cached_property
+    def layout(self) -> StageLayout:
+        """The tree as arrays for the kernels."""
+        return lay_out(self.bank, self.stages)
+
+    @cached_property
+    def step_layout(self) -> StepLayout:
+        """The tree as arrays for steps of a row."""
+        return lay_out_steps(self.bank, self.layout, self.weights[1])
+
+    @cached_property
+    def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
+        """A unit of e_t, and the e_t of each learner as its multiple."""
+        return as_multiples(self.bank.evaluation)
+
+    def exact(self, prices: PriceArrays) -> ExactPrices:
+        """Return prices as whole numbers, with that of the unit of e_t."""
+        return prices.exact(self.weights[0])
+
+    def price_evaluated(self, prices: PriceArrays, weight: float, comparisons: float, again: float) -> Fraction:
+        """Price learners and comparisons, counted in their units, and uses of features beyond the first."""
+        own = self.exact(prices)
+        return Fraction(own.evaluated(weight, comparisons, again), own.per_unit)
+
+    @cached_property
+    def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
+        """First states of rows without known values, and their needs, by whether trees acquire split by split."""
+        return {}
+
+    @cached_property
+    def _free_marks(self) -> dict[str, ReadingMarks]:
+        """Reading marks where comparisons and reuse cost nothing, by acquisition."""
+        return {}
+
+    def marks(self, prices: PriceArrays, acquisition: str) -> ReadingMarks:
+        """Return what rows read at these prices, kept where that does not depend on them; see `marks_for`."""
+        if prices.spends:
+            return marks_for(self.bank, self.layout, prices, acquisition)
+        check_acquisition(acquisition)
+        if acquisition not in self._free_marks:
+            self._free_marks[acquisition] = marks_for(self.bank, self.layout, prices, acquisition)
+        return self._free_marks[acquisition]
+
+    @cached_property
+    def plan(self) -> StagePlan:
+        """The tree as lists for walkers under limits."""
+        return plan_stages(self.bank, self.stages)
+
+    @cached_property
+    def most_evaluated(self) -> tuple[int, int, int]:
+        """The most that a row can evaluate: sums of e_t in its unit, comparisons on the longest way, and reads."""
+        bank, learners = self.bank, np.unique(self.layout.learner)
+        trees = bank.index[learners[bank.kind[learners] == TREE]]
+        reads = np.diff(bank.F.tocsc().indptr)[learners]
+        return int(self.weights[1][learners].sum()), int(bank.trees.depths()[trees].sum()), int(reads.sum())
+
+    def cannot_bind(self, limits: Limits, prices: PriceArrays) -> bool:
+        """Return whether every row stays within the limits, for any values, so that it needs no limits."""
+        columns, (weight, comparisons, uses) = self.layout.used.tolist(), self.most_evaluated
+        if limits.unavailable.intersection(columns):
+            return False
+        exact = self.exact(prices)
+        most = exact.evaluated(weight, comparisons * prices.comparisons[1].max(initial=0.0), uses)
+        most += sum([exact.cost[f] for f in columns])
+        most += sum([exact.resource_cost[r] for r in prices.direct_needs.of_features(columns)])
+        return bool(most <= exact.limit(limits.max_cost))
+
+    @cached_property
+    def only_answer(self) -> Answer | None:
+        """An answer with the link, level and temperature of all answers; None if these differ."""
+        answers = [stage for stage in self.stages if isinstance(stage, Answer)]
+        return answers[0] if len({(each.link, each.level, each.temperature) for each in answers}) == 1 else None
+
+    def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Apply the link of each row's answer to its scores, float64 (rows, K).
+
+        If links or levels differ, a row that ended at a route has a final score; see `Fallbacks`.
+        """
+        if (answer := self.only_answer) is not None:
+            return answer.predictions(scores)
+        values = np.empty_like(scores)
+        for number in np.unique(exits):
+            stage, rows = self.stages[number], exits == number
+            if isinstance(stage, Answer):
+                values[rows] = stage.predictions(scores[rows])
+            elif self.links == ("ranked",):
+                values[rows] = scores[rows]
+            else:
+                values[rows] = apply_link("sigmoid" if self.n_outputs == 1 else "softmax", scores[rows])
+        return values
