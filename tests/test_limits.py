@@ -253,7 +253,7 @@ def test_what_a_failed_source_leaves_of_a_cap_is_exact():
 
 def test_a_cap_is_compared_without_lists_of_a_models_nodes(X):
     tree = model(*[0, 1, 2] * 20)
-    with mock.patch("costframe.core.predictors.stage_tree.plan_stages", side_effect=AssertionError):
+    with mock.patch("costframe.core.stages.stage_model.plan_stages", side_effect=AssertionError):
         assert tree.inquire(max_cost=9.5).needs == NAMES
         assert not tree.cost(X, max_cost=9.5).cut.any()
     inquiry = tree.inquire(max_cost=9.4)

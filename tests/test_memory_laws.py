@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.errors import BankError, StorageError
-from costframe.core.learners import tree_checks
+from costframe.core.learners import tree_table
 from costframe.core.learners.node_layout import lay_out_nodes, path_counts, path_masks
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
@@ -238,8 +238,8 @@ def test_too_many_of_something_are_refused_when_trees_are_made_or_loaded(limit, 
         table = TreeTable.concatenate([table, plain])
     cf.save(answer_of(table, ["a"]), tmp_path / "model")
     most, text = SIZES[limit]
-    monkeypatch.setattr(tree_checks, "_SMALL", 0)
-    monkeypatch.setattr(tree_checks, limit, most)
+    monkeypatch.setattr(tree_table, "_SMALL", 0)
+    monkeypatch.setattr(tree_table, limit, most)
     with pytest.raises(BankError, match=text):
         table.restrict(np.arange(len(table)))
     with pytest.raises(StorageError, match=text):
@@ -248,11 +248,11 @@ def test_too_many_of_something_are_refused_when_trees_are_made_or_loaded(limit, 
 
 def test_too_many_thresholds_of_one_feature_are_refused(monkeypatch):
     table = random_trees(np.random.default_rng(0), 1, 1, 5)
-    monkeypatch.setattr(tree_checks, "_SMALL", 0)
-    monkeypatch.setattr(tree_checks, "MOST_RANKS", 5)
+    monkeypatch.setattr(tree_table, "_SMALL", 0)
+    monkeypatch.setattr(tree_table, "MOST_RANKS", 5)
     with pytest.raises(BankError, match="expected fewer than 5 thresholds of one feature, got 5"):
         table.restrict([0])
-    monkeypatch.setattr(tree_checks, "MOST_RANKS", 6)
+    monkeypatch.setattr(tree_table, "MOST_RANKS", 6)
     assert table.restrict([0]).n_nodes == 11
 
 
@@ -265,8 +265,8 @@ def test_no_layout_is_larger_than_the_checks_suppose(seed):
     nodes = lay_out_nodes(table, 1)
     for limit, held in (("MOST_RANKS", len(nodes.sets)), ("MOST_COLUMNS", len(nodes.column_missing))):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tree_checks, "_SMALL", 0)
-            patch.setattr(tree_checks, limit, held)
+            patch.setattr(tree_table, "_SMALL", 0)
+            patch.setattr(tree_table, limit, held)
             with pytest.raises(BankError, match="expected fewer than"):
                 table.restrict(np.arange(len(table)))
 

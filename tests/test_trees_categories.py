@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.learners.bits import bits_of
-from costframe.core.learners.node_layout import tree_leaves
+from costframe.core.learners.leaves import tree_leaves
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree, pack
 from costframe.trees.growing.histogram_kernels import fill_histogram

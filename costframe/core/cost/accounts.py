@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import Factory, field, frozen
 
-from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.expected import ExpectedCost, Priced
 from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.workers import ALONE, Workers
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
-    from costframe.core.predictors.stage_tree import StageTree
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
 
@@ -48,7 +47,7 @@ class Account:
         return cls(np.zeros((n_rows, n_features), np.bool_), np.zeros(n_rows))
 
     @classmethod
-    def of(cls, tree: StageTree, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> Account:
+    def of(cls, tree: Priced, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> Account:
         """Evaluate a stage tree whose features are X's columns."""
         prices = costs.select(tree.feature_names)
         report = ExpectedCost(costs).evaluate(tree, X, n_jobs=n_jobs)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.needs import Needs
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.capped_layout import CappedRows
-    from costframe.core.stages.run_stages import ReadingMarks
+    from costframe.core.stages.layout import ReadingMarks
     from costframe.core.stages.stage_model import StageModel
 
 _CELLS = 1 << 24  # of a table of rows and resources

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import field, fields, frozen
 
 from costframe.core.checks import check_choice, check_number
-from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import DataError, ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
@@ -22,12 +21,45 @@ if TYPE_CHECKING:
     from attrs import Attribute
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.predictors.inquiry import Prediction
-    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.cost.report import Charges
+    from costframe.core.tables.categories import Categories
 
 __all__ = ["CostReport", "ExpectedCost"]
 
 ROUTINGS = ("hard", "soft")
+
+
+class Priced(Protocol):
+    """What an evaluator reads of a predictor; see `Predictor`."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts."""
+
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Names of the features that it may read."""
+
+    @property
+    def costs(self) -> CostModel | None:
+        """Default prices."""
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        how: ExpectedCost,
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows."""
+
+    def replay(self, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
+        """Return the trips to the sources of each row, and its milliseconds."""
 
 
 @frozen(repr=False)
@@ -85,7 +117,7 @@ class ExpectedCost:
 
     def evaluate(
         self,
-        predictor: Predictor,
+        predictor: Priced,
         X: Any,
         *,
         sample_weight: ArrayLike | None = None,
@@ -125,10 +157,9 @@ class ExpectedCost:
         charges = predictor.charges(rows, model, weight, self, n_jobs)
         counted, times = charges.rounds if rounds else None, None
         if latency or (rounds and counted is None):
-            clocks = [Clock(model) for _ in rows]
-            ends = [replay(predictor, row, model, self, clock) for row, clock in zip(rows, clocks, strict=True)]
-            counted = np.array([end.rounds for end in ends], np.int64) if rounds else None
-            times = np.array([clock.time for clock in clocks]) if latency else None
+            ends = predictor.replay(rows, model, self)
+            counted = np.array([trips for trips, _ in ends], np.int64) if rounds else None
+            times = np.array([time for _, time in ends]) if latency else None
         return CostReport.of(prices, charges, weight, counted, times)
 
 
@@ -139,48 +170,6 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]
     largest = float(weight.max())
     # Only ratios matter to means; extreme ones are scaled so that sums stay finite.
     return weight if 1e-100 < largest < 1e100 else weight / largest
-
-
-def replay(
-    predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost, clock: Clock | None = None
-) -> Prediction:
-    """Predict one row, float64 (d,), with an inquiry; the clock counts its rounds' time."""
-    column = {name: f for f, name in enumerate(predictor.feature_names)}
-    inquiry = predictor.inquire(costs, how.acquisition, max_cost=how.max_cost, unavailable=how.unavailable)
-    while needs := inquiry.needs:
-        inquiry.supply({name: float(row[column[name]]) for name in needs})
-        if clock is not None:
-            clock.add_round(needs)
-    return inquiry.answer
-
-
-def replay_charges(
-    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, weight: NDArray[np.float64], how: ExpectedCost
-) -> Charges:
-    """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
-    prices = costs.select(predictor.feature_names)
-    column = {name: f for f, name in enumerate(predictor.feature_names)}
-    acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
-    cost, values = np.zeros(len(X)), []
-    for i, row in enumerate(X):
-        end = replay(predictor, row, costs, how)
-        cut[i] = end.reason != "complete"
-        acquired[i, [column[name] for name in end.acquired]] = True
-        cost[i] = end.cost
-        values.append(end.value)
-    resources = prices.direct_needs.of_rows(acquired)
-    return Charges(
-        acquired,
-        cost,
-        None,
-        None,
-        None,
-        weight @ acquired,
-        weight @ resources,
-        np.array([float(weight.sum())]),
-        stack_values(values).reshape(len(X), -1) if values else np.empty((0, 1)),
-        cut if how.limited else None,
-    )
 
 
 def stack_values(values: Sequence[float | NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.errors import BankError, brief, format_count, shown
-from costframe.core.learners.node_layout import tree_leaves
+from costframe.core.learners.leaves import tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner, as_columns
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
 from costframe.core.tables.as_given import AsGiven

@@ -1,4 +1,4 @@
-"""Compiled coding of values: the number of a feature's cuts below each value, in blocks of rows."""
+"""Compiled coding of values: the number of a feature's cuts below each value, in blocks of rows; outputs by code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.jit import F8, I8, U4, Codes, kernel
+from costframe.core.jit import F8, I4, I8, U4, Codes, kernel
 from costframe.core.learners.readings import PLAIN
 from costframe.core.learners.row_kernels import read_cell
 
@@ -94,3 +94,20 @@ def code_rows(X: F8, used: I8, nodes: NodeLayout, codes: Codes) -> None:
                 at = column - n_cuts
                 known = nodes.category[nodes.category_first[at] : nodes.category_first[at + 1]]
                 _code_categories(value, below, count, known, reading[column], codes[column, start : start + count])
+
+
+@kernel
+def write_outputs(codes: Codes, dense: F8, source: I4, values: F8, rows: I8, factor: F8, out: F8) -> None:
+    """Set out[i, j] to factor[i] h, h = values[j, codes[r, source[j]]], or dense[r, -1 - source[j]] + values[j, 0].
+
+    The row r is rows[i]; the second form of h is for source < 0.
+    """
+    for i in range(out.shape[0]):
+        row = rows[i]
+        times = factor[i]
+        for j in range(out.shape[1]):
+            column = source[j]
+            if column >= 0:
+                out[i, j] = times * values[j, codes[row, column]]
+            else:
+                out[i, j] = times * (dense[row, -1 - column] + values[j, 0])

@@ -9,8 +9,7 @@ import numpy as np
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.cuts import Cuts, lay_out_cuts
 from costframe.core.learners.gate_layout import GateLayout, lay_out_gates
-from costframe.core.learners.tree_checks import MOST_RANKS, SHARED_WORDS
-from costframe.core.threads import over_chunks
+from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -236,31 +235,3 @@ def path_counts(parent: NDArray[np.int64], feature: NDArray[np.int32], n_feature
     counts = np.zeros(len(parent), np.int64)
     count_paths(parent, feature, counts, n_features)
     return counts
-
-
-def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-    """Return the codes of the columns `used` of C-contiguous float64 rows: uint16 or uint32 (code columns, rows)."""
-    from costframe.core.learners.code_kernels import code_rows
-
-    codes = np.empty((len(nodes.column_missing), len(X)), nodes.column_missing.dtype)
-    code_rows(X, used, nodes, codes)
-    return codes
-
-
-def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
-    """Set leaves, int32 (rows, trees), to the layout's node at which each row of X, C-contiguous float64, ends."""
-    from costframe.core.learners.leaf_kernels import walk_leaves
-
-    walk_leaves(code_values(nodes, X, np.arange(X.shape[1])), nodes, leaves)
-
-
-def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
-    """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
-    nodes = lay_out_nodes(trees, X.shape[1])
-    found = np.empty((len(X), len(trees)), np.int32)
-
-    def chunk(part: slice) -> None:
-        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found[part])
-
-    over_chunks(chunk, len(X), n_jobs)
-    return trees.node_positions.astype(np.int32)[nodes.origin][found]

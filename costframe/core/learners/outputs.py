@@ -10,7 +10,8 @@ from attrs import evolve, frozen
 from costframe.core.accurate_sums import AccurateSums, product
 from costframe.core.errors import BankError
 from costframe.core.exact_sums import exact_sum
-from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
+from costframe.core.learners.leaves import layout_leaves
+from costframe.core.learners.node_layout import lay_out_nodes, path_prices
 from costframe.core.learners.tree_table import TREE, ranges
 from costframe.core.tables.rows import as_rows
 from costframe.core.threads import over_chunks, run_parallel, thread_count
@@ -167,7 +168,7 @@ class BankOutputs:
     def _write(
         self, rows: NDArray[np.int64], factor: NDArray[np.float64], out: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        from costframe.core.learners.kernels import write_outputs
+        from costframe.core.learners.code_kernels import write_outputs
 
         def write(part: slice) -> None:
             write_outputs(self.codes, self.dense, self.source, self.values, rows[part], factor[part], out[part])

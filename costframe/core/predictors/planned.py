@@ -17,9 +17,9 @@ from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
-from costframe.core.predictors.planned_terms import Terms, planned_charges
-from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, walk_table
-from costframe.core.predictors.predictor import OverBank, check_costs
+from costframe.core.predictors.planned_terms import Terms
+from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, planned_charges, walk_table
+from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.mean_outputs import mean_outputs
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @define(eq=False, frozen=True, repr=False)
-class PlannedPredictor(OverBank):
+class PlannedPredictor(Predictor):
     """A list of m stops, each with a set of features; prediction chooses for each row the next stop to go to.
 
     A row begins at stop 0, or, if values are known, at the last stop whose features are all known. At stop k, with A
@@ -83,6 +83,7 @@ class PlannedPredictor(OverBank):
         If the prices do not fit its features.
     """
 
+    bank: WeakLearnerBank
     gains_bank: WeakLearnerBank
     stops: tuple[Stop, ...] = field(converter=as_stops)
     tradeoff: float = 0.0
@@ -102,6 +103,16 @@ class PlannedPredictor(OverBank):
         check_ladder(self.ladder, has_plans=self._has_plans)
         check_classes(self.classes, self.n_outputs)
         check_costs(self.costs, self.feature_names)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Columns of the rows it predicts."""
+        return self.bank.feature_names
+
+    @property
+    def categories(self) -> Categories:
+        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
+        return self.bank.categories
 
     @property
     def facts(self) -> tuple[str, ...]:

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.stages.stops import StopPrices
 
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
@@ -121,39 +117,3 @@ class Terms:
         """Return whether each later stop would leave the row within its cap: bool (m - 1 - stop,)."""
         total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]
         return np.array([total((paid | bundle) & ~self.known) <= self.max_cost for bundle in bundles], np.bool_)
-
-
-def planned_charges(
-    parts: Sequence[PlannedRows],
-    terms: Terms,
-    weight: NDArray[np.float64],
-    linked: Callable[[PlannedRows], NDArray[np.float64]],
-) -> Charges:
-    """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions."""
-    ends = np.cumsum([len(part.exits) for part in parts])
-    return sum_charges([
-        _charge(part, terms, weight[end - len(part.exits) : end], linked(part))
-        for part, end in zip(parts, ends, strict=True)
-    ])  # fmt: skip
-
-
-def _charge(part: PlannedRows, terms: Terms, weight: NDArray[np.float64], predictions: NDArray[np.float64]) -> Charges:
-    d = len(terms.prices.prices.cost)
-    bought = np.zeros((len(part.paid), terms.prices.prices.n_items))
-    for account, items in enumerate(part.paid):
-        bought[account, list(members(items))] = True
-    cost = np.array([terms.prices.total(items) for items in part.paid])
-    of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
-    return Charges(
-        acquired=bought[part.account, :d] > 0,
-        acquisition=cost[part.account],
-        learners=None,
-        comparisons=None,
-        reuse=None,
-        feature_weight=of_account[:d],
-        resource_weight=of_account[d:],
-        stage_weight=np.array([weight[visit.rows].sum() for visit in part.visits]),
-        predictions=predictions,
-        rounds=part.rounds,
-        cut=part.why != COMPLETE if terms.limited else None,
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field, frozen
 
+from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import as_set, members
 from costframe.core.predictors.planned_terms import COMPLETE, REASONS
 from costframe.core.prices.price_arrays import ZERO
@@ -15,7 +16,7 @@ from costframe.core.stages.run_stages import predict_rows
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping, Sequence
+    from collections.abc import Callable, Mapping, MutableMapping, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -321,3 +322,39 @@ class _Walk:
             going = rows[way == each]
             self._account[going] = self._number[after]
             self._rounds[going] += 1
+
+
+def planned_charges(
+    parts: Sequence[PlannedRows],
+    terms: Terms,
+    weight: NDArray[np.float64],
+    linked: Callable[[PlannedRows], NDArray[np.float64]],
+) -> Charges:
+    """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions."""
+    ends = np.cumsum([len(part.exits) for part in parts])
+    return sum_charges([
+        _charge(part, terms, weight[end - len(part.exits) : end], linked(part))
+        for part, end in zip(parts, ends, strict=True)
+    ])  # fmt: skip
+
+
+def _charge(part: PlannedRows, terms: Terms, weight: NDArray[np.float64], predictions: NDArray[np.float64]) -> Charges:
+    d = len(terms.prices.prices.cost)
+    bought = np.zeros((len(part.paid), terms.prices.prices.n_items))
+    for account, items in enumerate(part.paid):
+        bought[account, list(members(items))] = True
+    cost = np.array([terms.prices.total(items) for items in part.paid])
+    of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
+    return Charges(
+        acquired=bought[part.account, :d] > 0,
+        acquisition=cost[part.account],
+        learners=None,
+        comparisons=None,
+        reuse=None,
+        feature_weight=of_account[:d],
+        resource_weight=of_account[d:],
+        stage_weight=np.array([weight[visit.rows].sum() for visit in part.visits]),
+        predictions=predictions,
+        rounds=part.rounds,
+        cut=part.why != COMPLETE if terms.limited else None,
+    )

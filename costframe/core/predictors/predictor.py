@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, frozen
+from attrs import frozen
 
-from costframe.core.cost.expected import ExpectedCost, replay_charges
+from costframe.core.cost.expected import ExpectedCost, stack_values
+from costframe.core.cost.latency import Clock
+from costframe.core.cost.report import Charges
 from costframe.core.errors import (
     CostModelError,
     ParameterError,
@@ -27,10 +29,9 @@ from costframe.core.stages.run_stages import check_acquisition
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.core.cost.report import Charges, CostReport
+    from costframe.core.cost.report import CostReport
     from costframe.core.gains import Gains
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.inquiry import Walker
+    from costframe.core.predictors.inquiry import Prediction, Walker
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
@@ -198,7 +199,16 @@ class Predictor(ABC):
         del n_jobs
         if how.routing == "soft":
             raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
-        return replay_charges(self, X, costs, weight, how)
+        return _replay_charges(self, X, costs, weight, how)
+
+    def replay(self, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
+        """Predict rows, float64 (rows, d), one by one; return the trips to the sources of each, and its milliseconds.
+
+        `costs` are those of `how`, resolved.
+        """
+        clocks = [Clock(costs) for _ in X]
+        ends = [replay(self, row, costs, how, clock) for row, clock in zip(X, clocks, strict=True)]
+        return [(end.rounds, clock.time) for end, clock in zip(ends, clocks, strict=True)]
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns on rows: the one method by which a predictor ranks its features.
@@ -268,23 +278,6 @@ class Alike(Predictor):
         return self.like.half
 
 
-@define(eq=False, frozen=True, repr=False)
-class OverBank(Predictor):
-    """A predictor of the columns of a bank of weak learners."""
-
-    bank: WeakLearnerBank
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-        return self.bank.feature_names
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
-        return self.bank.categories
-
-
 def check_costs(costs: CostModel | None, feature_names: tuple[str, ...]) -> None:
     """Refuse default prices of another type, or that lack a feature."""
     if costs is not None:
@@ -342,3 +335,45 @@ class RowRequest:
     def limits(self) -> Limits | None:
         """The cap and the unavailable columns; None without either."""
         return Limits.of(self.max_cost, self.unavailable, self.prices, self.values)
+
+
+def replay(
+    predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost, clock: Clock | None = None
+) -> Prediction:
+    """Predict one row, float64 (d,), with an inquiry; the clock counts its rounds' time."""
+    column = {name: f for f, name in enumerate(predictor.feature_names)}
+    inquiry = predictor.inquire(costs, how.acquisition, max_cost=how.max_cost, unavailable=how.unavailable)
+    while needs := inquiry.needs:
+        inquiry.supply({name: float(row[column[name]]) for name in needs})
+        if clock is not None:
+            clock.add_round(needs)
+    return inquiry.answer
+
+
+def _replay_charges(
+    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, weight: NDArray[np.float64], how: ExpectedCost
+) -> Charges:
+    """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
+    prices = costs.select(predictor.feature_names)
+    column = {name: f for f, name in enumerate(predictor.feature_names)}
+    acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
+    cost, values = np.zeros(len(X)), []
+    for i, row in enumerate(X):
+        end = replay(predictor, row, costs, how)
+        cut[i] = end.reason != "complete"
+        acquired[i, [column[name] for name in end.acquired]] = True
+        cost[i] = end.cost
+        values.append(end.value)
+    resources = prices.direct_needs.of_rows(acquired)
+    return Charges(
+        acquired,
+        cost,
+        None,
+        None,
+        None,
+        weight @ acquired,
+        weight @ resources,
+        np.array([float(weight.sum())]),
+        stack_values(values).reshape(len(X), -1) if values else np.empty((0, 1)),
+        cut if how.limited else None,
+    )

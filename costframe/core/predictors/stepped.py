@@ -9,9 +9,9 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
-from costframe.core.cost.expected import ExpectedCost, replay, stack_values
+from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
-from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.predictor import Predictor, replay
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO, as_cap, names_of
 from costframe.core.tables.categories import as_categories, check_features

@@ -7,7 +7,7 @@ import numpy as np
 
 from costframe.core.jit import F8, I8, U1, U8, kernel
 from costframe.core.learners.row_kernels import child, weigh_outputs
-from costframe.core.learners.row_nodes import FEATURE, FRESH_AT, NEARER_AT, STEPS_AT
+from costframe.core.learners.row_nodes import FEATURE, NEARER_AT, STEPS_AT
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.step_layout import (
     KIND,
@@ -21,19 +21,6 @@ from costframe.core.stages.step_layout import (
     TARGET_END,
     WIDTH,
 )
-
-
-@kernel
-def look_below(counts: I8, word: I8, reads: I8) -> None:
-    """Set the bits for look-ahead and `StepLayout.reads` from the number of features tested on the way to each node."""
-    shortest = np.zeros(word.shape[0], np.int64)
-    for v in range(word.shape[0] - 1, -1, -1):  # children come after their parents
-        if word[v] >> STEPS_AT != 0:
-            left = v + (word[v] >> STEPS_AT)
-            nearer = np.int64(shortest[left + 1] < shortest[left])
-            shortest[v] = 1 + shortest[left + nearer]
-            reads[v] = np.int64(1) << (word[v] & 63) | reads[left] | reads[left + 1]
-            word[v] |= (counts[left] - counts[v]) << FRESH_AT | nearer << NEARER_AT
 
 
 @kernel

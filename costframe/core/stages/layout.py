@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
 
 
+SCORES, READS, SPENDING = 0, 1, 2  # records of score_rows: scores only; features read too; comparisons and uses too
+
+
 class StageLayout(NamedTuple):
     """A stage tree as arrays for kernels: L uses of learners, grouped by stage; U features, W words of 64 features."""
 
@@ -46,6 +49,18 @@ class StageLayout(NamedTuple):
     fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
     n_opaque: int
     row: RowLayout
+
+
+class ReadingMarks(NamedTuple):
+    """What `score_kernels.score_rows` records, with the features and prices of each node and use."""
+
+    notes: int
+    by_path: bool  # trees read the features on the way to a leaf, not all
+    node_mask: NDArray[np.uint64]  # (nodes, W), or (0, W); see `path_masks`
+    read_first: NDArray[np.int64]  # (L + 1,)
+    read: NDArray[np.int64]  # the features that each use reads for every row
+    node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, in units; number of features read
+    use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
 
 
 def lay_out(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.learners.node_layout import tree_leaves
+from costframe.core.learners.leaves import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import StageRunner

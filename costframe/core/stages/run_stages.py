@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from costframe.core.checks import check_choice
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.node_layout import code_values, path_counts, path_masks, path_prices
+from costframe.core.learners.leaves import code_values
+from costframe.core.learners.node_layout import path_counts, path_masks, path_prices
 from costframe.core.learners.tree_table import OPAQUE, TREE
+from costframe.core.stages.layout import READS, SPENDING, ReadingMarks
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class StageRunner:
 
     def run(self, stage: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Score some rows at a stage: float64 (len(rows), K), K = 1 for a route."""
-        from costframe.core.learners.kernels import note_all, score_rows
+        from costframe.core.stages.score_kernels import note_all, score_rows
 
         layout, marks = self.layout, self.marks or NO_MARKS
         begin, end = int(layout.stage_first[stage]), int(layout.stage_first[stage + 1])
@@ -108,18 +110,6 @@ def predict_rows(
 ACQUISITIONS = ("path", "learner")
 
 
-class ReadingMarks(NamedTuple):
-    """What `kernels.score_rows` records, with the features and prices of each node and use."""
-
-    notes: int
-    by_path: bool  # trees read the features on the way to a leaf, not all
-    node_mask: NDArray[np.uint64]  # (nodes, W), or (0, W); see `path_masks`
-    read_first: NDArray[np.int64]  # (L + 1,)
-    read: NDArray[np.int64]  # the features that each use reads for every row
-    node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, in units; number of features read
-    use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
-
-
 _NONE = np.empty(0, np.int64)
 # scores only
 NO_MARKS = ReadingMarks(0, False, np.empty((0, 1), np.uint64), _NONE, _NONE, np.empty((0, 2)), np.empty(0))
@@ -132,8 +122,6 @@ def check_acquisition(acquisition: str) -> None:
 
 def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, acquisition: str) -> ReadingMarks:
     """Return the features that rows read: those tested on the path to the leaf, or all that a learner may read."""
-    from costframe.core.learners.kernels import READS, SPENDING
-
     check_acquisition(acquisition)
     nodes, by_path, n_used = layout.nodes, acquisition == "path", len(layout.used)
     first, read = learner_reads(bank, layout)

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.capped_layout import CappedLayout
     from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-    from costframe.core.stages.layout import StageLayout
+    from costframe.core.stages.layout import ReadingMarks, StageLayout
     from costframe.core.stages.plan import StagePlan
-    from costframe.core.stages.run_stages import ReadingMarks
     from costframe.core.stages.stages import Stage
     from costframe.core.stages.step_layout import StepLayout, StepState
 

@@ -66,7 +66,7 @@ class StepState(NamedTuple):
 
 def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout, weights: NDArray[np.float64]) -> StepLayout:
     """Lay out a stage tree for steps, once a model; `weights` are e_t in their unit."""
-    from costframe.core.stages.ahead_kernels import look_below
+    from costframe.core.learners.path_kernels import look_below
 
     nodes, row = layout.nodes, layout.row
     word, reads = row.word & ~FEATURE | np.maximum(nodes.feature, 0), np.zeros(len(row.word), np.int64)

@@ -1,4 +1,4 @@
-"""Compiled loops over rows: sums of scores, marks of the features read, outputs of learners."""
+"""Compiled loops over rows: sums of scores, and marks of the features read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from costframe.core.learners.code_kernels import BLOCK
 from costframe.core.learners.leaf_kernels import GateRoom, pass_gates, walk
 from costframe.core.learners.row_kernels import weigh_outputs
 from costframe.core.learners.tree_table import COLUMN, TREE
+from costframe.core.stages.layout import SCORES, SPENDING
 
 if TYPE_CHECKING:
-    from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.run_stages import ReadingMarks
-
-SCORES, READS, SPENDING = 0, 1, 2  # records of score_rows: scores only; features read too; comparisons and uses too
+    from costframe.core.stages.layout import ReadingMarks, StageLayout
 
 
 @kernel
@@ -186,20 +184,3 @@ def score_rows(
             if marks.notes == SPENDING and layout.fresh[use]:
                 _note_spending(spent, block, marks.node_spent, at, marks.use_spent[use], kind[use] == TREE)
         _merge_reading(masks, block, read)
-
-
-@kernel
-def write_outputs(codes: Codes, dense: F8, source: I4, values: F8, rows: I8, factor: F8, out: F8) -> None:
-    """Set out[i, j] to factor[i] h, h = values[j, codes[r, source[j]]], or dense[r, -1 - source[j]] + values[j, 0].
-
-    The row r is rows[i]; the second form of h is for source < 0.
-    """
-    for i in range(out.shape[0]):
-        row = rows[i]
-        times = factor[i]
-        for j in range(out.shape[1]):
-            column = source[j]
-            if column >= 0:
-                out[i, j] = times * values[j, codes[row, column]]
-            else:
-                out[i, j] = times * (dense[row, -1 - column] + values[j, 0])
