@@ -12,7 +12,7 @@ HEART = SHARED / "heart"
 # At the end of a run, together.
 WRITTEN = {"points.csv", "report.html", "frontier.png", "frontier.svg", "recommended.model"}
 FILES = WRITTEN | {"frontier.fits", "run.json", "fits", "models"}
-MAIN = "from costframe.cli import main; main()"
+MAIN = "from costframe.__main__ import main; main()"
 
 # An algorithm that behaves as the text in place of BODY says.
 PLUGIN = """

@@ -24,9 +24,9 @@ def test_the_start_is_quick(arguments):
     code = f"""
 import sys
 import time
-from costframe import cli
+from costframe.__main__ import main
 try:
-    cli.main({arguments!r})
+    main({arguments!r})
 except SystemExit as end:
     assert end.code == 0
 slow = {{"matplotlib", "xgboost", "numba", {more}}} & set(sys.modules)
@@ -59,7 +59,9 @@ def test_as_a_process(tmp_path, patients):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
 def test_an_interrupt_is_one_line_and_keeps_the_constant(tmp_path):
-    code = f"{HEARD}; from costframe.cli import main; main(['compare', '--algorithms', 'miser', '--points', '500'])"
+    code = (
+        f"{HEARD}; from costframe.__main__ import main; main(['compare', '--algorithms', 'miser', '--points', '500'])"
+    )
     with subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     ) as running:
@@ -131,7 +133,7 @@ class Slow:
             except BaseException:
                 raise ImportError("disguised")
 sys.meta_path.insert(0, Slow())
-from costframe.cli import main
+from costframe.__main__ import main
 main(["compare"])
 """
     told = interrupted(code, tmp_path, lambda running: running.stdout.readline())
@@ -144,12 +146,14 @@ def test_importing_the_entry_point_imports_next_to_nothing():
 import sys
 import time
 before = set(sys.modules)
-from costframe.cli import main
+from costframe.__main__ import main
 print(*sorted(name for name in sys.modules if name.startswith("costframe")))
 assert not {"click", "numpy", "attrs", "rich", "pluggy", "typing"} & (set(sys.modules) - before)
 """
     done = python("-c", code)
-    assert (done.returncode, done.stdout.split()) == (0, ["costframe", "costframe.cli"]), done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, ["costframe", "costframe.__main__", "costframe.cli"]), (
+        done.stderr
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")

@@ -176,7 +176,11 @@ def test_arrays_need_no_library_of_the_command_line(tmp_path):
         "refused: this needs (.*), which is not installed: pip install 'costframe\\[(.*)\\]'", done.stderr
     )
     assert said == [("pyarrow", "cli"), ("matplotlib", "cli"), ("tenacity", "retries"), ("rich", "cli")]
-    line = [sys.executable, "-c", "import sys; sys.modules['click'] = None; from costframe.cli import main; main()"]
+    line = [
+        sys.executable,
+        "-c",
+        "import sys; sys.modules['click'] = None; from costframe.__main__ import main; main()",
+    ]
     done = subprocess.run(line, check=False, capture_output=True, text=True)  # noqa: S603
     assert (done.returncode, done.stderr) == (2, "Error: the command line needs click: pip install 'costframe[cli]'\n")
 

@@ -15,7 +15,7 @@ from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
-from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE
+from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, ModelOutputs
 from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
 
 if TYPE_CHECKING:
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from costframe.training.data import Rows, TrainingData
 
 __all__ = [
-    "SURE",
     "Candidate",
     "ExpensiveModel",
     "GatedPair",
-    "ModelOutputs",
     "Predictions",
     "Scores",
     "cheap_losses",
@@ -133,32 +131,6 @@ def _moved(stage: Stage, n_stages: int, n_learners: int) -> Stage:
     if isinstance(moved, Route):
         return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)
     return moved
-
-
-SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to [SURE, 1 - SURE], as the authors do
-
-
-@frozen(eq=False)
-class ModelOutputs:
-    """Probabilities, losses and account of a model on some rows.
-
-    Attributes
-    ----------
-    proba : float64 (n,) of class 1, or (n, M)
-    loss : float64 (n,)
-        -log P(y_i | x_i), with the probability clipped to [SURE, 1 - SURE].
-    account : Account
-    """
-
-    proba: NDArray[np.float64]
-    loss: NDArray[np.float64]
-    account: Account
-
-    @classmethod
-    def of(cls, proba: NDArray[np.float64], y: NDArray[np.int64], account: Account) -> ModelOutputs:
-        """Look up the labels' probabilities."""
-        of_label = np.where(y == 1, proba, 1 - proba) if proba.ndim == 1 else proba[np.arange(len(y)), y]
-        return cls(proba, np.asarray(-np.log(np.clip(of_label, SURE, 1 - SURE))), account)
 
 
 @frozen(eq=False)

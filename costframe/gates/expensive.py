@@ -8,7 +8,8 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.cost.accounts import Account
-from costframe.gates.composite import ExpensiveModel, ModelOutputs
+from costframe.gates.composite import ExpensiveModel
+from costframe.gates.gate_curve import ModelOutputs
 from costframe.training.duplicates import dominated_duplicates
 from costframe.training.sampling import held_out, split_off
 from costframe.trees.boosting.boost import boost_at_prices

@@ -14,16 +14,39 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.accounts import Account
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.composite import ModelOutputs
     from costframe.training.data import Rows
 
-__all__ = ["BOTH", "CHEAP", "EXPENSIVE", "GateCurve", "OperatingPoint"]
+__all__ = ["BOTH", "CHEAP", "EXPENSIVE", "SURE", "GateCurve", "ModelOutputs", "OperatingPoint"]
 
 BOTH, CHEAP, EXPENSIVE = "both", "cheap", "expensive"
+SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to [SURE, 1 - SURE], as the authors do
 _ALONE = {CHEAP: 2, EXPENSIVE: 3}  # columns of costs: below the gate, above it, and each model without a gate
 _ROUNDING = 1e-12
 _AROUND = (0.25, 1.0, 4.0)  # times the training tradeoff: the tradeoffs of a grid's points
 _SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)  # of rows that go on, at a grid's points
+
+
+@frozen(eq=False)
+class ModelOutputs:
+    """Probabilities, losses and account of a model on some rows.
+
+    Attributes
+    ----------
+    proba : float64 (n,) of class 1, or (n, M)
+    loss : float64 (n,)
+        -log P(y_i | x_i), with the probability clipped to [SURE, 1 - SURE].
+    account : Account
+    """
+
+    proba: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    account: Account
+
+    @classmethod
+    def of(cls, proba: NDArray[np.float64], y: NDArray[np.int64], account: Account) -> ModelOutputs:
+        """Look up the labels' probabilities."""
+        of_label = np.where(y == 1, proba, 1 - proba) if proba.ndim == 1 else proba[np.arange(len(y)), y]
+        return cls(proba, np.asarray(-np.log(np.clip(of_label, SURE, 1 - SURE))), account)
 
 
 @frozen

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.composite import Candidate, ExpensiveModel, ModelOutputs
+    from costframe.gates.composite import Candidate, ExpensiveModel
+    from costframe.gates.gate_curve import ModelOutputs
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.boosting.monitor import Predicted
 

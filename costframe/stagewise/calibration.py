@@ -8,8 +8,7 @@ import numpy as np
 from attrs import evolve
 from scipy.special import expit, log_softmax, softmax
 
-from costframe.core.exact_sums import exact_sum
-from costframe.stagewise.rows import Logistic, Squared
+from costframe.stagewise.rows import Logistic, Squared, as_counts
 from costframe.stagewise.systems import minimize_smooth
 from costframe.stagewise.topology import Flow
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from costframe.stagewise.soft_tree import SoftTree
 
 __all__ = [
-    "as_counts",
     "calibrate",
     "calibrate_at_exits",
     "calibrate_exits",
@@ -116,12 +114,6 @@ def _calibrated(rows: Evaluation, tree: SoftTree, among: NDArray[np.float64]) ->
 
 def _soft_flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
     return Flow.of(tree.topology, rows.routing(tree), tree.threshold, steepness)
-
-
-def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale weights up to a mean of one, if it is less: sums of weights then count rows."""
-    factor: float = max(1.0, len(weight) / exact_sum(weight))
-    return weight * factor
 
 
 def calibrate_two(

@@ -13,8 +13,7 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
 from costframe.core.tables.row_hashes import RowDraw, draw_rows, hash_rows
 from costframe.stagewise.banks import outputs_on
-from costframe.stagewise.calibration import as_counts
-from costframe.stagewise.rows import BankRows, Squared, targets_of
+from costframe.stagewise.rows import BankRows, Squared, as_counts, targets_of
 from costframe.stagewise.soft_tree import as_stage_tree, stage_numbers
 from costframe.stagewise.thresholds import best_thresholds
 from costframe.stagewise.topology import Flow

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.outputs import BankOutputs
 
-__all__ = ["BankRows", "Logistic", "Loss", "Softmax", "Squared", "targets_of"]
+__all__ = ["BankRows", "Logistic", "Loss", "Softmax", "Squared", "as_counts", "targets_of"]
 
 _MOST = 1 << 26  # numbers held as a matrix: half a GiB
 _BLOCK = 1 << 15  # rows
@@ -29,6 +29,12 @@ def targets_of(y: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
     if n_classes > 2:
         return np.asarray(np.eye(n_classes)[y])
     return np.asarray(2.0 * y - 1.0 if n_classes else y, np.float64)[:, np.newaxis]
+
+
+def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale weights up to a mean of one, if it is less: sums of weights then count rows."""
+    factor: float = max(1.0, len(weight) / exact_sum(weight))
+    return weight * factor
 
 
 @frozen(eq=False)

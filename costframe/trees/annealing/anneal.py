@@ -28,11 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.trees.annealing.annealed import EnsembleRun
-    from costframe.trees.boosting.boost import Ensemble
+    from costframe.training.data import Rows
+    from costframe.trees.boosting.boost import Boosted, Ensemble
+    from costframe.trees.boosting.grower import GrowAt
+    from costframe.trees.boosting.losses import RowLoss
     from costframe.trees.boosting.monitor import Running
+    from costframe.trees.growing.grow import GrownTree
+    from costframe.trees.growing.prices import SplitPrices
 
-__all__ = ["Annealer", "Bundle", "bundles", "check_limits", "falling_tradeoffs"]
+__all__ = ["Annealer", "Bundle", "EnsembleRun", "bundles", "check_limits", "falling_tradeoffs"]
 
 _LEVELS = 24  # at most; a level is half of the one before if that gives no more
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
@@ -113,6 +117,73 @@ def check_limits(limits: object) -> tuple[float, float]:
 def _levels(high: float, low: float) -> NDArray[np.float64]:
     halvings = np.log2(high) - np.log2(low)
     return np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(halvings))))
+
+
+@define(eq=False)
+class EnsembleRun:
+    """One ensemble while it grows.
+
+    Attributes
+    ----------
+    rows : Rows
+        Training rows.
+    loss : RowLoss
+        Of the training rows.
+    grow : callable
+        (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
+    boosted : Boosted
+    prices : SplitPrices
+        Prices of splits for the training rows.
+    running : Running
+        Loss and exact cost on validation rows.
+    random : Generator
+    n_threads : int
+        Does not change the result.
+    """
+
+    rows: Rows
+    loss: RowLoss
+    grow: GrowAt
+    boosted: Boosted
+    prices: SplitPrices
+    running: Running
+    random: np.random.Generator
+    n_threads: int
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of boosting."""
+        return len(self.boosted.ensemble.rounds)
+
+    def fork(self) -> EnsembleRun:
+        """Return an independent copy."""
+        return evolve(
+            self,
+            boosted=self.boosted.fork(),
+            prices=self.prices.fork(),
+            running=self.running.fork(),
+            random=_copied(self.random),
+        )
+
+    def add_round(self, tradeoff: float) -> bool:
+        """Grow a round at this tradeoff; return False if no tree splits, and then add no tree."""
+        self.prices.tradeoff = tradeoff
+
+        def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+            return self.grow(gradients, hessians, self.prices, self.random)
+
+        added = self.boosted.grow_round(self.rows, self.loss, grow, n_threads=self.n_threads)
+        if added:
+            self.boosted.ensemble.append(added)
+            self.running.add(added, self.boosted.ensemble.step)
+        return bool(added)
+
+
+def _copied(random: np.random.Generator) -> np.random.Generator:
+    """Return a generator with the same draws; a deep copy takes as long as a small tree."""
+    copy = np.random.default_rng(0)
+    copy.bit_generator.state = random.bit_generator.state
+    return copy
 
 
 @define(eq=False)

@@ -6,10 +6,10 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import frozen
 
 from costframe.core.threads import run_parallel
-from costframe.trees.annealing.anneal import Annealer, bundles, falling_tradeoffs
+from costframe.trees.annealing.anneal import Annealer, EnsembleRun, bundles, falling_tradeoffs
 from costframe.trees.annealing.path import AnnealedPath
 from costframe.trees.boosting.boost import Boosted
 from costframe.trees.boosting.monitor import Running
@@ -19,84 +19,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.training.data import Rows, TrainingData
+    from costframe.training.data import TrainingData
     from costframe.trees.boosting.grower import GrowAt
-    from costframe.trees.boosting.losses import Loss, RowLoss
-    from costframe.trees.growing.grow import GrownTree
+    from costframe.trees.boosting.losses import Loss
     from costframe.trees.growing.prices import SplitPrices
 
-__all__ = ["Annealing", "EnsembleRun", "Start", "anneal"]
+__all__ = ["Annealing", "Start", "anneal"]
 
 _CLEARLY = 0.95  # of the loss of the trees before them: other trees replace them with a smaller loss
 _NEARLY = 0.95  # of the cost of a run without prices: a run at prices with this cost hardly differs from it
 _PLAIN_SHARE = 0.1  # of another run's time: the time of a run without prices
-
-
-@define(eq=False)
-class EnsembleRun:
-    """One ensemble while it grows.
-
-    Attributes
-    ----------
-    rows : Rows
-        Training rows.
-    loss : RowLoss
-        Of the training rows.
-    grow : callable
-        (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
-    boosted : Boosted
-    prices : SplitPrices
-        Prices of splits for the training rows.
-    running : Running
-        Loss and exact cost on validation rows.
-    random : Generator
-    n_threads : int
-        Does not change the result.
-    """
-
-    rows: Rows
-    loss: RowLoss
-    grow: GrowAt
-    boosted: Boosted
-    prices: SplitPrices
-    running: Running
-    random: np.random.Generator
-    n_threads: int
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of boosting."""
-        return len(self.boosted.ensemble.rounds)
-
-    def fork(self) -> EnsembleRun:
-        """Return an independent copy."""
-        return evolve(
-            self,
-            boosted=self.boosted.fork(),
-            prices=self.prices.fork(),
-            running=self.running.fork(),
-            random=_copied(self.random),
-        )
-
-    def add_round(self, tradeoff: float) -> bool:
-        """Grow a round at this tradeoff; return False if no tree splits, and then add no tree."""
-        self.prices.tradeoff = tradeoff
-
-        def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
-            return self.grow(gradients, hessians, self.prices, self.random)
-
-        added = self.boosted.grow_round(self.rows, self.loss, grow, n_threads=self.n_threads)
-        if added:
-            self.boosted.ensemble.append(added)
-            self.running.add(added, self.boosted.ensemble.step)
-        return bool(added)
-
-
-def _copied(random: np.random.Generator) -> np.random.Generator:
-    """Return a generator with the same draws; a deep copy takes as long as a small tree."""
-    copy = np.random.default_rng(0)
-    copy.bit_generator.state = random.bit_generator.state
-    return copy
 
 
 @frozen(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import Factory, field, frozen
@@ -25,7 +25,6 @@ from costframe.trees.binning.thresholds import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.trees.growing.room import Room
 
 __all__ = ["MISSING_BIN", "BinMapper", "BinnedData"]
 
@@ -203,14 +202,14 @@ class BinnedData:
     Attributes
     ----------
     rooms : dict
-        Memory of earlier trees for the next, by words per row and number of priced items: the system would clear new
-        memory first.
+        Memory of earlier trees for the next, lists of `growing.room.Room` by words per row and number of priced items:
+        the system would clear new memory first.
     """
 
     bins: NDArray[np.uint8]
     columns: NDArray[np.uint8]
     mapper: BinMapper
-    rooms: dict[tuple[int, int], list[Room]] = field(factory=dict, init=False, repr=False)
+    rooms: dict[tuple[int, int], list[Any]] = field(factory=dict, init=False, repr=False)
 
     @property
     def workers(self) -> Workers:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.cost.accounts import Account
-from costframe.gates.composite import GatedPair, ModelOutputs
-from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, GateCurve, OperatingPoint
+from costframe.gates.composite import GatedPair
+from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, GateCurve, ModelOutputs, OperatingPoint
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe.training.data import Rows
 from costframe_adapt import AdaptClassifier

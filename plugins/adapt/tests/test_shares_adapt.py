@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import entr, expit
 
-from costframe.gates.composite import SURE
+from costframe.gates.gate_curve import SURE
 from costframe_adapt.boosting import GateLoss
 from costframe_adapt.judge import solve_shares
 
