@@ -4,8 +4,6 @@ from costframe.core.accurate_sums import coarse as coarse
 from costframe.core.accurate_sums import product as product
 from costframe.core.accurate_sums import sum_over_rows as sum_over_rows
 from costframe.core.accurate_sums import sum_products as sum_products
-from costframe.core.caps.fallbacks import FallbackRows as FallbackRows
-from costframe.core.caps.mean_outputs import mean_outputs as mean_outputs
 from costframe.core.checks import MOST_ROUNDS as MOST_ROUNDS
 from costframe.core.checks import check_choice as check_choice
 from costframe.core.checks import check_flag as check_flag
@@ -38,7 +36,7 @@ from costframe.core.jit import I8 as I8
 from costframe.core.jit import U1 as U1
 from costframe.core.jit import kernel as kernel
 from costframe.core.learners.bank import WeakLearnerBank as WeakLearnerBank
-from costframe.core.learners.node_layout import tree_leaves as tree_leaves
+from costframe.core.learners.leaves import tree_leaves as tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner as OpaqueLearner
 from costframe.core.learners.outputs import BankOutputs as BankOutputs
 from costframe.core.learners.tree_table import TREE as TREE
@@ -52,6 +50,8 @@ from costframe.core.prices.costs import CostModel as CostModel
 from costframe.core.prices.price_arrays import PriceArrays as PriceArrays
 from costframe.core.prices.price_arrays import as_cap as as_cap
 from costframe.core.prices.price_arrays import names_of as names_of
+from costframe.core.stages.fallbacks import FallbackRows as FallbackRows
+from costframe.core.stages.mean_outputs import mean_outputs as mean_outputs
 from costframe.core.stages.stages import Answer as Answer
 from costframe.core.stages.stages import Route as Route
 from costframe.core.stages.stages import Stage as Stage

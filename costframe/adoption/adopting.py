@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from costframe.core.checks import as_path
@@ -86,7 +87,7 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
         (is_lightgbm, adopt_lightgbm),
         (is_xgboost, adopt_xgboost),
         (is_catboost, adopt_catboost),
-        (is_pipeline, adopt_pipeline),
+        (is_pipeline, partial(adopt_pipeline, adopt=adopt)),
         (is_sklearn, adopt_sklearn),
     )
     adopters = [adopter for knows, adopter in ways if knows(model)]

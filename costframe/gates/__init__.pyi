@@ -1,6 +1,5 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
-from costframe.gates.composite import SURE as SURE
 from costframe.gates.composite import Candidate as Candidate
 from costframe.gates.composite import ExpensiveModel as ExpensiveModel
 from costframe.gates.composite import GatedPair as GatedPair
@@ -13,6 +12,7 @@ from costframe.gates.estimator import GatedClassifier as GatedClassifier
 from costframe.gates.expensive import hold_out as hold_out
 from costframe.gates.gate_curve import CHEAP as CHEAP
 from costframe.gates.gate_curve import EXPENSIVE as EXPENSIVE
+from costframe.gates.gate_curve import SURE as SURE
 from costframe.gates.gate_curve import GateCurve as GateCurve
 from costframe.gates.gate_curve import OperatingPoint as OperatingPoint
 from costframe.gates.penalized import REFIT as REFIT

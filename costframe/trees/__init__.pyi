@@ -1,9 +1,9 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
 from costframe.trees.annealing.anneal import Annealer as Annealer
+from costframe.trees.annealing.anneal import EnsembleRun as EnsembleRun
 from costframe.trees.annealing.anneal import check_limits as check_limits
 from costframe.trees.annealing.annealed import Annealing as Annealing
-from costframe.trees.annealing.annealed import EnsembleRun as EnsembleRun
 from costframe.trees.annealing.annealed import Start as Start
 from costframe.trees.annealing.annealed import anneal as anneal
 from costframe.trees.annealing.path import AnnealedPath as AnnealedPath

@@ -45,7 +45,7 @@ def is_pipeline(model: object) -> bool:
     return is_of(getattr(model, "best_estimator_", model), "sklearn", "Pipeline")
 
 
-def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None = None) -> Predictor:
+def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None, adopt: Callable[..., Predictor]) -> Predictor:
     """Adopt a fitted pipeline: a predictor of its raw columns.
 
     Parameters
@@ -54,6 +54,8 @@ def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None = None) ->
         Its last step is a model that `costframe.adopt` takes, or a fitted estimator of costframe, or again a pipeline.
     feature_names : sequence of str, optional
         Raw columns by position. By default the names from its fit, else f0, f1, ...
+    adopt : callable
+        `costframe.adopt`, for the last step.
 
     Returns
     -------
@@ -76,10 +78,10 @@ def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None = None) ->
     made = name_columns(_without_last(pipeline), names, len(outputs)) if steps else names
     preparation = recipe.finish(outputs, made)
     if preparation.is_plain:
-        tree = _adopt_last(last, [names[f] for f in outputs])
+        tree = _adopt_last(last, [names[f] for f in outputs], adopt)
         if isinstance(tree, StageTree):
             return _over(tree, names)
-    inner: Any = _adopt_last(last, made)
+    inner: Any = _adopt_last(last, made, adopt)
     if table.form is not None:
         inner = over_sparse(inner, table.form, hidden=hidden)
     if labels := inner.categories:
@@ -112,10 +114,8 @@ def _without_last(pipeline: Any) -> Any:
     return type(before)([*before.steps, *((f"then {name}", step) for name, step in after.steps)])
 
 
-def _adopt_last(model: Any, names: Sequence[str]) -> Predictor:
+def _adopt_last(model: Any, names: Sequence[str], adopt: Callable[..., Predictor]) -> Predictor:
     """Adopt the last step over columns with these names; a fitted estimator of costframe has its predictor."""
-    from costframe.adoption.adopting import adopt
-
     fitted = getattr(model, "predictor_", None)
     return _renamed(fitted, names) if isinstance(fitted, Predictor) else adopt(model, feature_names=names)
 
