@@ -33,7 +33,8 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
-from costframe.adoption.pipelines.adopt import adopt_pipeline, is_pipeline, prepare
+from costframe.adoption.pipelines.adopt import adopt_pipeline as adopt_over
+from costframe.adoption.pipelines.adopt import is_pipeline, prepare
 from costframe.core.errors import AdoptionError, CostframeError, DataError
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.categories import OTHER
@@ -57,6 +58,10 @@ COSTS = cf.CostModel.from_dict(
         "resources": {"blood": 10.0},
     }
 )
+
+
+def adopt_pipeline(pipeline, names=None):
+    return adopt_over(pipeline, names, cf.adopt)
 
 
 def people(size, seed):
