@@ -23,7 +23,7 @@ from costframe.core.errors import CostframeError, InquiryError, printable
 from costframe.core.predictors.fitted import as_predictor
 from costframe.sources import CallSource, Field, Lookup, Sources
 from costframe.sources.http import _parse, _resolve
-from costframe.sources.logs import describe
+from costframe.sources.logs import describe_audit
 
 FRAME, TREE = table(12), tree()
 ROWS = FRAME[list(NAMES)].to_numpy()
@@ -152,7 +152,7 @@ def test_logs_of_inquiries(mutate, tmp_path):
         lines = copy if isinstance(copy, list | bytes) else [copy]
         path.write_bytes(lines if isinstance(copy, bytes) else "".join(json.dumps(x) + "\n" for x in lines).encode())
         found = cf.sources.audit(path, TREE)
-        assert all(map(plain, (*describe(found), *found.differences)))
+        assert all(map(plain, (*describe_audit(found), *found.differences)))
         if found.agrees:  # whole rows may be gone, or there twice; what is there has its price
             rows = [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
             assert all(np.isclose(row["cost"], costs, rtol=1e-9, atol=0.0).any() for row in rows if "cost" in row)
