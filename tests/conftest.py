@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from joblib.externals.loky import get_reusable_executor
 
 from costframe.cli.commands import costframe
 from costframe.core.plugins.registry import registry
@@ -85,10 +86,12 @@ def installed(tmp_path, monkeypatch):
         (info / "entry_points.txt").write_text(f"[costframe]\n{name} = {name}_plugin\n")
         importlib.invalidate_caches()
         registry.cache_clear()
+        get_reusable_executor().shutdown()  # processes that joblib keeps know what was installed when they began
         return folder
 
     yield install
     registry.cache_clear()
+    get_reusable_executor().shutdown()
     for name in names:
         sys.modules.pop(name, None)
 

@@ -74,7 +74,7 @@ def test_rows_until_certain_are_logged_audited_and_not_mixed_with_others(run, fo
                 str(folder / "my.model"), {})
         for each in (model.predictor_, cf.certain(model.predictor_, 0.5))
     )  # fmt: skip
-    with cf.Sources.load(folder / "sources.toml", COSTS) as sources:
+    with cf.sources.Sources.load(folder / "sources.toml", COSTS) as sources:
         keys = Keys.read(folder / "keys.csv", sources)
         assert first._digest(keys) != other._digest(keys)
 

@@ -235,9 +235,12 @@ class Study:
         """Fit tasks by joblib, which another thread waits for, while this one hears reports and looks at the clock."""
         reports: queue.SimpleQueue[Any] = queue.SimpleQueue()
         left, packs = list(tasks), far and self._keeps_files
+        there = self  # with a directory that another process, which may have begun elsewhere, finds
+        if self.store.directory is not None:
+            there = evolve(self, store=Store(self.store.directory.absolute()))
         with listen(reports) as reporter:
             calls = [
-                delayed(_fit_task)(self, task, reporter, self.store.pack(task.label) if packs else None)
+                delayed(_fit_task)(there, task, reporter, self.store.pack(task.label) if packs else None)
                 for task in tasks
             ]
             waiter = threading.Thread(target=_wait, args=(parallel, calls, reports, get_config()), daemon=True)
@@ -269,7 +272,7 @@ class Study:
             finally:
                 parallel.timeout = 0  # by which joblib ends what is left, and the processes that have it under way
                 waiter.join()
-                _here.pop(self.key, None)  # of threads, which have it from this process
+                _here.pop(there.key, None)  # of threads, which have it from this process
 
 
 def process_count(study: Study) -> int:
