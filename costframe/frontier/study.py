@@ -8,6 +8,7 @@ import signal
 import tempfile
 import threading
 import time
+import traceback
 import uuid
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
@@ -346,12 +347,19 @@ def _fit_task(study: Study, task: Task, reporter: Reporter, files: Files | None)
             reporter.send((task, *event))
 
     if files is None:
-        return task, study.fit_task(task, report, functools.partial(reporter.send, (task,))), None
+        return task, _with_traceback(study.fit_task(task, report, functools.partial(reporter.send, (task,)))), None
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         store.unpack(files)
-        outcome = evolve(study, store=store).fit_task(task, report)
+        outcome = _with_traceback(evolve(study, store=store).fit_task(task, report))
         return task, outcome, store.pack()
+
+
+def _with_traceback(outcome: Found) -> Found:
+    """Note the traceback of an error, which another process does not get otherwise."""
+    if isinstance(outcome, CostframeError):
+        outcome.add_note("".join(traceback.format_exception(outcome)))
+    return outcome
 
 
 def _lost(task: Task, error: BaseException, *, far: bool) -> CostframeError:
