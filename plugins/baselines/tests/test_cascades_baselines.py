@@ -38,7 +38,7 @@ def test_laws_of_and_or(check):
     check()
 
 
-@parametrize_with_checks([SoftCascadeClassifier(n_estimators=10, n_stages=3)])  # both have one shell
+@parametrize_with_checks([SoftCascadeClassifier(n_estimators=10, n_stages=3)])  # the shell of two classes
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn(estimator, check):
     check(estimator)

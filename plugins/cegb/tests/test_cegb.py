@@ -83,24 +83,6 @@ def test_what_training_believes_it_pays_is_what_is_paid(
     assert model.believed_fixed_ == pytest.approx(report.fixed)
 
 
-def test_marks_follow_the_row_and_not_its_place_in_the_bag():
-    """Only rows that met the feature have it free, whichever rows the next tree is grown on."""
-    _, X = table(0, 40)
-    costs = cf.CostModel.uniform(NAMES)
-    prices = LazyPrices(costs.select(NAMES), 1.0, 40)
-    data = BinMapper.fit(X).transform(X)
-    g = np.where(X[:, 0] > 0, 1.0, -1.0) * 100
-    half = np.arange(0, 40, 2)
-    grow_tree(data, g, rows=half, prices=prices, max_leaves=2)
-    assert prices.spent == 20
-    grow_tree(data, g, rows=half, prices=prices, max_leaves=2)
-    assert prices.spent == 20  # the same rows: free
-    grow_tree(data, g, rows=half + 1, prices=prices, max_leaves=2)
-    assert prices.spent == 40  # other rows in the same places pay
-    grow_tree(data, g, prices=prices, max_leaves=2)
-    assert prices.spent == 40
-
-
 def test_a_once_price_paid_makes_other_leaves_cheaper_by_what_they_were_charged():
     """With a once-price alone, the second split on the feature is made at exactly its gain, in any leaf."""
     X = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0) for _ in range(10)])

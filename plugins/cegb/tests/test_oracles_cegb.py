@@ -19,8 +19,7 @@ def table(seed, missing):
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("l2", [0.0, 1.0])
+@pytest.mark.parametrize(("weighted", "l2"), [(False, 0.0), (True, 1.0)])
 def test_at_tradeoff_zero_it_is_scikit_learns_boosting(n_classes, missing, weighted, l2):
     X, score, weight = table(0, missing)
     y = score if n_classes == 0 else np.digitize(score, [-0.4, 0.4][: n_classes - 1])

@@ -42,8 +42,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("subsample", [1.0, 0.5])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("subsample", "weighted"), [(1.0, True), (0.5, False)])
 def test_rounds_in_two_fits_are_those_of_one(kind, subsample, weighted):
     X, y, more = table(kind)
     weight = np.random.default_rng(1).integers(1, 3, len(X)) if weighted else None

@@ -2,11 +2,9 @@
 
 import pytest
 from bank_cases import CHOOSING
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.testing import parametrize_algorithm
 from costframe.testing.check import checks
-from costframe_cronus import CronusClassifier
 
 GIVEN = {"n_stages": 3, "ridge": 0.1, "rejected": 0.5}  # settings that are not chosen save half of the time
 
@@ -28,9 +26,3 @@ def test_laws_where_settings_are_chosen(check):
 @parametrize_algorithm("reweighted")
 def test_laws_of_the_single_stage(check):
     check()
-
-
-@parametrize_with_checks([CronusClassifier(n_estimators=10, n_stages=3)])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn(estimator, check):
-    check(estimator)

@@ -1,12 +1,10 @@
-"""The public kit's laws, and scikit-learn's checks, on the tree."""
+"""The public kit's laws, on the tree."""
 
 import pytest
 from bank_cases import CHOOSING
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.testing import parametrize_algorithm
 from costframe.testing.check import checks
-from costframe_cstc import CSTCClassifier, CSTCRegressor
 
 GIVEN = {"n_estimators": 10, "inflation": 1.0, "ridge": 0.1}  # settings that are not chosen save six fits in seven
 SMALL = {"n_estimators": 10, "depth": 2}
@@ -28,9 +26,3 @@ def test_laws(check):
 )
 def test_laws_where_settings_are_chosen(check):
     check()
-
-
-@parametrize_with_checks([CSTCClassifier(**GIVEN), CSTCRegressor(**GIVEN)])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn(estimator, check):
-    check(estimator)

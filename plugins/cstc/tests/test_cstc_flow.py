@@ -13,16 +13,6 @@ from costframe.stagewise.topology import Flow, Topology
 seeds = st.integers(0, 10_000)
 
 
-def test_a_full_tree_is_laid_out_by_levels():
-    tree = Topology.full(3)
-    assert tree.children.tolist() == [[1, 2], [3, 4], [5, 6], [-1, -1], [-1, -1], [-1, -1], [-1, -1]]
-    assert tree.parent.tolist() == [-1, 0, 0, 1, 1, 2, 2]
-    assert tree.routes.tolist() == [True] * 3 + [False] * 4
-    assert tree.has_exit.tolist() == [False] * 3 + [True] * 4
-    assert len(Topology.full(1)) == 1
-    assert len(Topology.full(4)) == 15
-
-
 def test_a_node_taken_away_leaves_an_exit_of_its_parent():
     tree, kept = Topology.full(3).without(2)
     assert kept.tolist() == [0, 1, 3, 4]

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions, and the shell around the algorithm."""
+"""scikit-learn's conventions, on the shell of all boosted estimators, of each task."""
 
 import numpy as np
 import pytest
