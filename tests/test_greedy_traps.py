@@ -100,34 +100,28 @@ def test_the_same_seed_gives_the_same_bytes_and_parts_do_not_depend_on_each_othe
     assert (first.part("train").X != first.part("test").X).any()
 
 
-@pytest.mark.parametrize("make", MAKERS)
+WHOLE, PRICES = "expected a whole number >=", "prices: expected two or more finite prices, none below the selector's 1"
+
+
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("makers", "name", "values", "told"),
     [
-        ({"n_rows": 0}, "n_rows: expected a whole number >= 1, got 0"),
-        ({"n_valid": 2.5}, "n_valid: expected a whole number >= 1"),
-        ({"n_test": True}, "n_test: expected a whole number >= 1"),
-        ({"random_state": -1}, "random_state: expected a whole number >= 0"),
+        (MAKERS, "n_rows", (0,), f"n_rows: {WHOLE} 1, got 0"),
+        (MAKERS, "n_valid", (2.5,), f"n_valid: {WHOLE} 1"),
+        (MAKERS, "n_test", (True,), f"n_test: {WHOLE} 1"),
+        (MAKERS, "random_state", (-1,), f"random_state: {WHOLE} 0"),
+        (MAKERS[:1], "n_noise", (-1, 1.5, None), f"n_noise: {WHOLE} 0"),
+        (MAKERS[1:], "block_size", (0, 9, 1.5), f"block_size: {WHOLE} 1 and <= 8"),
+        (
+            MAKERS[1:],
+            "prices",
+            ((10.0,), (10.0, 0.5), (10.0, np.nan), (10.0, np.inf), "ab", 3.0, [[1.0], [1, 2]]),
+            PRICES,
+        ),
     ],
 )
-def test_refusals(make, given, told):
-    with pytest.raises(ParameterError, match=told):
-        make(**given)
-
-
-@pytest.mark.parametrize("n_noise", [-1, 1.5, None])
-def test_refused_numbers_of_noise_features(n_noise):
-    with pytest.raises(ParameterError, match="n_noise: expected a whole number >= 0"):
-        cf.datasets.make_parity(n_noise=n_noise)
-
-
-@pytest.mark.parametrize("block_size", [0, 9, 1.5])
-def test_refused_block_sizes(block_size):
-    with pytest.raises(ParameterError, match="block_size: expected a whole number >= 1 and <= 8"):
-        cf.datasets.make_selector(block_size=block_size)
-
-
-@pytest.mark.parametrize("prices", [(10.0,), (10.0, 0.5), (10.0, np.nan), (10.0, np.inf), "ab", 3.0, [[1.0], [1, 2]]])
-def test_refused_prices(prices):
-    with pytest.raises(ParameterError, match="prices: expected two or more finite prices, none below the selector's 1"):
-        cf.datasets.make_selector(prices=prices)
+def test_refusals(makers, name, values, told):
+    for make in makers:
+        for value in values:
+            with pytest.raises(ParameterError, match=told):
+                make(**{name: value})

@@ -141,11 +141,6 @@ def test_a_sweep_chooses_by_any_score(task, name):
     assert chosen.n_features
 
 
-def test_training_stops_by_any_score():
-    model = cf.estimator("cegb", scoring="matthews_corrcoef", n_estimators=5, n_iter_no_change=2)
-    assert model.fit(X[:160], LABELS[2][:160], X_val=X[160:], y_val=LABELS[2][160:]).n_iter_ <= 5
-
-
 TEXTS = {2: np.array(["yes", "no"])[LABELS[2]], 3: np.array(["c", "a", "b"])[LABELS[3]], 0: LABELS[0]}  # in no order
 FITTED = {kind: (LogisticRegression(C=0.01) if kind else LinearRegression()).fit(X, y) for kind, y in TEXTS.items()}
 
@@ -248,13 +243,9 @@ def test_scores_of_a_caller_that_do_not_fit_are_refused_by_name(scoring, text):
         Frontier.fit(cf.CEGBClassifier(n_estimators=2), X, TEXTS[2], scoring=scoring, tradeoffs=[0.0], cv=0)
 
 
-def test_rankings_have_scores_of_their_own():
-    with pytest.raises(ParameterError, match=r"ranking has ndcg@5, .*, not 'make_scorer\(gain\)'"):
-        choose_score("scoring", gain, "ranking", 0)
-
-
-@pytest.mark.parametrize("case", ["other labels", "an estimator of numbers", "a function"])
-@pytest.mark.parametrize("along", [False, True])
+@pytest.mark.parametrize(
+    ("case", "along"), [("other labels", True), ("an estimator of numbers", False), ("a function", False)]
+)
 def test_searches_and_sweeps_choose_by_the_scores_of_a_caller(case, along, tmp_path):
     kind, given, scorer = OWN[case]
     y, name = TEXTS[kind], "cegb"

@@ -57,19 +57,6 @@ def test_midpoints_part_any_two_values(a, b):
         assert a <= t < b
 
 
-def test_full_resolution_of_255_bins():
-    column = np.arange(255.0)[::-1]
-    mapper = BinMapper.fit(column[:, None])
-    assert mapper.n_bins.tolist() == [255]
-    assert mapper.transform(column[:, None]).bins[:, 0].tolist() == list(range(255))[::-1]
-    assert BinMapper.fit(np.arange(256.0)[:, None]).n_bins[0] <= 255
-
-
-def test_a_value_that_most_rows_have_leaves_bins_for_the_rest():
-    column = np.concatenate([np.zeros(9000), np.arange(1.0, 1001.0)])
-    assert BinMapper.fit(column[:, None], max_bins=50).n_bins[0] >= 45
-
-
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "reversed"])
 def test_any_layout_and_any_number_of_threads(layout):
     rng = np.random.default_rng(0)

@@ -119,17 +119,6 @@ def test_gradients_are_the_same_with_any_number_of_threads(order):
         assert np.array_equal(scores, before)
 
 
-def test_large_losses_share_their_strips_between_threads(monkeypatch):
-    threads, worth = [], losses._ROWS_WORTH_THREADS
-    monkeypatch.setattr(losses, "run_parallel", lambda f, parts, n: threads.append((len(list(map(f, parts))), n)))
-    for loss in (LogisticLoss(), SoftmaxLoss(3)):
-        for n in (worth, worth - 1):
-            loss.gradients(np.zeros(n, int), np.zeros((n, loss.n_outputs)), n_threads=2)
-    strips = -(-worth // losses._ROWS_PER_STRIP)
-    assert strips > 1
-    assert threads == [(strips, 2), (strips, 1)] * 2
-
-
 @pytest.mark.parametrize("size", [1e-70, 1.0, 1e70])
 def test_residuals_of_any_size_have_the_digits_of_single_precision(size):
     y, scores = np.random.default_rng(0).standard_normal((2, 50, 1)) * size

@@ -66,12 +66,6 @@ def test_reuse_is_paid_once_a_tree_by_features_of_earlier_trees():
     assert tree.prices() == [0, 1]
 
 
-def test_a_payment_that_changes_nothing_says_so():
-    prices = OncePrices([1.0, 1.0])
-    assert Tree(prices).pay(0)
-    assert not Tree(prices).pay(0)
-
-
 def test_at_tradeoff_zero_all_is_free_even_what_adds_up_to_infinity():
     prices = OncePrices([1e308, 1.0], split_price=1e308, tradeoff=0.0)
     assert Tree(prices).prices() == [0, 0]
