@@ -10,7 +10,6 @@ from cli_cases import algorithm, refused
 
 import costframe as cf
 from costframe.core.errors import PluginError
-from costframe.core.plugins.registry import registry
 
 
 def test_lists(run):
@@ -21,13 +20,6 @@ def test_lists(run):
     )
     assert run("datasets").stdout.split() == cf.datasets.names()
     assert run("--version").stdout == f"costframe {cf.__version__}\n"
-
-
-def test_broken_plugins_are_listed_with_their_reason(run, monkeypatch):
-    monkeypatch.setitem(registry().broken, "rusty", "plugin rusty (rusty 1.0) cannot be loaded: ImportError: no oil")
-    listed = run("algorithms")
-    assert "miser" in listed.stdout
-    assert "broken: plugin rusty (rusty 1.0) cannot be loaded: ImportError: no oil" in listed.stderr
 
 
 def test_compare_names_broken_plugins(run, installed, small):
@@ -43,9 +35,7 @@ def test_compare_names_broken_plugins(run, installed, small):
     ("body", "text"),
     [
         ("raise RuntimeError('no oil\\nat all')", "RuntimeError: no oil at all"),
-        ("raise KeyError", "KeyError"),
         ("raise SystemExit(0)", "SystemExit: 0"),
-        ("return 1 / 0", "ZeroDivisionError: division by zero"),
         ("return self", "AttributeError: 'Odd' object has no attribute 'predictor_'"),
     ],
 )

@@ -27,7 +27,7 @@ def test_what_compare_refuses(run, patients, tmp_path):
         ),
         (
             (table, "--target", "age", "--costs", prices),
-            "do not fit: columns without a price: 'ill'; prices without a column: 'age'; 'age' is the target",
+            f"error: {table} and {prices} do not fit: columns without a price: 'ill'; prices without a column: 'age'",
         ),
         ((cut, "--target", "ill"), "cut.parquet: cannot be read"),
         ((table, "--target", "ill", "--algorithms", "misr"), "algorithm 'misr'"),
@@ -63,12 +63,6 @@ def test_what_fit_and_cost_refuse(run, patients, tmp_path):
     (tmp_path / "letter.csv").write_text("a,letter\n" + "".join(f"{i},{'abc'[i % 3]}\n" for i in range(60)))
     assert "'early-exit': its models of 3 classes cannot be saved to a file" in refused(run(*several))
     assert "which t.model reads" in refused(run("cost", "t.model", table))
-
-
-def test_both_files_are_named_where_they_do_not_fit(run, patients):
-    table, prices = patients
-    said = refused(run("compare", table, "--target", "age", "--costs", prices))
-    assert said.startswith(f"error: {table} and {prices} do not fit: ")
 
 
 BUDGETS = ("nan", "-inf", "-1", "-0.5", "1e999", "two", "")

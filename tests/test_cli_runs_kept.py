@@ -8,6 +8,7 @@ import pytest
 from cli_cases import refused
 
 from costframe import load
+from costframe.cli import results
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.store import hold_alone
 from costframe.frontier.study import Study
@@ -25,7 +26,7 @@ def fits(tmp_path):
     return {file.name: file.read_bytes() for file in (tmp_path / "frontier" / "fits").glob("*.fits")}
 
 
-def interrupt(*_arguments):
+def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
@@ -92,6 +93,13 @@ def test_an_interrupt_of_the_last_files_keeps_the_fits(command, tmp_path, monkey
     )  # fmt: skip
     monkeypatch.undo()
     assert fits(tmp_path)
+
+
+def test_an_interrupt_after_the_files_are_written_says_so(command, monkeypatch):
+    monkeypatch.setattr(results.Results, "show", interrupt)
+    ended = command()
+    assert ended.exit_code == 130
+    assert ended.stderr.splitlines()[-1].startswith("interrupted after writing frontier/points.csv, ")
 
 
 def test_force_clears_a_run_only_once_there_is_a_table(command, run, tmp_path):
