@@ -92,7 +92,6 @@ def installed(tmp_path, monkeypatch):
     yield install
     get_reusable_executor().shutdown(wait=True)  # its processes would know these plugins in later tests
     registry.cache_clear()
-    get_reusable_executor().shutdown()
     for name in names:
         sys.modules.pop(name, None)
 
