@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import posixpath
 import re
@@ -83,6 +84,10 @@ def _as_markdown(notebook: Path) -> str:
     return "\n\n".join(parts)
 
 
+def _has_docstring(value: object) -> bool:
+    return inspect.isclass(value) or inspect.isfunction(value)
+
+
 def _reference() -> dict[str, str]:
     """Return the pages of the reference: directives that render the docstrings of the public names."""
     import costframe as cf
@@ -98,7 +103,10 @@ def _reference() -> dict[str, str]:
     }
     public = [name for name in cf.__all__ if name not in {"datasets", "plot", "sources"}]
     faces = {name: importlib.import_module(f"costframe.{name}") for name in FACES}
-    own = {name: [each for each in face.__all__ if each not in cf.__all__] for name, face in faces.items()}
+    own = {
+        name: [each for each in face.__all__ if each not in cf.__all__ and _has_docstring(getattr(face, each))]
+        for name, face in faces.items()
+    }  # constants and names of types have none
     named = {
         "costframe": [f"costframe.{name}" for name in public] + ["costframe.datasets"],
         "plot": [f"costframe.plot.{name}" for name in costframe.plot.__all__],
