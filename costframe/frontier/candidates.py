@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from costframe.training.library_scores import LibraryScore
 
 __all__ = [
+    "AdoptingEstimator",
     "Candidate",
     "Entrant",
     "Given",
-    "GivenModel",
     "Prices",
     "candidates_of",
     "check_labels",
@@ -159,7 +159,7 @@ class Given:
         prices = self.prices
         assert prices is not None  # noqa: S101 - a study has prices
         if not self.has_tradeoff:
-            return GivenModel(self.label, self.model, prices.costs, prices.names)
+            return AdoptingEstimator(self.label, self.model, prices.costs, prices.names)
         given = {"costs": prices.costs} if prices.given and self.costs is None else {}
         return clone(self.model).set_params(tradeoff=tradeoff, **given)
 
@@ -286,7 +286,7 @@ def kind_of(model: Any) -> str | None:
 
 
 @define(eq=False)
-class GivenModel:
+class AdoptingEstimator:
     """An estimator for a `Trial`: `fit` trains another library's estimator and adopts it, or takes a fitted model."""
 
     label: str

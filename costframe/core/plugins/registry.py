@@ -141,10 +141,11 @@ class Registry:
             except Exception as error:  # noqa: BLE001 - the next plugin must still have its turn
                 failed.append(f"plugin {plugin}: {hook} failed: {_one_line(error)}")
                 continue
-            if found is not None and all(hasattr(found, name) for name in has):
+            if found is None:
+                continue
+            if all(hasattr(found, name) for name in has):
                 return found
-            if found is not None:
-                failed.append(f"plugin {plugin}: {hook} returned no {kind} but {type(found).__name__}")
+            failed.append(f"plugin {plugin}: {hook} returned no {kind} but {type(found).__name__}")
         if failed:
             raise PluginError("; ".join(failed))
         return None

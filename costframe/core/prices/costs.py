@@ -18,7 +18,7 @@ from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.prices.price_table import dearest, dearest_rows, total_price
-from costframe.core.prices.through import price_through, trace_columns
+from costframe.core.prices.through import price_through, read_by, trace_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -223,7 +223,10 @@ class CostModel:
 
     def trace(self, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False) -> ThroughPrices:
         """Return the prices of made columns by the raw columns of each, and where the raw ones went; see `through`."""
-        features, resources, names = price_through(self, made_from, paid_apart=paid_apart)
+        self.select(read_by(made_from))  # refuses raw columns without a price
+        features, resources, names = price_through(
+            self.features, self.resources, made_from, split=self.split, reuse=self.reuse, paid_apart=paid_apart
+        )
         return ThroughPrices(attrs.evolve(self, features=features, resources=resources), names)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -18,22 +18,14 @@ if TYPE_CHECKING:
 _RAW = " (raw)"  # ends the name of a resource whose own name a made column has
 
 
-class Priced(Protocol):
-    """What is read of a cost model."""
-
-    @property
-    def features(self) -> tuple[FeaturePrice, ...]: ...  # noqa: D102
-    @property
-    def resources(self) -> tuple[ResourcePrice, ...]: ...  # noqa: D102
-    @property
-    def split(self) -> float: ...  # noqa: D102
-    @property
-    def reuse(self) -> float: ...  # noqa: D102
-    def select(self, names: Iterable[str]) -> object: ...  # noqa: D102
-
-
 def price_through(
-    raw: Priced, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False
+    features: Sequence[FeaturePrice],
+    resources: Sequence[ResourcePrice],
+    made_from: Mapping[str, Sequence[str]],
+    *,
+    split: float,
+    reuse: float,
+    paid_apart: bool,
 ) -> tuple[tuple[FeaturePrice, ...], tuple[ResourcePrice, ...], dict[str, str]]:
     """Return the prices of columns made from raw columns, of their resources, and what each raw name became.
 
@@ -43,47 +35,53 @@ def price_through(
 
     Parameters
     ----------
-    raw : CostModel
-        Prices of the raw columns.
+    features, resources : sequence of FeaturePrice, of ResourcePrice
+        Prices of the raw columns, each of which has one, and of what they need.
     made_from : mapping of str to tuple of str
         The raw columns from which each made column is made; none for a constant, which is free.
+    split, reuse : float
+        Those of the cost model.
     paid_apart : bool
         Whether the caller charges once-per-batch prices of raw columns himself; else they cannot be shared.
 
     Raises
     ------
     CostModelError
-        If a raw column has no price, or there are prices that cannot be shared exactly: once-per-batch prices of a
-        raw column that becomes a resource, or a price of reuse if any raw column does.
+        If there are prices that cannot be shared exactly: once-per-batch prices of a raw column that becomes a
+        resource, or a price of reuse if any raw column does.
     """
-    read = list(dict.fromkeys(name for sources in made_from.values() for name in sources))
-    raw.select(read)
     alone = _find_alone(made_from)
-    shared = [name for name in read if name not in alone.values()]
-    if raw.reuse and len(alone) < len(made_from):
+    shared = [name for name in read_by(made_from) if name not in alone.values()]
+    if reuse and len(alone) < len(made_from):
         made = next(name for name in made_from if name not in alone)
         raise CostModelError(f"reuse: cannot be priced through {made!r}, which shares its raw columns or has none")
-    prices = {feature.name: feature for feature in raw.features}
+    prices = {feature.name: feature for feature in features}
     for name in shared:
         if prices[name].once and not paid_apart:
             raise CostModelError(
                 f"features.{name}.once: cannot be priced through a preparation that makes several columns of {name!r}, "
                 "or one of it and others; a resource has no price per batch"
             )
-    names = _free_names([*(resource.name for resource in raw.resources), *shared], made_from) | {
+    names = _free_names([*(resource.name for resource in resources), *shared], made_from) | {
         name: made for made, name in alone.items()
     }
-    resources = [_renamed(resource, resource.name, names) for resource in raw.resources]
+    needed = [_renamed(resource, resource.name, names) for resource in resources]
     raw_prices = [ResourcePrice(name, (p := prices[name]).cost, p.needs, p.time) for name in shared]
-    resources += [_renamed(price, price.name, names) for price in raw_prices]
-    features = []
+    needed += [_renamed(price, price.name, names) for price in raw_prices]
+    found = []
     for made, sources in made_from.items():
         if made in alone:
-            features.append(evolve(_renamed(prices[alone[made]], alone[made], names), name=made))
+            found.append(evolve(_renamed(prices[alone[made]], alone[made], names), name=made))
         else:
             needs = tuple(names[name] for name in dict.fromkeys(sources))
-            features.append(FeaturePrice(made, needs=needs, split=_highest_split(raw, [prices[n] for n in sources])))
-    return tuple(features), tuple(resources), names
+            highest = _highest_split(split, [prices[name] for name in sources])
+            found.append(FeaturePrice(made, needs=needs, split=highest))
+    return tuple(found), tuple(needed), names
+
+
+def read_by(made_from: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the raw columns that made columns are made from, each once."""
+    return list(dict.fromkeys(name for sources in made_from.values() for name in sources))
 
 
 def trace_columns(
@@ -136,6 +134,6 @@ def _renamed(price: Any, name: str, names: Mapping[str, str]) -> Any:
     return evolve(price, name=names[name], needs=tuple(names[need] for need in price.needs))
 
 
-def _highest_split(raw: Priced, sources: Sequence[FeaturePrice]) -> float | None:
-    splits = [raw.split if one.split is None else one.split for one in sources]
+def _highest_split(split: float, sources: Sequence[FeaturePrice]) -> float | None:
+    splits = [split if one.split is None else one.split for one in sources]
     return max(splits) if any(one.split is not None for one in sources) else None

@@ -37,7 +37,7 @@ def fit_alone(estimator: Any, train: Mapping[str, Any], valid: Mapping[str, Any]
         The arguments of `fit`: dask collections, and columns beside them maybe in memory; None where it has none.
     """
     columns = None
-    if is_frame(X := complete_rows(train["X"], "X")):
+    if _has_columns(X := complete_rows(train["X"], "X")):
         columns = _find_categories(estimator, X)
         if columns is not None:
             named = [name for name, chosen in zip(columns.names, columns.chosen, strict=True) if chosen]
@@ -50,8 +50,8 @@ def fit_alone(estimator: Any, train: Mapping[str, Any], valid: Mapping[str, Any]
     return {name: value for name, value in fitted.items() if name != "_is_encoded"}
 
 
-def is_frame(X: Any) -> bool:
-    """Return whether a dask collection is a data frame."""
+def _has_columns(X: Any) -> bool:
+    """Return whether a dask collection, or a part of it, is a data frame."""
     return hasattr(X, "columns")
 
 
@@ -85,7 +85,7 @@ def _read(given: Mapping[str, Any], X: str, columns: CategoricalColumns | None, 
                     others[name].append(value)
 
     rows: Any = rows_in_file(read(), given[X].shape[1])
-    if is_frame(given[X]):
+    if _has_columns(given[X]):
         import pandas as pd
 
         rows = pd.DataFrame(rows, columns=given[X].columns, copy=False)
@@ -97,7 +97,7 @@ def _read(given: Mapping[str, Any], X: str, columns: CategoricalColumns | None, 
 
 def _numbers(part: Any, X: str, columns: CategoricalColumns | None) -> NDArray[np.float64]:
     """Return the rows of a partition, float64 (m, d)."""
-    if is_frame(part):
+    if _has_columns(part):
         categories = {} if columns is None else columns.categories
         from costframe.core.tables.frame_rows import read_frame
 
