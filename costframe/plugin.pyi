@@ -42,6 +42,7 @@ from costframe.core.learners.outputs import BankOutputs as BankOutputs
 from costframe.core.learners.tree_table import TREE as TREE
 from costframe.core.learners.tree_table import TreeTable as TreeTable
 from costframe.core.predictors.planned import PlannedPredictor as PlannedPredictor
+from costframe.core.predictors.predictor import Alike as Alike
 from costframe.core.predictors.predictor import Predictor as Predictor
 from costframe.core.predictors.predictor import RowRequest as RowRequest
 from costframe.core.predictors.stage_tree import StageTree as StageTree

@@ -197,7 +197,7 @@ def small(operations=(), outputs=(0,)):
         (lambda: small([], (1,)), DataError, "outputs: expected a column below 1"),
         (lambda: small([OpaqueOperation("one", clipped_sums, [0], 3)], (1,)).predict([[1.0]]), DataError, "'one'"),
         (lambda: evolve(small(), inner=small().with_costs(None)), DataError, "expected a predictor of the made"),
-        (lambda: evolve(small(), inner=None), ParameterError, "expected a predictor with_costs"),
+        (lambda: evolve(small(), inner=None), ParameterError, "expected a predictor"),
         (lambda: small().cost([[1.0]], routing="soft"), ParameterError, "routing"),
         (lambda: small().predict([["text"]]), DataError, "expected numbers"),
     ],

@@ -308,7 +308,7 @@ class AdoptingEstimator:
                 f"{quote_names(self.names)}; give a data frame, or adopt the model with these feature_names"
             )
         check_labels(f"estimators: {self.label!r}", predictor, X)
-        priced = predictor.with_costs(self.costs_) if hasattr(predictor, "with_costs") else predictor
+        priced = predictor.with_costs(self.costs_)
         self.fitted = FittedEstimator(priced) if kind is None else FittedEstimator(priced, kind)
         return self
 

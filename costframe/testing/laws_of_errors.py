@@ -43,7 +43,7 @@ def inquiries(predictor: Any, rows: Any) -> Iterator[tuple[str, Callable[[], Any
         {}, {"acquisition": "learner"}, {"max_cost": half}, {"unavailable": predictor.feature_names[1:2]},
     )  # fmt: skip
     models = [("", predictor)]
-    if isinstance(predictor, Predictor) and hasattr(predictor, "with_costs"):
+    if isinstance(predictor, Predictor):
         models.append((" from raw columns", _behind_operations(predictor)))
         with suppress(ParameterError):  # no sum of learners
             ending = certain(predictor, 0.01)

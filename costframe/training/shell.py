@@ -7,15 +7,11 @@ from copy import copy
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from attrs import evolve
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, shown
-from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.frames import is_dask
@@ -252,12 +248,10 @@ class CostAwareEstimator(Predicting):
         self.costs_ = costs
         known = None if self._gains is None else self._gains.rows
         sample = known if rows is None else FallbackRows.of(rows.X, rows.weight, rows.workers)
-        if isinstance(predictor, StageTree | SteppedPredictor | PlannedPredictor):  # these carry labels and prices
-            predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
-        if isinstance(predictor, StageTree | PlannedPredictor):
-            predictor = predictor.with_classes(getattr(self, "classes_", None))
-        if isinstance(predictor, StageTree) and sample is not None:
-            predictor = evolve(predictor, fallbacks=sample)
+        predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
+        predictor = predictor.with_classes(getattr(self, "classes_", None))
+        if sample is not None:
+            predictor = predictor.with_fallbacks(sample.X, sample.weight)
         self._gains = None if sample is None else Gains(predictor, sample)
         self.predictor_ = predictor
 

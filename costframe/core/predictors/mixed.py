@@ -46,7 +46,7 @@ class MixedPredictor(Alike):
 
     Parameters
     ----------
-    first, second : Predictor with a method `with_costs`
+    first, second : Predictor
         Of the same features, categories, prices and classes; neither is a mixture.
     share : float
         Share of the rows that the second one answers, from 0 to 1.
@@ -248,8 +248,8 @@ def _check_part(name: str, model: Any) -> None:
     inner = model.inner if isinstance(model, PreparedPredictor) else model
     if isinstance(inner, MixedPredictor):
         raise ParameterError(f"{name}: expected a predictor that is no mixture itself, got a {type(inner).__name__}")
-    if not isinstance(model, Predictor) or not hasattr(model, "with_costs"):
-        raise ParameterError(f"{name}: expected a predictor with_costs, got {type(model).__name__}")
+    if not isinstance(model, Predictor):
+        raise ParameterError(f"{name}: expected a predictor, got {type(model).__name__}")
 
 
 def _unavailable(limits: Limits | None) -> frozenset[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import define, evolve, field, frozen
 
 from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.cost.latency import Clock
@@ -20,11 +20,13 @@ from costframe.core.errors import (
     quote_names,
 )
 from costframe.core.html import html_table
-from costframe.core.predictors.classes import likeliest
+from costframe.core.predictors.classes import as_classes, likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, names_of
+from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.tables.categories import as_categories, check_features
+from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -158,6 +160,27 @@ class Predictor(ABC):
     def begin(self, *request: Any, **terms: Any) -> Walker:
         """Return a walker, the model side of an inquiry, given a `RowRequest` and terms of the kind of predictor."""
 
+    def with_costs(self, costs: CostModel | None) -> Predictor:
+        """Return the same model with other prices of its own."""
+        return AnnotatedPredictor(self, costs, self.classes, self.categories)
+
+    def with_classes(self, classes: ArrayLike | None) -> Predictor:
+        """Return the same model with labels of its classes; None for none."""
+        if classes is None and self.classes is None:
+            return self
+        return AnnotatedPredictor(self, self.costs, classes, self.categories)
+
+    def with_categories(self, categories: Categories) -> Predictor:
+        """Return the same model with other labels of its features."""
+        if categories == self.categories:
+            return self
+        return AnnotatedPredictor(self, self.costs, self.classes, categories)
+
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
+        """Return the same model with answers for rows that limits cut, learned from rows; itself if it has its own."""
+        del X, sample_weight
+        return self
+
     def only_used_features(self) -> Predictor:
         """Return the predictor for rows of the features that it reads; itself, if it has prices of its own."""
         return self
@@ -276,6 +299,102 @@ class Alike(Predictor):
     def half(self) -> float:
         """The prediction above which a row is of the second of two classes."""
         return self.like.half
+
+
+@define(eq=False, frozen=True, repr=False)
+class AnnotatedPredictor(Alike):
+    """A predictor of any kind with prices, labels of classes and labels of features that are given to it.
+
+    Where the predictor has other prices of its own, a cap counts the given ones: rows are then stepped one by one.
+    """
+
+    inner: Predictor
+    costs: CostModel | None
+    classes: NDArray[Any] | None = field(converter=as_classes)
+    categories: Categories = field(converter=as_categories)
+
+    def __attrs_post_init__(self) -> None:
+        check_costs(self.costs, self.feature_names)
+        check_features(self.categories, self.feature_names)
+
+    @property
+    def like(self) -> Predictor:
+        """The predictor."""
+        return self.inner
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The kind of the predictor, and what that tells of itself, for its `repr`."""
+        return type(self.inner).__name__, *self.inner.facts
+
+    @property
+    def sure_features(self) -> tuple[str, ...]:
+        """Names of features that it reads in every row."""
+        return self.inner.sure_features
+
+    @property
+    def used_features(self) -> tuple[str, ...]:
+        """Names of the features that it may read."""
+        return self.inner.used_features
+
+    def with_costs(self, costs: CostModel | None) -> Predictor:
+        """Return the same model with other prices of its own."""
+        return evolve(self, costs=costs)
+
+    def with_classes(self, classes: ArrayLike | None) -> Predictor:
+        """Return the same model with labels of its classes; None for none."""
+        return evolve(self, classes=classes)
+
+    def with_categories(self, categories: Categories) -> Predictor:
+        """Return the same model with other labels of its features."""
+        return evolve(self, categories=categories)
+
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
+        """Return the same model with answers for rows that limits cut, if the predictor learns them."""
+        return evolve(self, inner=self.inner.with_fallbacks(X, sample_weight))
+
+    def of_queries(self, qid: ArrayLike | None) -> Predictor:
+        """Return the predictor for rows of these queries; see `Predictor.of_queries`."""
+        return evolve(self, inner=self.inner.of_queries(qid))
+
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Predict rows; see `Predictor.predict`. Further terms are those of the predictor."""
+        rows, barred = as_rows(X, self.feature_names, self.categories), names_of(unavailable)
+        if as_cap(max_cost) is None and not barred:
+            return self.inner.predict(rows, **terms)
+        how = ExpectedCost(self.costs, max_cost=max_cost, unavailable=barred)
+        costs = CostModel.of(self.costs, self.feature_names)
+        return stack_values([replay(self, row, costs, how).value for row in rows])
+
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> NDArray[np.float64]:
+        """Score rows; see `Predictor.decision_function`. It gives no scores under limits."""
+        if as_cap(max_cost) is not None or names_of(unavailable):
+            name = type(self.inner).__name__
+            raise ParameterError(f"max_cost or unavailable: no scores under limits for a {name}; use predict")
+        return self.inner.decision_function(as_rows(X, self.feature_names, self.categories), **terms)
+
+    def begin(self, request: RowRequest, **terms: Any) -> Walker:
+        """Return a walker for one row; see `Predictor.begin`."""
+        return self.inner.begin(request, **terms)
+
+    def charges(
+        self,
+        X: NDArray[np.float64],
+        costs: CostModel,
+        weight: NDArray[np.float64],
+        how: ExpectedCost,
+        n_jobs: int | None = None,
+    ) -> Charges:
+        """Charge rows; see `Predictor.charges`."""
+        return self.inner.charges(X, costs, weight, how, n_jobs)
+
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+        """Return the gains of columns; see `Predictor.gains`."""
+        return self.inner.gains(rows, costs)
 
 
 def check_costs(costs: CostModel | None, feature_names: tuple[str, ...]) -> None:

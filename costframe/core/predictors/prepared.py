@@ -47,7 +47,7 @@ class PreparedPredictor(Predictor):
 
     Parameters
     ----------
-    inner : Predictor with a method `with_costs`
+    inner : Predictor
         Its features are the made columns. It decides at prices that come from `costs`; its own have no effect.
     preparation : Preparation
     costs : CostModel or None
@@ -66,8 +66,8 @@ class PreparedPredictor(Predictor):
     costs: CostModel | None = None
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.inner, Predictor) or not hasattr(self.inner, "with_costs"):
-            raise ParameterError(f"inner: expected a predictor with_costs, got {type(self.inner).__name__}")
+        if not isinstance(self.inner, Predictor):
+            raise ParameterError(f"inner: expected a predictor, got {type(self.inner).__name__}")
         if self.inner.feature_names != self.preparation.names:
             raise DataError(
                 f"inner: expected a predictor of the made columns {self.preparation.names}, "

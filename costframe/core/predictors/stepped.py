@@ -14,9 +14,10 @@ from costframe.core.errors import CostModelError, DataError, InquiryError, Param
 from costframe.core.predictors.predictor import Predictor, replay
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO, as_cap, names_of
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
-from costframe.core.tables.rows import as_names, as_rows
+from costframe.core.tables.rows import as_names, as_rows, check_weights
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -61,8 +62,8 @@ class SteppedPredictor(Predictor):
     categories : mapping of str to tuple of str
         Labels of the features whose categories are texts; the generator receives the position of a label.
     fallback : float, or float64 (K,), optional
-        Answer of a row that cannot have or pay for the features that the model asks for; for example the mean of its
-        predictions. Without one, `max_cost` and `unavailable` are refused.
+        Answer of a row that cannot have or pay for the features that the model asks for; `with_fallbacks` takes the
+        mean of its predictions. Without one, `max_cost` and `unavailable` are refused.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_names)
@@ -78,6 +79,15 @@ class SteppedPredictor(Predictor):
     def with_categories(self, categories: Categories) -> SteppedPredictor:
         """Return the same model with other labels of its features."""
         return evolve(self, categories=categories)
+
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> SteppedPredictor:
+        """Return the same model that answers rows that limits cut with the mean of rows; itself if it has an answer."""
+        if self.fallback is not None:
+            return self
+        rows = as_rows(X, self.feature_names, self.categories)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
+        some = FallbackRows.of(rows, weight)
+        return evolve(self, fallback=np.average(self.predict(some.X), axis=0, weights=some.weight))
 
     def __attrs_post_init__(self) -> None:
         check_names(self.feature_names, "features")

@@ -15,6 +15,7 @@ import numpy as np
 from attrs import define, evolve
 
 from costframe.plugin import (
+    Alike,
     Answer,
     ParameterError,
     Predictor,
@@ -61,7 +62,7 @@ _PLACE = 5  # of the row to which all others of a query are compared
 
 
 @define(eq=False, frozen=True, slots=False, repr=False)
-class ExitPredictor(Predictor):
+class ExitPredictor(Alike):
     """What both rules share: the exits, the walk from one to the next, and the price of the learners before.
 
     Parameters
@@ -94,28 +95,26 @@ class ExitPredictor(Predictor):
         return format_count(len(self.ends), "exit"), format_count(len(self.tree.bank), "learner")
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-        return self.tree.feature_names
-
-    @property
-    def costs(self) -> CostModel | None:
-        """Default prices."""
-        return self.tree.costs
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts."""
-        return self.tree.categories
+    def like(self) -> StageTree:
+        """The model of all learners, whose features, prices and labels are its own."""
+        return self.tree
 
     @property
     def bank(self) -> Any:
         """The weak learners."""
         return self.tree.bank
 
-    def with_costs(self, costs: CostModel | None) -> Any:
+    def with_costs(self, costs: CostModel | None) -> Self:
         """Return the same model with other prices of its own."""
         return evolve(self, tree=self.tree.with_costs(costs))
+
+    def with_classes(self, classes: ArrayLike | None) -> Self:
+        """Return the same model with labels of its classes."""
+        return evolve(self, tree=self.tree.with_classes(classes))
+
+    def with_categories(self, categories: Categories) -> Self:
+        """Return the same model with other labels of its features."""
+        return evolve(self, tree=self.tree.with_categories(categories))
 
     @property
     def answer(self) -> Answer:
