@@ -12,7 +12,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point, paths
-from costframe.frontier.choices import Budget
+from costframe.frontier.budget import Budget
 from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_alike, folds_of, halves_of

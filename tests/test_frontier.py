@@ -20,16 +20,17 @@ from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
+from costframe.frontier.budget import Budget
 from costframe.frontier.candidates import Entrant
 from costframe.frontier.checks import check_score
-from costframe.frontier.choices import Budget, describe_useless_budget
 from costframe.frontier.estimates import difference_error
-from costframe.frontier.promises import FITS
 from costframe.frontier.rows import Division
+from costframe.frontier.set_fits import FITS
 from costframe.frontier.store import Store
 from costframe.frontier.study import Study, process_count
 from costframe.frontier.tradeoffs import fill, grid, refine
 from costframe.frontier.trial import Fitted, silent
+from costframe.frontier.words import describe_useless_budget
 from costframe.report.tables import payments
 
 

@@ -15,9 +15,9 @@ import costframe as cf
 from costframe.core.errors import ParameterError, PluginError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.choices import Budget
+from costframe.frontier.budget import Budget
 from costframe.frontier.paths import choose_points, last_affordable
-from costframe.frontier.promises import FITS
+from costframe.frontier.set_fits import FITS
 
 FEW = {"n_estimators": 12}
 

@@ -8,7 +8,7 @@ from attrs import evolve
 import costframe as cf
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import load, save
-from costframe.frontier.choices import Budget
+from costframe.frontier.budget import Budget
 from costframe.frontier.points import at_tradeoff
 from costframe.frontier.rows import Rows
 from costframe.frontier.tradeoffs import mix_to_budget

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import costframe as cf
+from costframe.core.errors import ParameterError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stepped import SteppedPredictor
-from costframe.core.errors import ParameterError
 from costframe.plugin import CostAwareClassifier
 
 NAMES = ("age", "blood")

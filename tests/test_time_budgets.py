@@ -15,8 +15,9 @@ import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier, Point
-from costframe.frontier.choices import Budget, UselessBudgetWarning, describe_useless_budget
+from costframe.frontier.budget import Budget, UselessBudgetWarning
 from costframe.frontier.trial import Rows, measure_latency
+from costframe.frontier.words import describe_useless_budget
 from costframe.report.page import frontier_page, render_page
 
 # The best feature is cheap and slow; without it, `b` and `d` are good together.

@@ -28,8 +28,8 @@ import numpy as np
 from attrs import evolve
 
 import costframe as cf
+from costframe.frontier.budget import Budget
 from costframe.frontier.candidates import Entrant
-from costframe.frontier.choices import Budget
 from costframe.frontier.paths import has_path
 from costframe.frontier.rows import Division
 from costframe.frontier.study import Study, Task

@@ -116,8 +116,8 @@ def compare(
     """
     from costframe.cli.results import Results
     from costframe.cli.screen import Screen
+    from costframe.frontier.budget import Budget
     from costframe.frontier.checks import check_score, choose_algorithms
-    from costframe.frontier.choices import Budget
     from costframe.frontier.rows import Division
     from costframe.training.console import output as make_console
 

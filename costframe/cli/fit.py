@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.frontier.choices import Budget
+    from costframe.frontier.budget import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.training.console import Output
@@ -84,8 +84,8 @@ def fit(
     """
     from costframe.core.storage.saving import save
     from costframe.datasets.leaks import Leak
+    from costframe.frontier.budget import Budget
     from costframe.frontier.checks import check_saved, choose_algorithms
-    from costframe.frontier.choices import Budget
     from costframe.training.console import output as make_console
 
     bounds = Budget(budget, time_budget)
@@ -150,8 +150,7 @@ def _name_budget(*, interrupted: bool) -> Iterator[None]:
 
 
 def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: Budget, output: Path) -> None:
-    from costframe.frontier.choices import describe_useless_budget
-    from costframe.frontier.words import describe_model
+    from costframe.frontier.words import describe_model, describe_useless_budget
 
     with name_written_files(str(output)):
         console.print(describe_model(frontier, point, chosen=False), markup=False)

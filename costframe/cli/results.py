@@ -13,10 +13,15 @@ from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets.leaks import Leak
-from costframe.frontier.choices import describe_useless_budget
 from costframe.frontier.points import CONSTANT
 from costframe.frontier.store import MODELS, RECOMMENDED
-from costframe.frontier.words import describe_choice, describe_few_rows, describe_model, next_buys
+from costframe.frontier.words import (
+    describe_choice,
+    describe_few_rows,
+    describe_model,
+    describe_useless_budget,
+    next_buys,
+)
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.frontier_table import frontier_table, name_purchases, points_table
 from costframe.report.page import frontier_page, render_page
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from costframe.datasets import Dataset
-    from costframe.frontier.choices import Budget
+    from costframe.frontier.budget import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.training.console import Output

@@ -1,194 +1,268 @@
-"""Choices among the points of a frontier: within budgets on cost and time, and as good as the best."""
+"""Points with their scores and costs, and choices among them: within budgets, and as good as the best."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.amounts import milliseconds
-from costframe.core.errors import ParameterError, printable, shown
-from costframe.frontier.checks import is_real_number
-from costframe.frontier.points import CONSTANT, at_tradeoff, best_first
+from costframe.core.errors import ParameterError, printable, quote_names, shown, suggestion
+from costframe.frontier.budget import Budget
+from costframe.frontier.checks import check_share
+from costframe.frontier.estimates import NINE_OF_TEN, Difference, difference_error, product, score_interval
+from costframe.frontier.points import FIRST_LOOK, Point, at_tradeoff, best_first
+from costframe.training.model_path import keep_non_dominated
+from costframe.training.scoring import best_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import Self
 
-    from costframe.core.prices.costs import CostModel
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = [
-    "IN_TIME",
-    "Budget",
-    "UselessBudgetWarning",
-    "affordable",
-    "cheapest_near_best",
-    "describe_recommendation",
-    "describe_useless_budget",
-    "places_in_time",
-    "points_above_constant",
-]
 
-IN_TIME = 0.95  # share of the rows whose latency is within a time budget
+__all__ = ["NEGLIGIBLE", "Choices", "distinct", "plain_point"]
+
 NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
 
-@frozen
-class Budget:
-    """Bounds on a point of a frontier; None is no bound.
+@frozen(eq=False, repr=False)
+class Choices:
+    """Points with their scores and costs, their models, and choices among them; see `Frontier`, which also fits."""
 
-    Parameters
-    ----------
-    cost : float, optional
-        Of the mean cost per row.
-    time : float, optional
-        Of the latency of 95 % of the rows, in milliseconds.
-
-    Raises
-    ------
-    ParameterError
-        If a bound is not a number >= 0.
-    """
-
-    cost: float | None = None
-    time: float | None = None
+    points: tuple[Point, ...]
+    score_name: str
+    unit: str
+    full_cost: float
+    models: tuple[Any, ...] = ()
+    influences: tuple[NDArray[np.float64] | None, ...] = ()
 
     def __attrs_post_init__(self) -> None:
-        for name, bound in (("budget", self.cost), ("time_budget", self.time)):
-            if bound is not None and not (is_real_number(bound) and bound >= 0):
-                raise ParameterError(f"{name}: expected a number >= 0, got {shown(bound)}")
+        if not self.points:
+            raise ParameterError("points: expected at least one point, got none")
+        for name, given in (("models", self.models), ("influences", self.influences)):
+            if given and len(given) != len(self.points):
+                raise ParameterError(f"{name}: expected {len(self.points)}, one a point, got {len(given)}")
 
-    def __bool__(self) -> bool:
-        """Whether there is a bound."""
-        return self.cost is not None or self.time is not None
+    def __len__(self) -> int:
+        return len(self.points)
 
-    def check_prices(self, costs: CostModel) -> None:
-        """Refuse a bound on time at prices without times."""
-        if self.time is not None and not costs.has_times:
-            raise ParameterError("time_budget: the prices have no times; give features or resources a `time`")
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
 
-    def allows(self, point: Point) -> bool:
-        """Return whether a point keeps the bounds."""
-        return all(value <= bound for value, bound in self._pairs(point))
+    def __getitem__(self, point: Point | str) -> Point:
+        """Return the point with a name; every method that takes a point takes its name too."""
+        if isinstance(point, Point):
+            return point
+        if isinstance(point, str) and point and point in self._places:
+            return self.points[self._places[point]]
+        names = [each.name for each in self.points]
+        expected = f"point: expected the name of one, such as {quote_names(names)}"
+        raise ParameterError(f"{expected}, got {shown(point)}{suggestion(point, names)}")
 
-    def used(self, point: Point) -> float:
-        """Return the share of the bounds that a point uses, the larger one of two; above 1 beyond them."""
-        return max(
-            value / bound if bound > 0 else math.inf if value > 0 else 1.0 for value, bound in self._pairs(point)
+    @cached_property
+    def _places(self) -> dict[Point | str, int]:
+        """The place of each point among all, and of each name; of equal ones, the first."""
+        places = list(enumerate(self.points))[::-1]
+        return {each: place for place, point in places for each in (point, point.name)}
+
+    def _place(self, point: Point | str) -> int:
+        """Return the place of a point among all, or refuse one of another frontier."""
+        place = self._places.get(self[point])
+        if place is None:
+            raise ParameterError("point: expected one of this frontier's, fitted by it")
+        return place
+
+    @cached_property
+    def above_constant(self) -> frozenset[Point]:
+        """The points that beat the constant by more than one standard error; all points without a constant."""
+        constant = max((point for point in self.points if not point.n_features), key=best_first, default=None)
+        if constant is None:
+            return frozenset(self.points)
+        return frozenset(p for p in self.points if p.score - constant.score > self.difference_error(p, constant))
+
+    def non_dominated(self) -> tuple[Point, ...]:
+        """Return the points without another of higher rank at no higher cost, by ascending cost."""
+        return tuple(keep_non_dominated(self.points, lambda point: (point.cost, self.rank(point)[0])))
+
+    def rank(self, point: Point | str) -> tuple[float, float]:
+        """Return the sort key of a point: the lower end of its score's interval, then its cost, the lowest last."""
+        return self.score_interval(point)[0], -self[point].cost
+
+    @property
+    def has_times(self) -> bool:
+        """Whether points have latencies, because prices have times."""
+        return any(point.latency_p95 is not None for point in self.points)
+
+    def best(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
+        """Return the point whose score is best by the lower end of its interval, of those within both budgets.
+
+        Parameters
+        ----------
+        budget : float, optional
+            Upper bound on the mean cost per row.
+        time_budget : float, optional
+            Upper bound in milliseconds on the latency of 95 % of the rows, `Point.latency_p95`.
+
+        Raises
+        ------
+        ParameterError
+            If no point is within them; the text names the nearest one.
+        """
+        return max(self._affordable(budget, time_budget), key=self.rank)
+
+    def recommended(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
+        """Return the cheapest point as good as the best, of those within both budgets; see `best`.
+
+        It is within one standard error of the best, by the lower ends of intervals, or surely within 0.5 % of it.
+        It is a constant only if no affordable point beats that by more than the error.
+        """
+        return self._cheapest_near_best(self._affordable(budget, time_budget))
+
+    def within_time(self, time_budget: float | None) -> Self:
+        """Return the frontier of the points within a time budget; errors as for `best`, None changes nothing."""
+        if time_budget is None:
+            return self
+        budget = Budget(time=time_budget)
+        if not self.has_times:
+            raise ParameterError("time_budget: the points have no latency, because the prices have no times")
+        kept = [place for place, point in enumerate(self.points) if budget.allows(point)]
+        if not kept:
+            least = min(self.points, key=budget.used)
+            raise ParameterError(
+                f"time_budget: no model has 95 % of the rows within {milliseconds(time_budget)}; the quickest found "
+                f"has them within {milliseconds(least.latency_p95)} ({at_tradeoff(least)})"
+            )
+
+        def keep(given: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(given[place] for place in kept) if given else ()
+
+        return evolve(self, points=keep(self.points), models=keep(self.models), influences=keep(self.influences))
+
+    def cheapest(self, within: float = 0.01) -> Point:
+        """Return the cheapest point whose score is within a share, at least 0 and below 1, of the best score.
+
+        Scores are estimates: the test score of the point may be further from that of the best; see `interval`.
+        """
+        if within != 0:
+            check_share("within", within)
+        best = self.best().score
+        good = [point for point in self.points if point.score >= best - within * abs(best)]
+        return min(good, key=lambda point: (point.cost, -point.score))
+
+    def useful(self) -> Point | None:
+        """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
+        useful = (point for point in self.points if point in self.above_constant)
+        return min(useful, key=lambda point: (point.cost, -point.score), default=None)
+
+    def difference_error(self, one: Point | str, other: Point | str) -> float:
+        """Return the standard error of the difference of two scores; without influences, the better one's error."""
+        first, second = self.influence(one), self.influence(other)
+        if first is None or second is None:
+            return max(self[one], self[other], key=best_first).score_error
+        return difference_error(first, second)
+
+    def difference(self, one: Point | str, other: Point | str) -> Difference:
+        """Return the difference of the scores of two points, with its standard error and interval.
+
+        Its variance is that of the difference of the influences of rows, plus what the errors of both points have
+        beyond their rows, as the variance of models between folds. Without influences, its error is that of the better
+        point.
+        """
+        one, other = self[one], self[other]
+        if one == other:
+            return Difference(0.0, 0.0)
+        rows, beyond = self.difference_error(one, other), 0.0
+        first, second = self.influence(one), self.influence(other)
+        if first is not None and second is not None:
+            pairs = ((one, first), (other, second))
+            beyond = sum(max(point.score_error**2 - product(moved, moved), 0.0) for point, moved in pairs)
+        return Difference(one.score - other.score, math.sqrt(rows**2 + beyond))
+
+    def influence(self, point: Point | str) -> NDArray[np.float64] | None:
+        """Return the influence of each row on the score of a point, float64 (rows,), or None if it is unknown."""
+        return self.influences[self._place(point)] if self.influences else None
+
+    def score_interval(self, point: Point | str) -> tuple[float, float]:
+        """Return an interval that has the score on many fresh rows nine times of ten; it ends before the best value."""
+        return score_interval(self[point], best_value(self.score_name))
+
+    def interval(self, point: Point | str) -> tuple[float, float]:
+        """Return an interval that has the score on test in nine of ten cases; without test rows, on many rows.
+
+        It is score +- 1.645 * sqrt(score_error^2 + test_error^2). If the score is from models of fewer rows, the
+        distance to the best value (1, or 0 of negative errors) may shrink by the share of the missing rows, so the
+        upper end rises by rows_lacked * (best - score). The upper end is at most the best value.
+        """
+        point = self[point]
+        margin, best = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0), best_value(self.score_name)
+        learned = point.rows_lacked * max(best - point.score, 0.0) if math.isfinite(best) else 0.0
+        return point.score - margin, min(point.score + learned + margin, best)
+
+    def is_within_error(self, point: Point, best: Point) -> bool:
+        """Return whether a point is within one standard error of the best, by the lower ends of intervals."""
+        return self.rank(best)[0] - self.rank(point)[0] <= self.difference_error(best, point)
+
+    def is_near(self, point: Point, best: Point) -> bool:
+        """Return whether a point is within one standard error of the best, or surely within a negligible loss."""
+        surely = self.is_within_error(point, best)
+        return surely or self.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
+
+    def _affordable(self, cost: float | None, time: float | None) -> list[Point]:
+        """Return the points within budgets on the mean cost and on time; refuse budgets that no point keeps."""
+        budget, points = Budget(cost), self.within_time(time).points
+        if kept := [point for point in points if budget.allows(point)]:
+            return kept
+        least = min(points, key=lambda point: point.cost)
+        also = "" if time is None else f" with 95 % of the rows within {milliseconds(time)}"
+        raise ParameterError(
+            f"budget: no model costs at most {cost:g} {printable(self.unit)} per row{also}; the cheapest found costs "
+            f"{least.cost:g} ({at_tradeoff(least)})"
         )
 
-    def _pairs(self, point: Point) -> list[tuple[float, float]]:
-        """Return what a point has of each bounded quantity, with its bound."""
-        pairs = ((point.cost, self.cost), (point.latency_p95, self.time))
-        return [(math.inf if value is None else value, bound) for value, bound in pairs if bound is not None]
+    def _cheapest_near_best(self, points: Sequence[Point]) -> Point:
+        """Return the cheapest point as good as the best one; a constant only if no point beats it.
 
-    def describe(self, unit: str) -> str:
-        """Return the bounds as a text; an empty one without bounds."""
-        cost = [] if self.cost is None else [f"{self.cost:g} {printable(unit)}"]
-        return " and ".join([*cost, *([] if self.time is None else [milliseconds(self.time)])])
-
-
-def places_in_time(frontier: Frontier, time: float) -> list[int]:
-    """Return the places of the points within a time budget; refuse one that no point keeps."""
-    budget = Budget(time=time)
-    if not frontier.has_times:
-        raise ParameterError("time_budget: the points have no latency, because the prices have no times")
-    if kept := [place for place, point in enumerate(frontier.points) if budget.allows(point)]:
-        return kept
-    least = min(frontier.points, key=budget.used)
-    raise ParameterError(
-        f"time_budget: no model has 95 % of the rows within {milliseconds(time)}; the quickest found has them within "
-        f"{milliseconds(least.latency_p95)} ({at_tradeoff(least)})"
-    )
+        Scores count by the lower ends of their intervals, so that a less certain one counts less. A point is as good if
+        it is within one standard error of the paired difference, or if the difference is surely below `NEGLIGIBLE`.
+        """
+        constants = [point for point in points if not point.n_features]
+        if constants:
+            if self.above_constant.isdisjoint(points):
+                return max(constants, key=best_first)
+            points = [point for point in points if point.n_features]
+        best = max(points, key=self.rank)
+        cheapest_first = sorted([best, *points], key=lambda point: (point.cost, -point.score))
+        return next(point for point in cheapest_first if point == best or self.is_near(point, best))
 
 
-def affordable(frontier: Frontier, cost: float | None, time: float | None) -> list[Point]:
-    """Return the points within budgets on the mean cost and on time; refuse budgets that no point keeps."""
-    budget, points = Budget(cost), frontier.within_time(time).points
-    if kept := [point for point in points if budget.allows(point)]:
-        return kept
-    least = min(points, key=lambda point: point.cost)
-    also = "" if time is None else f" with 95 % of the rows within {milliseconds(time)}"
-    raise ParameterError(
-        f"budget: no model costs at most {cost:g} {printable(frontier.unit)} per row{also}; the cheapest found costs "
-        f"{least.cost:g} ({at_tradeoff(least)})"
-    )
+def distinct(frontier: Choices) -> tuple[Point, ...]:
+    """Return the points without those of a model that another point has, and with one of the constants.
 
-
-def points_above_constant(frontier: Frontier) -> list[Point]:
-    """Return the points that beat the frontier's constant by more than one standard error; all without a constant."""
-    points = frontier.points
-    constant = max((point for point in frontier.points if not point.n_features), key=best_first, default=None)
-    if constant is None:
-        return list(points)
-    return [p for p in points if p.score - constant.score > frontier.difference_error(p, constant)]
-
-
-def cheapest_near_best(frontier: Frontier, points: Sequence[Point]) -> Point:
-    """Return the cheapest point as good as the best one; a constant only if no point beats it.
-
-    Scores count by the lower ends of their intervals, so that a less certain one counts less. A point is as good if it
-    is within one standard error of the paired difference, or if the difference is surely below `NEGLIGIBLE`.
+    Two points have the same model if their costs, numbers of features, and scores or influences are equal to the last
+    bit.
     """
-    constants = [point for point in points if not point.n_features]
-    if constants:
-        if frontier.above_constant.isdisjoint(points):
-            return max(constants, key=best_first)
-        points = [point for point in points if point.n_features]
-    best = max(points, key=frontier.rank)
-    cheapest_first = sorted([best, *points], key=lambda point: (point.cost, -point.score))
-    return next(point for point in cheapest_first if point == best or _is_near(frontier, point, best))
+    kept: dict[Any, int] = {}
+    for place, point in enumerate(frontier.points):
+        moved = frontier.influences[place] if frontier.influences else None
+        known: Any = (point.score, point.score_error) if moved is None else moved.tobytes()
+        alike = (
+            (point.cost, point.test_cost, point.test_score, point.n_features, known) if point.n_features else point.cost
+        )
+        if alike not in kept or point.score > frontier.points[kept[alike]].score:
+            kept[alike] = place
+    return tuple(frontier.points[place] for place in sorted(kept.values()))
 
 
-def _is_near(frontier: Frontier, point: Point, best: Point) -> bool:
-    """Return whether a point is within one standard error of the best, or surely within a negligible loss."""
-    within = _within_error(frontier, point, best)
-    return within or frontier.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
+def plain_point(frontier: Choices, algorithm: str) -> Point | None:
+    """Return the point of an algorithm that was trained without prices; on a path, only its first one.
 
-
-def _within_error(frontier: Frontier, point: Point, best: Point) -> bool:
-    """Return whether a point is within one standard error of the best, by the lower ends of intervals."""
-    return frontier.rank(best)[0] - frontier.rank(point)[0] <= frontier.difference_error(best, point)
-
-
-def describe_recommendation(frontier: Frontier, chosen: Point) -> str:
-    """Return words that say which one of all points `cheapest_near_best` chose, perhaps within a budget."""
-    if chosen.algorithm == CONSTANT:
-        return "a constant, for no fit has ended"
-    if not chosen.n_features:
-        return "a constant, which nothing clearly beats"
-    points = [point for point in frontier.points if point.n_features]
-    best = max(points, key=frontier.rank)
-    if chosen == best:
-        return "the best of all models"
-    if _within_error(frontier, chosen, best):
-        return "the cheapest within one standard error of the best"
-    if _is_near(frontier, chosen, best):
-        return f"the cheapest that is surely within {NEGLIGIBLE:.1%} of the best"
-    best_within = max((point for point in points if point.cost <= chosen.cost), key=frontier.rank)
-    return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
-
-
-class UselessBudgetWarning(UserWarning):
-    """Warning: no model within a budget beats a constant by more than the error."""
-
-
-def describe_useless_budget(frontier: Frontier, chosen: Point, budget: Budget) -> str | None:
-    """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
-    if chosen.n_features:
-        return None
-    if chosen.algorithm == CONSTANT:
-        return "no fit has ended: this model is a constant, which reads nothing"
-    bounds = budget.describe(frontier.unit)
-    within = f"nothing within {bounds}" if bounds else "nothing"
-    useful = frontier.useful()
-    if useful is None:
-        return f"{within} beats the constant by more than the error, and nothing found at any cost does"
-    waits = "" if useful.latency_p95 is None else f", 95 % of the rows within {milliseconds(useful.latency_p95)}"
-    return (
-        f"{within} beats the constant by more than the error; the cheapest that does: {useful.algorithm}, "
-        f"{useful.cost:.4g} {printable(frontier.unit)} per row{waits}, {frontier.score_name} {useful.score:.4g} "
-        f"\u00b1 {useful.score_error:.2g}"
-    )
+    First looks, with few rows, are none: what they lack is not the prices alone.
+    """
+    first_look = f"{algorithm}-{FIRST_LOOK}-"
+    own = (p for p in frontier.points if p.algorithm == algorithm and not p.name.startswith(first_look))
+    return next((point for point in own if point.tradeoff == 0), None)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.frontier.rows import Rows
     from costframe.frontier.store import Fitted
@@ -32,7 +31,6 @@ __all__ = [
     "NINE_OF_TEN",
     "Difference",
     "Estimate",
-    "compare_points",
     "correct_choice",
     "correct_choice_of_algorithm",
     "difference_error",
@@ -235,19 +233,3 @@ def score_interval(point: Point, best: float) -> tuple[float, float]:
 def _shift(distance: float, margin: float) -> float:
     """Return the square of the square root of a distance plus its margin, given the distance's own."""
     return distance + margin + margin**2 / (4 * distance)
-
-
-def compare_points(frontier: Frontier, one: Point, other: Point) -> Difference:
-    """Return the difference of the scores of two points.
-
-    Its variance is that of the difference of the influences of rows, plus what the errors of both points have beyond
-    their rows, as the variance of models between folds. Without influences, its error is that of the better point.
-    """
-    if one == other:
-        return Difference(0.0, 0.0)
-    rows, first, second = frontier.difference_error(one, other), frontier.influence(one), frontier.influence(other)
-    beyond = 0.0
-    if first is not None and second is not None:
-        pairs = ((one, first), (other, second))
-        beyond = sum(max(point.score_error**2 - product(moved, moved), 0.0) for point, moved in pairs)
-    return Difference(one.score - other.score, math.sqrt(rows**2 + beyond))

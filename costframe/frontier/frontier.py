@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
-from functools import cached_property
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import ParameterError, quote_names, shown, suggestion
+from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
 from costframe.core.threads import thread_count
+from costframe.frontier.budget import Budget
 from costframe.frontier.candidates import Entrant, candidates_of, common_prices, fit_constant, task_of
 from costframe.frontier.checks import (
     check_score,
-    check_share,
     check_time_limit,
     check_tradeoffs,
     choose_algorithms,
     choose_score,
 )
-from costframe.frontier.choices import Budget, affordable, cheapest_near_best, places_in_time, points_above_constant
-from costframe.frontier.estimates import (
-    NINE_OF_TEN,
-    compare_points,
-    correct_choice,
-    correct_choice_of_algorithm,
-    difference_error,
-    score_interval,
-)
-from costframe.frontier.notebook import describe_frontier, frontier_html, points_frame
-from costframe.frontier.points import Point, best_first, name_points, points_csv
+from costframe.frontier.choices import Choices
+from costframe.frontier.estimates import correct_choice, correct_choice_of_algorithm
+from costframe.frontier.notebook import describe_frontier, frontier_html, points_csv, points_frame
 from costframe.frontier.rows import Division, Rows, check_groups
 from costframe.frontier.store import (
     Fitted,
@@ -46,31 +37,28 @@ from costframe.frontier.store import (
 )
 from costframe.frontier.study import Study, by_cluster, by_joblib, by_processes, process_count
 from costframe.training.cluster.client import open_client
-from costframe.training.model_path import keep_non_dominated
-from costframe.training.scoring import best_value
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
-    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     import costframe
     from costframe.core.errors import CostframeError
     from costframe.datasets import Dataset
-    from costframe.frontier.estimates import Difference
+    from costframe.frontier.points import Point
     from costframe.frontier.trial import Progress
 
 __all__ = ["Frontier"]
 
 
 @frozen(eq=False, repr=False)
-class Frontier:
+class Frontier(Choices):
     """Fitted models with their scores and costs; choices among them use estimates, never test rows.
 
     Attributes
@@ -88,26 +76,12 @@ class Frontier:
         Influence of each row on the score of each point (`costframe.training.scoring`); may be empty.
     """
 
-    points: tuple[Point, ...]
-    score_name: str
-    unit: str
-    full_cost: float
-    models: tuple[Any, ...] = ()
-    influences: tuple[NDArray[np.float64] | None, ...] = ()
-
-    def __attrs_post_init__(self) -> None:
-        if not self.points:
-            raise ParameterError("points: expected at least one point, got none")
-        for name, given in (("models", self.models), ("influences", self.influences)):
-            if given and len(given) != len(self.points):
-                raise ParameterError(f"{name}: expected {len(self.points)}, one a point, got {len(given)}")
-
     @classmethod
     def of(cls, found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Self:
         """Make the frontier of fitted models: correct scores for choices, and name the points."""
         algorithms = dict.fromkeys(fitted.point.algorithm for fitted in found)
         each = [correct_choice([one for one in found if one.point.algorithm == name]) for name in algorithms]
-        kept = name_points(correct_choice_of_algorithm(list(itertools.chain(*each))))
+        kept = _name_points(correct_choice_of_algorithm(list(itertools.chain(*each))))
         points, models, influences = zip(*((each.point, each.model, each.influence) for each in kept), strict=True)
         return cls(points, score, unit, full_cost, models, influences)
 
@@ -317,40 +291,6 @@ class Frontier:
         found = study.fit(by_joblib(n_jobs), progress=progress, failed=failed)
         return cls.of(found, str(score), prices.costs.unit, prices.full_cost)
 
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __iter__(self) -> Iterator[Point]:
-        return iter(self.points)
-
-    def __getitem__(self, point: Point | str) -> Point:
-        """Return the point with a name; every method that takes a point takes its name too."""
-        if isinstance(point, Point):
-            return point
-        if isinstance(point, str) and point and point in self._places:
-            return self.points[self._places[point]]
-        names = [each.name for each in self.points]
-        expected = f"point: expected the name of one, such as {quote_names(names)}"
-        raise ParameterError(f"{expected}, got {shown(point)}{suggestion(point, names)}")
-
-    @cached_property
-    def _places(self) -> dict[Point | str, int]:
-        """The place of each point among all, and of each name; of equal ones, the first."""
-        places = list(enumerate(self.points))[::-1]
-        return {each: place for place, point in places for each in (point, point.name)}
-
-    def _place(self, point: Point | str) -> int:
-        """Return the place of a point among all, or refuse one of another frontier."""
-        place = self._places.get(self[point])
-        if place is None:
-            raise ParameterError("point: expected one of this frontier's, fitted by it")
-        return place
-
-    @cached_property
-    def above_constant(self) -> frozenset[Point]:
-        """The points that beat the constant by more than one standard error; all points without a constant."""
-        return frozenset(points_above_constant(self))
-
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write points and models to a folder; `load` reads it, and `cf.load` each `models/NAME.model` in it.
 
@@ -378,102 +318,6 @@ class Frontier:
         found, header = load_fits(as_path(directory, "directory"))
         points, models, influences = zip(*((each.point, each.model, each.influence) for each in found), strict=True)
         return cls(points, header["score_name"], header["unit"], header["full_cost"], models, influences)
-
-    def non_dominated(self) -> tuple[Point, ...]:
-        """Return the points without another of higher rank at no higher cost, by ascending cost."""
-        return tuple(keep_non_dominated(self.points, lambda point: (point.cost, self.rank(point)[0])))
-
-    def rank(self, point: Point | str) -> tuple[float, float]:
-        """Return the sort key of a point: the lower end of its score's interval, then its cost, the lowest last."""
-        return self.score_interval(point)[0], -self[point].cost
-
-    @property
-    def has_times(self) -> bool:
-        """Whether points have latencies, because prices have times."""
-        return any(point.latency_p95 is not None for point in self.points)
-
-    def best(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
-        """Return the point whose score is best by the lower end of its interval, of those within both budgets.
-
-        Parameters
-        ----------
-        budget : float, optional
-            Upper bound on the mean cost per row.
-        time_budget : float, optional
-            Upper bound in milliseconds on the latency of 95 % of the rows, `Point.latency_p95`.
-
-        Raises
-        ------
-        ParameterError
-            If no point is within them; the text names the nearest one.
-        """
-        return max(affordable(self, budget, time_budget), key=self.rank)
-
-    def recommended(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
-        """Return the cheapest point as good as the best, of those within both budgets; see `best`.
-
-        It is within one standard error of the best, by the lower ends of intervals, or surely within 0.5 % of it.
-        It is a constant only if no affordable point beats that by more than the error.
-        """
-        return cheapest_near_best(self, affordable(self, budget, time_budget))
-
-    def within_time(self, time_budget: float | None) -> Frontier:
-        """Return the frontier of the points within a time budget; errors as for `best`, None changes nothing."""
-        if time_budget is None:
-            return self
-        kept = places_in_time(self, time_budget)
-
-        def keep(given: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(given[place] for place in kept) if given else ()
-
-        return evolve(self, points=keep(self.points), models=keep(self.models), influences=keep(self.influences))
-
-    def cheapest(self, within: float = 0.01) -> Point:
-        """Return the cheapest point whose score is within a share, at least 0 and below 1, of the best score.
-
-        Scores are estimates: the test score of the point may be further from that of the best; see `interval`.
-        """
-        if within != 0:
-            check_share("within", within)
-        best = self.best().score
-        good = [point for point in self.points if point.score >= best - within * abs(best)]
-        return min(good, key=lambda point: (point.cost, -point.score))
-
-    def useful(self) -> Point | None:
-        """Return the cheapest point that beats the constant by more than one standard error, if there is one."""
-        useful = (point for point in self.points if point in self.above_constant)
-        return min(useful, key=lambda point: (point.cost, -point.score), default=None)
-
-    def difference_error(self, one: Point | str, other: Point | str) -> float:
-        """Return the standard error of the difference of two scores; without influences, the better one's error."""
-        first, second = self.influence(one), self.influence(other)
-        if first is None or second is None:
-            return max(self[one], self[other], key=best_first).score_error
-        return difference_error(first, second)
-
-    def difference(self, one: Point | str, other: Point | str) -> Difference:
-        """Return the difference of the scores of two points, with its standard error and interval."""
-        return compare_points(self, self[one], self[other])
-
-    def influence(self, point: Point | str) -> NDArray[np.float64] | None:
-        """Return the influence of each row on the score of a point, float64 (rows,), or None if it is unknown."""
-        return self.influences[self._place(point)] if self.influences else None
-
-    def score_interval(self, point: Point | str) -> tuple[float, float]:
-        """Return an interval that has the score on many fresh rows nine times of ten; it ends before the best value."""
-        return score_interval(self[point], best_value(self.score_name))
-
-    def interval(self, point: Point | str) -> tuple[float, float]:
-        """Return an interval that has the score on test in nine of ten cases; without test rows, on many rows.
-
-        It is score +- 1.645 * sqrt(score_error^2 + test_error^2). If the score is from models of fewer rows, the
-        distance to the best value (1, or 0 of negative errors) may shrink by the share of the missing rows, so the
-        upper end rises by rows_lacked * (best - score). The upper end is at most the best value.
-        """
-        point = self[point]
-        margin, best = NINE_OF_TEN * math.hypot(point.score_error, point.test_error or 0.0), best_value(self.score_name)
-        learned = point.rows_lacked * max(best - point.score, 0.0) if math.isfinite(best) else 0.0
-        return point.score - margin, min(point.score + learned + margin, best)
 
     def file(self, point: Point | str) -> Path | None:
         """Return the file of a point's model, if it is in one."""
@@ -516,3 +360,16 @@ class Frontier:
         import costframe  # displays are above this room; the package loads them by name
 
         return costframe.plot.FrontierDisplay.from_frontier(self, ax=ax, **options)
+
+
+def _name_points(found: Sequence[Fitted]) -> list[Fitted]:
+    """Return fitted models whose points have names, each algorithm's numbered from 1 by ascending cost."""
+    names: dict[int, str] = {}
+    count: Counter[str] = Counter()
+    for place, each in sorted(enumerate(found), key=lambda item: (item[1].point.cost, -item[1].point.score)):
+        count[each.point.algorithm] += 1
+        names[place] = f"{each.point.algorithm}-{count[each.point.algorithm]}"
+    return [
+        each if each.point.name else evolve(each, point=evolve(each.point, name=names[place]))
+        for place, each in enumerate(found)
+    ]

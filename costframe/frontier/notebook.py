@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import fields_dict
 
 from costframe.core.amounts import cost, milliseconds, saving, with_error
 from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
 from costframe.frontier.paths import choose_places
-from costframe.frontier.points import plus_minus, points_records
+from costframe.frontier.points import Point, plus_minus
 from costframe.frontier.words import describe_model
 
 if TYPE_CHECKING:
@@ -19,14 +22,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
+    from costframe.frontier.choices import Choices
 
 __all__ = ["describe_frontier", "frontier_html", "points_frame", "rows_of_frontier", "to_cells"]
 
 MOST_ROWS = 6  # of a table of the frontier
 TIMES = ("latency", "95 % within")  # columns of prices with times
-COLUMNS: dict[str, Callable[[Frontier, Point], str]] = {
+COLUMNS: dict[str, Callable[[Choices, Point], str]] = {
     "model": lambda _, point: point.name or point.algorithm,
     "algorithm": lambda _, point: point.algorithm,
     "tradeoff": lambda _, point: f"{point.tradeoff:.2e}" if point.tradeoff else "0",
@@ -45,13 +47,13 @@ COLUMNS: dict[str, Callable[[Frontier, Point], str]] = {
 }
 
 
-def to_cells(frontier: Frontier, points: Iterable[Point], columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+def to_cells(frontier: Choices, points: Iterable[Point], columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Return the names of columns, without those of times where prices have none, and a row of texts for each point."""
     names = [name for name in columns if frontier.has_times or name not in TIMES]
     return names, [[COLUMNS[name](frontier, point) for name in names] for point in points]
 
 
-def rows_of_frontier(frontier: Frontier, chosen: Point) -> list[Point]:
+def rows_of_frontier(frontier: Choices, chosen: Point) -> list[Point]:
     """Return at most six points by descending cost: the chosen, the best, and non-dominated ones with little loss.
 
     Each further point most reduces the loss in score against the whole frontier, summed over budgets.
@@ -64,7 +66,7 @@ def rows_of_frontier(frontier: Frontier, chosen: Point) -> list[Point]:
     return sorted(shown | {front[place] for place in further}, key=lambda point: (-point.cost, -point.score))
 
 
-def describe_frontier(frontier: Frontier) -> str:
+def describe_frontier(frontier: Choices) -> str:
     """Return four lines: the range of scores and costs, and the points that matter most."""
     front = frontier.non_dominated() or frontier.points
     scores = f"{frontier.score_name} {front[0].score:.3g} to {front[-1].score:.3g}"
@@ -74,7 +76,7 @@ def describe_frontier(frontier: Frontier) -> str:
     return brief(frontier, _count(frontier), span, more=lines)
 
 
-def frontier_html(frontier: Frontier) -> str:
+def frontier_html(frontier: Choices) -> str:
     """Return a table of at most six non-dominated points with the recommendation, without colors of its own."""
     chosen = frontier.recommended()
     points = rows_of_frontier(frontier, chosen)
@@ -84,7 +86,33 @@ def frontier_html(frontier: Frontier) -> str:
     return f"<div>{table}<p>Recommended: {escape(describe_model(frontier, chosen))}</p></div>"
 
 
-def points_frame(frontier: Frontier) -> pd.DataFrame:
+def points_records(frontier: Choices) -> list[dict[str, Any]]:
+    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`.
+
+    Latencies are left out where prices have no times.
+    """
+    worth_having = frozenset(frontier.non_dominated())
+    known = [name for name in fields_dict(Point) if frontier.has_times or not name.startswith("latency")]
+    more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
+    return [
+        {name: getattr(p, name) for name in known} | {"non_dominated": int(p in worth_having)} | more
+        for p in frontier.points
+    ]
+
+
+def points_csv(frontier: Choices) -> str:
+    """Return one line per point, with floats that read back to the same bits.
+
+    The columns are those of `points_records`; `non_dominated` is 1 or 0.
+    """
+    text, records = io.StringIO(), points_records(frontier)
+    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()
+
+
+def points_frame(frontier: Choices) -> pd.DataFrame:
     """Return the columns of the CSV as a data frame, indexed by the names of points; None becomes NaN."""
     try:
         import pandas as pd
@@ -95,12 +123,12 @@ def points_frame(frontier: Frontier) -> pd.DataFrame:
     return frame.astype({name: "float64" for name in optional if name in frame})
 
 
-def _count(frontier: Frontier) -> str:
+def _count(frontier: Choices) -> str:
     algorithms = len({point.algorithm for point in frontier})
     return f"{format_count(len(frontier), 'point')} of {format_count(algorithms, 'algorithm')}"
 
 
-def _in_words(frontier: Frontier, point: Point) -> str:
+def _in_words(frontier: Choices, point: Point) -> str:
     """Return a point's name, score and cost, and the share of the price of all features that it saves."""
     score = f"{frontier.score_name} {plus_minus(point.score, point.score_error)}"
     saved = f", saves {saving(point.cost, frontier.full_cost)}" if frontier.full_cost > 0 else ""

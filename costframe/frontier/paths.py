@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.predictor import Predictor
-    from costframe.frontier.choices import Budget
+    from costframe.frontier.budget import Budget
     from costframe.frontier.rows import Fold, Rows
     from costframe.frontier.trial import Fitted, Progress, Trial
     from costframe.training.model_path import PathPoint

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import Counter
-from typing import TYPE_CHECKING, Any
-
-import attrs
 from attrs import frozen
 
 from costframe.core.amounts import cost, milliseconds
 from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.trial import Fitted
 
 __all__ = [
     "CONSTANT",
@@ -26,12 +14,7 @@ __all__ = [
     "Point",
     "at_tradeoff",
     "best_first",
-    "distinct",
-    "name_points",
-    "plain_point",
     "plus_minus",
-    "points_csv",
-    "points_records",
 ]
 
 CONSTANT = "constant"  # in place of an algorithm, where no fit has ended
@@ -129,73 +112,6 @@ def at_tradeoff(point: Point) -> str:
     return f"{point.algorithm} at tradeoff {point.tradeoff:.3g}" if point.tradeoff else point.algorithm
 
 
-def name_points(found: Sequence[Fitted]) -> list[Fitted]:
-    """Return fitted models whose points have names, each algorithm's numbered from 1 by ascending cost."""
-    names: dict[int, str] = {}
-    count: Counter[str] = Counter()
-    for place, each in sorted(enumerate(found), key=lambda item: (item[1].point.cost, -item[1].point.score)):
-        count[each.point.algorithm] += 1
-        names[place] = f"{each.point.algorithm}-{count[each.point.algorithm]}"
-    return [
-        each if each.point.name else attrs.evolve(each, point=attrs.evolve(each.point, name=names[place]))
-        for place, each in enumerate(found)
-    ]
-
-
-def points_records(frontier: Frontier) -> list[dict[str, Any]]:
-    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`.
-
-    Latencies are left out where prices have no times.
-    """
-    worth_having = frozenset(frontier.non_dominated())
-    known = [name for name in attrs.fields_dict(Point) if frontier.has_times or not name.startswith("latency")]
-    more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
-    return [
-        {name: getattr(p, name) for name in known} | {"non_dominated": int(p in worth_having)} | more
-        for p in frontier.points
-    ]
-
-
-def points_csv(frontier: Frontier) -> str:
-    """Return one line per point, with floats that read back to the same bits.
-
-    The columns are those of `points_records`; `non_dominated` is 1 or 0.
-    """
-    text, records = io.StringIO(), points_records(frontier)
-    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
-
-
 def best_first(point: Point) -> tuple[float, float]:
     """Return the sort key of a point: score, then cost."""
     return (point.score, -point.cost)
-
-
-def distinct(frontier: Frontier) -> tuple[Point, ...]:
-    """Return the points without those of a model that another point has, and with one of the constants.
-
-    Two points have the same model if their costs, numbers of features, and scores or influences are equal to the last
-    bit.
-    """
-    kept: dict[Any, int] = {}
-    for place, point in enumerate(frontier.points):
-        moved = frontier.influences[place] if frontier.influences else None
-        known: Any = (point.score, point.score_error) if moved is None else moved.tobytes()
-        alike = (
-            (point.cost, point.test_cost, point.test_score, point.n_features, known) if point.n_features else point.cost
-        )
-        if alike not in kept or point.score > frontier.points[kept[alike]].score:
-            kept[alike] = place
-    return tuple(frontier.points[place] for place in sorted(kept.values()))
-
-
-def plain_point(frontier: Frontier, algorithm: str) -> Point | None:
-    """Return the point of an algorithm that was trained without prices; on a path, only its first one.
-
-    First looks, with few rows, are none: what they lack is not the prices alone.
-    """
-    first_look = f"{algorithm}-{FIRST_LOOK}-"
-    own = (p for p in frontier.points if p.algorithm == algorithm and not p.name.startswith(first_look))
-    return next((point for point in own if point.tradeoff == 0), None)

@@ -17,12 +17,12 @@ from costframe.core.amounts import cost, milliseconds
 from costframe.core.checks import needed
 from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.frontier.budget import Budget, UselessBudgetWarning
 from costframe.frontier.checks import check_searched
-from costframe.frontier.choices import Budget, UselessBudgetWarning, describe_useless_budget
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import silent
-from costframe.frontier.words import next_buys
+from costframe.frontier.words import describe_useless_budget, next_buys
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 

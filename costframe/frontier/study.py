@@ -24,8 +24,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from costframe.core.errors import CostframeError, WorkersError
 from costframe.core.plugins.registry import registry
 from costframe.core.threads import thread_count
+from costframe.frontier.budget import Budget
 from costframe.frontier.checks import FitError, joint_error
-from costframe.frontier.choices import Budget
 from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.promises import Promises
 from costframe.frontier.reports import Reporter, listen

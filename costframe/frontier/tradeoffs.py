@@ -16,7 +16,7 @@ from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
 from costframe.frontier.estimates import Estimate, mix_estimates
 from costframe.frontier.paths import fit_along, has_path
-from costframe.frontier.promises import fit_promising, without_slow_features
+from costframe.frontier.set_fits import fit_promising, without_slow_features
 from costframe.frontier.trial import continue_progress, fit_at
 from costframe.training.estimator import CostAwareEstimator
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.frontier.choices import Budget
+    from costframe.frontier.budget import Budget
     from costframe.frontier.rows import Rows
     from costframe.frontier.trial import Fitted, Progress, Trial
 

@@ -15,7 +15,7 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.choices import IN_TIME
+from costframe.frontier.budget import IN_TIME
 from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises

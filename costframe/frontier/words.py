@@ -10,26 +10,36 @@ from attrs import frozen
 
 from costframe.core.amounts import compare_cost, cost, milliseconds, with_error
 from costframe.core.errors import brief, format_count, printable, shown
-from costframe.frontier.choices import describe_recommendation
+from costframe.frontier.choices import NEGLIGIBLE, plain_point
 from costframe.frontier.estimates import NINE_OF_TEN
-from costframe.frontier.points import plain_point
+from costframe.frontier.points import CONSTANT
 from costframe.training.query_scores import QueryScore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from costframe.frontier.budget import Budget
+    from costframe.frontier.choices import Choices
     from costframe.frontier.estimates import Difference
-    from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
 
-__all__ = ["Buy", "describe_buy", "describe_choice", "describe_few_rows", "describe_model", "next_buys"]
+__all__ = [
+    "Buy",
+    "describe_buy",
+    "describe_choice",
+    "describe_few_rows",
+    "describe_model",
+    "describe_recommendation",
+    "describe_useless_budget",
+    "next_buys",
+]
 
 NEAR = 0.01  # share of the best score
 FEW_OF_A_CLASS = 50
 WIDE = 0.25  # largest half-width of the best score's interval, as a share of its gain over a constant
 
 
-def describe_model(frontier: Frontier, point: Point, *, chosen: bool = True) -> str:
+def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> str:
     """Return one sentence about a point: its cost against that of all features, its score, and why it was `chosen`."""
     tested = point.test_score is not None and point.test_cost is not None
     paid, (name, unit) = point.test_cost if tested else point.cost, map(printable, (frontier.score_name, frontier.unit))
@@ -46,7 +56,44 @@ def describe_model(frontier: Frontier, point: Point, *, chosen: bool = True) -> 
     return text + (f". It is {describe_recommendation(frontier, point)}." if chosen else ".")
 
 
-def describe_choice(frontier: Frontier, point: Point) -> str:
+def describe_recommendation(frontier: Choices, chosen: Point) -> str:
+    """Return words that say why a point was chosen of all, perhaps within a budget."""
+    if chosen.algorithm == CONSTANT:
+        return "a constant, for no fit has ended"
+    if not chosen.n_features:
+        return "a constant, which nothing clearly beats"
+    points = [point for point in frontier.points if point.n_features]
+    best = max(points, key=frontier.rank)
+    if chosen == best:
+        return "the best of all models"
+    if frontier.is_within_error(chosen, best):
+        return "the cheapest within one standard error of the best"
+    if frontier.is_near(chosen, best):
+        return f"the cheapest that is surely within {NEGLIGIBLE:.1%} of the best"
+    best_within = max((point for point in points if point.cost <= chosen.cost), key=frontier.rank)
+    return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
+
+
+def describe_useless_budget(frontier: Choices, chosen: Point, budget: Budget) -> str | None:
+    """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
+    if chosen.n_features:
+        return None
+    if chosen.algorithm == CONSTANT:
+        return "no fit has ended: this model is a constant, which reads nothing"
+    bounds = budget.describe(frontier.unit)
+    within = f"nothing within {bounds}" if bounds else "nothing"
+    useful = frontier.useful()
+    if useful is None:
+        return f"{within} beats the constant by more than the error, and nothing found at any cost does"
+    waits = "" if useful.latency_p95 is None else f", 95 % of the rows within {milliseconds(useful.latency_p95)}"
+    return (
+        f"{within} beats the constant by more than the error; the cheapest that does: {useful.algorithm}, "
+        f"{useful.cost:.4g} {printable(frontier.unit)} per row{waits}, {frontier.score_name} {useful.score:.4g} "
+        f"\u00b1 {useful.score_error:.2g}"
+    )
+
+
+def describe_choice(frontier: Choices, point: Point) -> str:
     """Return sentences that compare a point's score with the best one, and with the same algorithm without prices."""
     best, plain, name = frontier.best(), plain_point(frontier, point.algorithm), frontier.score_name
     texts = []
@@ -63,7 +110,7 @@ def describe_choice(frontier: Frontier, point: Point) -> str:
     return " ".join(texts)
 
 
-def describe_few_rows(frontier: Frontier, point: Point, classes: Mapping[Any, int] | None = None) -> str | None:
+def describe_few_rows(frontier: Choices, point: Point, classes: Mapping[Any, int] | None = None) -> str | None:
     """Return sentences that warn of estimates on too few rows, and say about how many it would take; None if not.
 
     They are too few if it is open whether the point is within 1 % of the best one, if the interval of the best score is
@@ -84,7 +131,7 @@ def describe_few_rows(frontier: Frontier, point: Point, classes: Mapping[Any, in
     return " ".join(texts) or None
 
 
-def _needs(frontier: Frontier, point: Point) -> list[tuple[str, float]]:
+def _needs(frontier: Choices, point: Point) -> list[tuple[str, float]]:
     """Return what the estimates leave open, with the factor by which more rows would answer it."""
     best, needs = frontier.best(), []
     found, near = frontier.difference(point, best), NEAR * abs(best.score)
@@ -97,7 +144,7 @@ def _needs(frontier: Frontier, point: Point) -> list[tuple[str, float]]:
     return [(text, width**2) for text, width in needs]
 
 
-def describe_buy(frontier: Frontier, more: float, gain: Difference, point: Point) -> str:
+def describe_buy(frontier: Choices, more: float, gain: Difference, point: Point) -> str:
     """Return a sentence about the gain in score of a point that costs more."""
     value, error = (_rounded(number, gain.error) for number in (gain.value, gain.error))
     end = "" if gain.value > gain.error else ", which may be chance"
@@ -137,7 +184,7 @@ class Buy:
         return self.gain.value > self.gain.error
 
 
-def next_buys(frontier: Frontier, point: Point, count: int = 2) -> tuple[Buy, ...]:
+def next_buys(frontier: Choices, point: Point, count: int = 2) -> tuple[Buy, ...]:
     """Return at most `count` points up the frontier, each the cheapest with a certain gain over the one before.
 
     All gains and costs are against `point`. If no gain is certain, it returns the point with the best score alone, and
@@ -165,7 +212,7 @@ def next_buys(frontier: Frontier, point: Point, count: int = 2) -> tuple[Buy, ..
     return tuple(found)
 
 
-def _name(frontier: Frontier, point: Point) -> str:
+def _name(frontier: Choices, point: Point) -> str:
     at = f"{printable(point.algorithm)} at {point.cost:.4g} {printable(frontier.unit)}"
     return printable(point.name) if point.name else at
 

@@ -11,8 +11,8 @@ from rich.text import Text
 from costframe.core.amounts import whole_percent
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import printable
+from costframe.frontier.choices import distinct
 from costframe.frontier.notebook import TIMES, rows_of_frontier, to_cells
-from costframe.frontier.points import distinct
 from costframe.report.tables import narrow_table, payments
 
 if TYPE_CHECKING:
