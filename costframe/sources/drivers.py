@@ -12,6 +12,7 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
+from costframe.sources.drive import Drive, blocks
 from costframe.sources.fetching import (
     annotate_errors,
     as_table,
@@ -21,7 +22,7 @@ from costframe.sources.fetching import (
     row_fetcher,
     rows_fetcher,
 )
-from costframe.sources.live_row import Drive, RowTerms, blocks
+from costframe.sources.live_row import RowTerms
 from costframe.sources.local import CallSource
 from costframe.sources.lookups import Lookup, Policy
 from costframe.sources.partitions import many_by_partition, stream_by_partition
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Inquiry, Prediction
     from costframe.core.predictors.predictor import Known, Predictor
-    from costframe.sources.live_row import Ended, Observe
+    from costframe.sources.drive import Ended, Observe
 
 __all__ = ["predict_many", "predict_one", "predict_one_async", "predict_stream", "predict_stream_async"]
 

@@ -22,7 +22,7 @@ from costframe.training.cluster.fitting import cluster_timeout
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from costframe.sources.live_row import Ended
+    from costframe.sources.drive import Ended
 
 __all__ = ["many_by_partition", "stream_by_partition"]
 

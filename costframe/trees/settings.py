@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Growth", "TreeSettings", "read_signs"]
+__all__ = ["LEAST_HESSIAN", "LOGISTIC", "SOFTMAX", "SQUARED", "Growth", "TreeSettings", "read_signs"]
 
 Growth = Literal["best", "breadth"]
+SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in kernels
+LEAST_HESSIAN = 1e-16  # keeps quotients finite if a probability rounds to zero or one
 
 _RANGES: dict[str, dict[str, Any]] = {
     "n_estimators": {"low": 1, "high": MOST_ROUNDS, "whole": True},

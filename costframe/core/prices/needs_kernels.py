@@ -1,21 +1,18 @@
-"""Compiled walks through needs: the resources of one feature, and of rows."""
+"""Compiled walks through `Needs`: the resources of one feature, and of rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from costframe.core.jit import B1, I8, U1, kernel
 
-if TYPE_CHECKING:
-    from costframe.core.prices.needs import Needs
-
 _FEW = 8  # numbers that are sorted by insertion
 
 
 @kernel
-def change_needed(feature: int, needs: Needs, state: U1, before: int, after: int, found: I8, count: int) -> int:
+def change_needed(feature: int, needs: Any, state: U1, before: int, after: int, found: I8, count: int) -> int:
     """Change the state of all resources that a feature needs from `before` to `after`; return the new count.
 
     The resources are appended to the first `count` of `found`. It does not look behind a resource in another state:
@@ -71,7 +68,7 @@ def bit_number(bit: int) -> int:
 
 
 @kernel
-def mark_rows(acquired: B1, needs: Needs, needed: U1) -> None:
+def mark_rows(acquired: B1, needs: Any, needed: U1) -> None:
     """Set needed[i, r] to one if row i needs resource r for a feature that it acquires; it is zero before."""
     found = np.empty(needed.shape[1], np.int64)
     for i in range(acquired.shape[0]):

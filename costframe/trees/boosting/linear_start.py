@@ -17,7 +17,7 @@ from costframe.core.exact_sums import exact_mean
 from costframe.core.learners.tree_table import TreeTable
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import MISSING_BIN
-from costframe.trees.boosting.losses import LOGISTIC, SQUARED
+from costframe.trees.settings import LOGISTIC, SQUARED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

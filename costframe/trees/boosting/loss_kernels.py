@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from costframe.core.combine_kernels import largest_over_workers, sum_over_workers
 from costframe.core.jit import kernel
-from costframe.trees.boosting.losses import LEAST_HESSIAN, LOGISTIC, SQUARED
+from costframe.trees.settings import LEAST_HESSIAN, LOGISTIC, SQUARED
 
 __all__ = ["derive", "derive_logistic", "sum_losses", "whole_scale"]
 

@@ -12,6 +12,7 @@ from costframe.core.exact_sums import exact_mean, exact_sum
 from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE, Workers
 from costframe.trees.binning.scaling import round_to_float32
+from costframe.trees.settings import LEAST_HESSIAN, LOGISTIC, SOFTMAX, SQUARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +26,6 @@ __all__ = ["LogisticLoss", "Loss", "RowLoss", "SoftmaxLoss", "SquaredLoss", "los
 
 _ROWS_PER_STRIP = 8192  # temporary arrays stay in the cache
 _ROWS_WORTH_THREADS = 50_000
-SQUARED, LOGISTIC, SOFTMAX = range(3)  # their numbers in kernels
-LEAST_HESSIAN = 1e-16  # keeps quotients finite if a probability rounds to zero or one
 _LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite without rows of a class
 
 
