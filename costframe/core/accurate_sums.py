@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe import engine
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,9 +27,7 @@ class AccurateSums:
 
     def add(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> None:
         """Add the products of numbers (n, C) and (n, M) of the same rows."""
-        from costframe.core.sum_kernels import add_products
-
-        add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), self._high, self._low)
+        engine.add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), self._high, self._low)
 
     def total(self) -> NDArray[np.float64]:
         """Return the sums: float64 (C, M)."""
@@ -49,10 +49,8 @@ def sum_over_rows(values: NDArray[np.float64], weight: NDArray[np.float64] | Non
 
 def product(left: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return left @ weights, (n, M) for (n, C) and (C, M); a row's numbers depend on no other row."""
-    from costframe.core.sum_kernels import score_rows
-
     found = np.empty((len(left), weights.shape[1]))
-    score_rows(np.ascontiguousarray(left), np.ascontiguousarray(weights.T), found)
+    engine.score_rows(np.ascontiguousarray(left), np.ascontiguousarray(weights.T), found)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -19,10 +20,8 @@ _UNIT = 1074  # every double is a whole number of 2^-1074, the smallest
 
 def exact_digits(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the sum of doubles, (n,), digit by digit: int64 (DIGITS + 3,); digits of parts add up."""
-    from costframe.core.exact_kernels import DIGITS, add_exactly
-
-    given, sums = np.ascontiguousarray(values, np.float64), np.zeros(DIGITS + 3, np.int64)
-    add_exactly(given, given.view(np.int64), sums)
+    sums = np.zeros(engine.DIGITS + 3, np.int64)
+    engine.add_exactly(np.ascontiguousarray(values, np.float64), sums)
     return sums
 
 

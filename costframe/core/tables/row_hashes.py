@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from costframe import engine
 from costframe.core.exact_sums import to_grid
 from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE, Workers
@@ -38,14 +39,11 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
     n_threads : int
         Does not change the result.
     """
-    from costframe.core.tables.hash_kernels import hash_rows as add_hashes
-
     hashes = np.zeros(len(table), np.uint64) if start is None else start.copy()
 
     def hash_part(first: int) -> None:
         rows = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
-        with np.errstate(over="ignore"):  # modulo 2^64, also where it is not compiled
-            add_hashes(rows, rows.view(np.uint64), hashes[first : first + _ROWS_PER_PART])
+        engine.hash_rows(rows, hashes[first : first + _ROWS_PER_PART])
 
     run_parallel(hash_part, range(0, len(table), _ROWS_PER_PART), n_threads)
     return hashes

@@ -1,0 +1,124 @@
+"""The compiled engine: its functions, each with the check of its arguments; nothing else calls the library.
+
+A function's signature says what it takes: `hash_rows(X: f8[n,d], hashes: >u8[n])` is a float64 matrix of any n rows and
+d columns, and a uint64 vector of n values that it writes. Arrays are C-contiguous and in native byte order. The library
+gets a pointer of each array, followed by the sizes that no array before has told; it trusts them.
+
+The library is there twice, for any processor and for those with AVX2; both give the same bits. The environment variable
+COSTFRAME_ENGINE names one of them, "base" or "avx2".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["DIGITS", "add_exactly", "add_products", "hash_rows", "level", "score_rows"]
+
+_SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+_SCALARS = {
+    "f8": ctypes.c_double,
+    "i8": ctypes.c_int64,
+    "i4": ctypes.c_int32,
+    "u8": ctypes.c_uint64,
+    "b1": ctypes.c_bool,
+}
+_PARAMETER = re.compile(r"(\w+): (>?)([fiub]\d(?:\|[fiub]\d)*)(?:\[([\w,]+)\])?")
+
+
+def _open(level: str) -> ctypes.CDLL:
+    file = Path(__file__).with_name(f"engine-{level}{_SUFFIX}")
+    try:
+        return ctypes.CDLL(str(file))
+    except OSError as error:
+        raise ImportError(f"{file}: the engine cannot be loaded, install costframe with pip: {error}") from error
+
+
+def _choose() -> tuple[str, ctypes.CDLL]:
+    """Return the library for this machine's processor, and its level."""
+    wanted, base = os.environ.get("COSTFRAME_ENGINE"), _open("base")
+    if wanted not in {None, "base", "avx2"}:
+        raise ImportError(f"COSTFRAME_ENGINE: expected 'base' or 'avx2', got {wanted!r}")
+    quick = base.has_avx2() and Path(__file__).with_name(f"engine-avx2{_SUFFIX}").exists()
+    return ("avx2", _open("avx2")) if wanted == "avx2" or (wanted is None and quick) else ("base", base)
+
+
+level, _library = _choose()
+
+
+@frozen
+class _Parameter:
+    """A parameter of a function: a scalar, or an array with a name or a number for each size."""
+
+    name: str
+    written: bool
+    types: tuple[np.dtype[Any], ...]
+    sizes: tuple[str, ...] | None = field(default=None)
+
+    def refuse(self, given: object, known: dict[str, int]) -> None:
+        shape = "" if self.sizes is None else f" of shape ({', '.join(str(known.get(s, s)) for s in self.sizes)})"
+        got = f"{given.dtype} {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
+        kinds = " or ".join(map(str, self.types))
+        raise TypeError(f"{self.name}: expected C-contiguous {kinds}{shape}{', writable' * self.written}, got {got}")
+
+    def pass_array(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
+        """Append the pointer of an array, the sizes it is the first to tell, and the width of its codes."""
+        sizes = self.sizes or ()
+        fits = isinstance(given, np.ndarray) and given.dtype in self.types and given.ndim == len(sizes)
+        if not fits or not given.flags.c_contiguous or (self.written and not given.flags.writeable):
+            self.refuse(given, known)
+        passed.append(given.ctypes.data)
+        for size, count in zip(sizes, given.shape, strict=True):
+            if size not in known and not size.isdigit():
+                known[size] = count
+                passed.append(count)
+            elif count != (int(size) if size.isdigit() else known[size]):
+                self.refuse(given, known)
+        if len(self.types) > 1:
+            passed.append(given.itemsize)
+
+
+def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
+    """Return the library's function with a signature."""
+    name, _, text = signature.partition("(")
+    parameters, types, told = [], list[Any](), set[str]()
+    for found in _PARAMETER.finditer(text):
+        kinds, sizes = found[3].split("|"), None if found[4] is None else tuple(found[4].split(","))
+        parameters.append(_Parameter(found[1], bool(found[2]), tuple(map(np.dtype, kinds)), sizes))
+        fresh = [size for size in dict.fromkeys(sizes or ()) if size not in told and not size.isdigit()]
+        told.update(fresh)
+        types += [_SCALARS[kinds[0]]] if sizes is None else [ctypes.c_void_p] + [ctypes.c_int64] * len(fresh)
+        types += [ctypes.c_int64] * (len(kinds) > 1)
+    function = getattr(_library, name)
+    function.argtypes, function.restype = types, returns
+
+    def call(*given: Any) -> Any:
+        passed, known = list[Any](), dict[str, int]()
+        for parameter, value in zip(parameters, given, strict=True):
+            if parameter.sizes is None:
+                passed.append(value)
+            else:
+                parameter.pass_array(value, known, passed)
+        return function(*passed)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = signature
+    return call
+
+
+# Rows and sums: engine/row_hashes.h, engine/sums.h
+DIGITS = 68  # of an exact sum
+hash_rows = _bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
+add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
+score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
+add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")

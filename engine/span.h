@@ -1,0 +1,28 @@
+// Spans over the caller's arrays: rows of a matrix in row-major order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace costframe {
+
+using i64 = std::int64_t;
+using u64 = std::uint64_t;
+using i32 = std::int32_t;
+using u32 = std::uint32_t;
+using u16 = std::uint16_t;
+using u8 = std::uint8_t;
+
+template <typename T>
+struct Matrix {
+    T* data;
+    i64 rows, columns;
+
+    std::span<T> operator[](i64 row) const { return {data + row * columns, static_cast<std::size_t>(columns)}; }
+    T& operator()(i64 row, i64 column) const { return data[row * columns + column]; }
+};
+
+template <typename T>
+using Vector = std::span<T>;
+
+}  // namespace costframe
