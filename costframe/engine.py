@@ -2,7 +2,8 @@
 
 A function's signature says what it takes: `hash_rows(X: f8[n,d], hashes: >u8[n])` is a float64 matrix of any n rows and
 d columns, and a uint64 vector of n values that it writes. Arrays are C-contiguous and in native byte order. The library
-gets a pointer of each array, followed by the sizes that no array before has told; it trusts them.
+gets the address of each array, followed by the sizes that no array before has told, and by the size of an item where
+several dtypes are possible; it trusts them. `Nodes(root: i8[T], ...)` is a struct of such words.
 
 The library is there twice, for any processor and for those with AVX2; both give the same bits. The environment variable
 COSTFRAME_ENGINE names one of them, "base" or "avx2".
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ _SCALARS = {
     "u8": ctypes.c_uint64,
     "b1": ctypes.c_bool,
 }
-_PARAMETER = re.compile(r"(\w+): (>?)([fiub]\d(?:\|[fiub]\d)*)(?:\[([\w,]+)\])?")
+_PARAMETER = re.compile(r"(\w+): (>?)([\w|]+)(?:\[([\w,]+)\])?")
 
 
 def _open(level: str) -> ctypes.CDLL:
@@ -58,23 +59,40 @@ level, _library = _choose()
 
 @frozen
 class _Parameter:
-    """A parameter of a function: a scalar, or an array with a name or a number for each size."""
+    """A part of a signature: a scalar, a struct, or an array with a name or a number for each size."""
 
     name: str
     written: bool
-    types: tuple[np.dtype[Any], ...]
-    sizes: tuple[str, ...] | None = field(default=None)
+    types: tuple[str, ...]
+    sizes: tuple[str, ...] | None
+
+    @classmethod
+    def read(cls, signature: str) -> list[_Parameter]:
+        """Return the parameters of a signature."""
+        return [
+            cls(name, bool(written), tuple(types.split("|")), tuple(sizes.split(",")) if sizes else None)
+            for name, written, types, sizes in _PARAMETER.findall(signature)
+        ]
+
+    def fresh_sizes(self, told: set[str]) -> list[str]:
+        """Return the sizes that this array is the first to tell, and note them."""
+        fresh = [size for size in dict.fromkeys(self.sizes or ()) if size not in told and not size.isdigit()]
+        told.update(fresh)
+        return fresh
 
     def refuse(self, given: object, known: dict[str, int]) -> None:
+        """Raise an error that says what was expected, and what came."""
         shape = "" if self.sizes is None else f" of shape ({', '.join(str(known.get(s, s)) for s in self.sizes)})"
         got = f"{given.dtype} {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
-        kinds = " or ".join(map(str, self.types))
-        raise TypeError(f"{self.name}: expected C-contiguous {kinds}{shape}{', writable' * self.written}, got {got}")
+        raise TypeError(
+            f"{self.name}: expected C-contiguous {' or '.join(self.types)}{shape}"
+            f"{', writable' * self.written}, got {got}"
+        )
 
-    def pass_array(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
-        """Append the pointer of an array, the sizes it is the first to tell, and the width of its codes."""
+    def address(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
+        """Append the address of an array, the sizes it is the first to tell, and the size of an item of several."""
         sizes = self.sizes or ()
-        fits = isinstance(given, np.ndarray) and given.dtype in self.types and given.ndim == len(sizes)
+        fits = isinstance(given, np.ndarray) and given.dtype.str[1:] in self.types and given.ndim == len(sizes)
         if not fits or not given.flags.c_contiguous or (self.written and not given.flags.writeable):
             self.refuse(given, known)
         passed.append(given.ctypes.data)
@@ -88,27 +106,60 @@ class _Parameter:
             passed.append(given.itemsize)
 
 
+@frozen(eq=False)
+class Struct:
+    """Arrays that the library takes together, checked once: words with their addresses and sizes."""
+
+    kind: _Struct
+    words: Any
+    arrays: tuple[Any, ...]  # kept alive
+
+
+class _Struct:
+    """A kind of struct, with the parts of a signature; the library's has a word for each address, size and scalar."""
+
+    def __init__(self, signature: str) -> None:
+        self.name, _, text = signature.partition("(")
+        self._parts = _Parameter.read(text)
+
+    def of(self, *sources: Any, **parts: Any) -> Struct:
+        """Make a struct of parts by name, or the attributes of objects."""
+        words, known, arrays = list[int](), dict[str, int](), list[Any]()
+        for part in self._parts:
+            if (value := parts.get(part.name)) is None:
+                value = next(getattr(source, part.name) for source in sources if hasattr(source, part.name))
+            if part.sizes is not None:
+                part.address(value, known, words)
+                arrays.append(value)
+            else:
+                words.append(int(np.float64(value).view(np.int64)) if part.types == ("f8",) else int(value))
+        return Struct(self, (ctypes.c_int64 * len(words))(*words), tuple(arrays))
+
+
 def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
     """Return the library's function with a signature."""
     name, _, text = signature.partition("(")
-    parameters, types, told = [], list[Any](), set[str]()
-    for found in _PARAMETER.finditer(text):
-        kinds, sizes = found[3].split("|"), None if found[4] is None else tuple(found[4].split(","))
-        parameters.append(_Parameter(found[1], bool(found[2]), tuple(map(np.dtype, kinds)), sizes))
-        fresh = [size for size in dict.fromkeys(sizes or ()) if size not in told and not size.isdigit()]
-        told.update(fresh)
-        types += [_SCALARS[kinds[0]]] if sizes is None else [ctypes.c_void_p] + [ctypes.c_int64] * len(fresh)
-        types += [ctypes.c_int64] * (len(kinds) > 1)
+    parameters, types, told = _Parameter.read(text), list[Any](), set[str]()
+    for parameter in parameters:
+        if parameter.sizes is None:
+            types.append(_SCALARS.get(parameter.types[0], ctypes.c_void_p))
+        else:
+            types += [ctypes.c_void_p] + [ctypes.c_int64] * len(parameter.fresh_sizes(told))
+            types += [ctypes.c_int64] * (len(parameter.types) > 1)
     function = getattr(_library, name)
     function.argtypes, function.restype = types, returns
 
     def call(*given: Any) -> Any:
         passed, known = list[Any](), dict[str, int]()
         for parameter, value in zip(parameters, given, strict=True):
-            if parameter.sizes is None:
-                passed.append(value)
+            if parameter.sizes is not None:
+                parameter.address(value, known, passed)
+            elif isinstance(value, Struct):
+                if value.kind.name != parameter.types[0]:
+                    parameter.refuse(value, known)
+                passed.append(ctypes.addressof(value.words))
             else:
-                parameter.pass_array(value, known, passed)
+                passed.append(value)
         return function(*passed)
 
     call.__name__ = call.__qualname__ = name
@@ -122,3 +173,75 @@ hash_rows = _bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
 add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
 score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
 add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")
+
+# Trees and stages for tables: engine/nodes.h, engine/leaves.h, engine/scores.h
+Nodes = _Struct(
+    "Nodes(root: i8[T], depth: i4[T], by_category: b1[T], word: u8[N], sets: u8[S], feature: i4[N], parent: i8[N],"
+    " first: i8[F], cut: f8[C], low: f8[U], scale: f8[U], first_step: i8[F], certain: i4[Z], window: i8[U],"
+    " column_first: i8[F], column_missing: u2|u4[M], column_reading: i8[M], category_column: i8[F],"
+    " category_first: i8[K], category: f8[A], n_words: i8[T], gate_first: i8[R], column: i8[G], rank: u2|u4[G],"
+    " byte: i8[G], kept: u1[G], exit_first: i8[T], exit: u4[E])"
+)
+Stages = _Struct(
+    "Stages(used: i8[U], stage_first: i8[S1], stage_column_first: i8[S1], stage_column: i8[C], kind: u1[L],"
+    " place: i8[L], tree: i8[L], width: i4[L], fill: f8[L], target_first: i8[L1], target: i8[T], payload_first: i8[L],"
+    " payload: f8[P], intercept: f8[S,K], threshold: f8[S], below: i8[S], above: i8[S], fresh: b1[L])"
+)
+Marks = _Struct("Marks(notes: i8, by_path: b1, node_mask: u8[N,W], node_spent: f8[M,2], use_spent: f8[L])")
+code_rows = _bind("code_rows(X: f8[n,d], used: i8[U], nodes: Nodes, codes: >u2|u4[c,n])")
+walk_leaves = _bind("walk_leaves(codes: u2|u4[c,n], nodes: Nodes, leaves: >i4[n,T])")
+write_outputs = _bind(
+    "write_outputs(codes: u1|u2|u4[n,T], dense: f8[n,D], source: i4[C], values: f8[C,V], rows: i8[m], factor: f8[m],"
+    " out: >f8[m,C])"
+)
+score_stage = _bind(
+    "score_stage(X: f8[n,d], codes: u2|u4[c,n], nodes: Nodes, stages: Stages, marks: Marks, opaque: f8[n,o],"
+    " masks: >u8[k,W], spent: >f8[k,2], rows: i8[m], stage: i8, scores: >f8[m,K])"
+)
+note_all = _bind("note_all(masks: >u8[k,W], rows: i8[m], features: i8[f])")
+
+# A single row: engine/row.h
+Row = _Struct(
+    "Row(word: i8[N], threshold: f8[N], span: i8[S,2], category: f8[C], use: i8[L,5], fill: f8[L], target: i8[T],"
+    " payload: f8[P], stage: i8[G,4], stage_value: f8[G,V])"
+)
+walk_row = _bind("walk_row(X: f8[1,d], row: Row, scores: >f8[1,K])", ctypes.c_int64)
+
+# Prices of rows: engine/needs.h, engine/charges.h
+Needs = _Struct("Needs(first: i8[F], need: i8[N], further_first: i8[G], further: i8[H])")
+Tree = _Struct(
+    "Tree(feature: i4[N], threshold: f8[N], missing_left: b1[N], left: i4[N], right: i4[N], category_first: i8[F],"
+    " categories: f8[C], reading: u1[N])"
+)
+mark_needed = _bind("mark_needed(acquired: b1[n,d], needs: Needs, needed: >u1[n,R])")
+price_rows = _bind(
+    "price_rows(masks: u8[n,W], columns: i8[U], cost: f8[U], needs: Needs, resource_cost: f8[R], weight: f8[n],"
+    " acquired: >b1[n,d], per_row: >f8[n], features: >f8[U], resources: >f8[R])"
+)
+pay_tree = _bind(
+    "pay_tree(X: f8[n,d], tree: Tree, split: f8[d], learner: f8, reuse: f8, cost: f8[d], needs: Needs,"
+    " resource_cost: f8[R], masks: >u8[n,W], computed: >f8[n], bought: >f8[n], leaves: >i8[n])",
+    ctypes.c_bool,
+)
+weigh_sets = _bind("weigh_sets(sets: u8[M,W], mass: f8[B,256], found: >f8[M])")
+unite_sets = _bind("unite_sets(first: i4[F], output: i4[E], used: b1[C], sets: u8[E,W], found: >u8[G,W])")
+price_offers = _bind(
+    "price_offers(first: i8[F], output: i8[E], price: f8[G], reads: u8[E,W], paid: u8[G,W], mass: f8[B,256],"
+    " offers: >f8[C])"
+)
+note_reads = _bind(
+    "note_reads(leaves: i4[n,T], root: i8[T1], parent: i8[N], feature: i4[N], tree: i8[l], first: i8[l1], group: i8[E],"
+    " needs: b1[F,R], reads: >u8[E,W])"
+)
+
+# Rows under limits: engine/capped.h
+Bill = _Struct(
+    "Bill(cost: f8[U], split: f8[U], comparisons: f8[U], barred: b1[U], first: i8[F], need: i8[N],"
+    " further_first: i8[G], further: i8[H], resource_cost: f8[R], reuse: f8, own: f8[L], evaluation: f8[L],"
+    " read_first: i8[L1], read: i8[E], slot: i8[L], expected: f8[L], expected_opaque: f8[O], by_path: b1, expects: b1)"
+)
+walk_capped = _bind(
+    "walk_capped(X: f8[n,d], codes: u2|u4[n,c], opaque: f8[n,o], limit: f8[n], nodes: Nodes, stages: Stages,"
+    " bill: Bill, exits: >i8[n], cut: >b1[n], share: >f8[n], scores: >f8[n,K], route_scores: >f8[n], masks: >u8[n,W],"
+    " spent: >f8[n,3])"
+)

@@ -1,5 +1,10 @@
 // The C interface: each function takes pointers and the sizes that `costframe/engine.py` has checked.
+#include "capped.h"
+#include "charges.h"
+#include "needs.h"
+#include "row.h"
 #include "row_hashes.h"
+#include "scores.h"
 #include "span.h"
 #include "sums.h"
 
@@ -16,6 +21,14 @@ namespace {
 template <typename T>
 Vector<T> span(T* data, i64 size) {
     return {data, static_cast<std::size_t>(size)};
+}
+
+// Call a function with a value of the type of codes, which are unsigned and have `size` bytes.
+template <typename Function>
+void with_codes(i64 size, Function function) {
+    if (size == 1) function(u8{});
+    if (size == 2) function(u16{});
+    if (size == 4) function(u32{});
 }
 
 }  // namespace
@@ -40,4 +53,96 @@ EXPORT bool has_avx2() {
 #else
     return false;
 #endif
+}
+
+EXPORT void code_rows(const double* X, i64 n, i64 d, const i64* used, i64 U, const Nodes* nodes, void* codes, i64 c,
+                      i64 size) {
+    with_codes(size, [&]<typename Code>(Code) {
+        costframe::code_rows<Code>({X, n, d}, span(used, U), *nodes, {static_cast<Code*>(codes), c, n});
+    });
+}
+
+EXPORT void walk_leaves(const void* codes, i64 c, i64 n, i64 size, const Nodes* nodes, i32* leaves, i64 T) {
+    with_codes(size, [&]<typename Code>(Code) {
+        costframe::walk_leaves<const Code>({static_cast<const Code*>(codes), c, n}, *nodes, {leaves, n, T});
+    });
+}
+
+EXPORT void write_outputs(const void* codes, i64 n, i64 T, i64 size, const double* dense, i64 D, const i32* source,
+                          i64 C, const double* values, i64 V, const i64* rows, i64 m, const double* factor,
+                          double* out) {
+    with_codes(size, [&]<typename Code>(Code) {
+        costframe::write_outputs<Code>({static_cast<const Code*>(codes), n, T}, {dense, n, D}, source, {values, C, V},
+                                       rows, factor, {out, m, C});
+    });
+}
+
+EXPORT void score_stage(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const Nodes* nodes,
+                        const Stages* stages, const Marks* marks, const double* opaque, i64 o, u64* masks, i64 k, i64 W,
+                        double* spent, const i64* rows, i64 m, i64 stage, double* scores, i64 K) {
+    with_codes(size, [&]<typename Code>(Code) {
+        const Scoring<const Code> scoring{{X, n, d}, {static_cast<const Code*>(codes), c, n}, *nodes, *stages, *marks,
+                                          {opaque, n, o}, {masks, k, W}, {spent, k, 2}};
+        costframe::score_rows(scoring, span(rows, m), stage, {scores, m, K});
+    });
+}
+
+EXPORT void note_all(u64* masks, i64 k, i64 W, const i64* rows, i64 m, const i64* features, i64 f) {
+    costframe::note_all({masks, k, W}, span(rows, m), span(features, f));
+}
+
+EXPORT void mark_needed(const bool* acquired, i64 n, i64 d, const Needs* needs, u8* needed, i64 R) {
+    costframe::mark_needed({acquired, n, d}, *needs, {needed, n, R});
+}
+
+EXPORT void price_rows(const u64* masks, i64 n, i64 W, const i64* columns, i64 U, const double* cost,
+                       const Needs* needs, const double* resource_cost, i64, const double* weight, bool* acquired,
+                       i64 d, double* per_row, double* features, double* resources) {
+    costframe::price_rows({masks, n, W}, {columns, U, cost, *needs, resource_cost}, weight, {acquired, n, d}, per_row,
+                          features, resources);
+}
+
+EXPORT bool pay_tree(const double* X, i64 n, i64 d, const Tree* tree, const double* split, double learner, double reuse,
+                     const double* cost, const Needs* needs, const double* resource_cost, i64, u64* masks, i64 W,
+                     double* computed, double* bought, i64* leaves) {
+    return costframe::pay_tree({X, n, d}, *tree, {split, learner, reuse}, {nullptr, d, cost, *needs, resource_cost},
+                               {{masks, n, W}, computed, bought, leaves});
+}
+
+EXPORT void weigh_sets(const u64* sets, i64 M, i64 W, const double* mass, i64 B, double* found) {
+    costframe::weigh_sets({sets, M, W}, {mass, B, 256}, found);
+}
+
+EXPORT void unite_sets(const i32* first, i64, const i32* output, i64 E, const bool* used, i64, const u64* sets, i64 W,
+                       u64* found, i64 G) {
+    costframe::unite_sets(first, output, used, {sets, E, W}, {found, G, W});
+}
+
+EXPORT void price_offers(const i64* first, i64, const i64* output, i64 E, const double* price, i64 G, const u64* reads,
+                         i64 W, const u64* paid, const double* mass, i64 B, double* offers, i64) {
+    costframe::price_offers(first, output, span(price, G), {reads, E, W}, {paid, G, W}, {mass, B, 256}, offers);
+}
+
+EXPORT void note_reads(const i32* leaves, i64 n, i64 T, const i64* root, i64, const i64* parent, i64,
+                       const i32* feature, const i64* tree, i64 l, const i64* first, i64, const i64* group, i64 E,
+                       const bool* needs, i64 F, i64 R, u64* reads, i64 W) {
+    costframe::note_reads({leaves, n, T}, {root, parent, feature, span(tree, l), first, group, {needs, F, R}},
+                          {reads, E, W});
+}
+
+EXPORT void walk_capped(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const double* opaque, i64 o,
+                        const double* limit, const Nodes* nodes, const Stages* stages, const Bill* bill, i64* exits,
+                        bool* cut, double* share, double* scores, i64 K, double* route_scores, u64* masks, i64 W,
+                        double* spent) {
+    with_codes(size, [&]<typename Code>(Code) {
+        CappedRow<Code> row(*nodes, *stages, *bill);
+        const Ends ends{exits, cut, share, {scores, n, K}, route_scores, {masks, n, W}, spent};
+        for (i64 i = 0; i < n; ++i) {
+            row.walk(i, {X, n, d}, {static_cast<const Code*>(codes), n, c}, {opaque, n, o}, limit[i], ends);
+        }
+    });
+}
+
+EXPORT i64 walk_row(const double* X, i64, const RowModel* model, double* scores, i64 K) {
+    return costframe::walk_row(X, *model, span(scores, K));
 }

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe.core.cost.charges import stage_costs
-from costframe.core.cost.cost_kernels import price_rows
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import CostframeError
 from costframe.core.prices.needs import Needs
 from costframe.core.stages.stages import log_odds
+from costframe.engine import price_rows
 from costframe.testing.counting import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -198,7 +198,7 @@ def test_prices_of_rows_are_summed_in_order(n_features, step):
     acquired, per_row = np.zeros((n, step * n_features), np.bool_), np.zeros(n)
     by_feature, by_resource = np.zeros(n_features), np.zeros(resources)
     needs = Needs.of(lists, [[]] * resources)
-    price_rows(masks, columns, cost, needs, resource_cost, weight, acquired, per_row, by_feature, by_resource)
+    price_rows(masks, columns, cost, needs.packed, resource_cost, weight, acquired, per_row, by_feature, by_resource)
     assert (acquired[:, columns] == bought).all()
     assert acquired.sum() == bought.sum()
     features, of_resources = [0.0] * n_features, [0.0] * resources

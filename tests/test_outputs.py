@@ -116,7 +116,7 @@ def test_sums_of_products_leave_out_what_weighs_nothing(data, seed):
 
 
 def test_the_compiled_rows_are_the_naive_ones():
-    from costframe.core.learners.code_kernels import write_outputs
+    from costframe.engine import write_outputs
 
     rng = np.random.default_rng(0)
     codes, dense = rng.integers(0, 4, (9, 3)).astype(np.uint8), rng.standard_normal((9, 2))

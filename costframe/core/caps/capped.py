@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
+from costframe import engine
 from costframe.core.prices.exact_prices import WHOLE
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.run_stages import StageRunner
@@ -16,7 +17,6 @@ from costframe.core.threads import over_chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.caps.capped_kernels import Bill
     from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.stage_model import StageModel
@@ -77,18 +77,21 @@ def _run_kernel(
     exact = tree.exact(prices)
     limit = {cap: exact.limit(cap) for cap in np.unique(caps).tolist()}
     is_exact = all(units <= WHOLE // 2 or units == np.inf for units in limit.values())
-    bill = make_bill(tree, prices, limits, evolve(exact, per_unit=1) if is_exact else exact)
-    model, expects = tree.capped_model, tree.fallbacks is not None  # made before there are threads
+    bill = _make_bill(tree, prices, limits, evolve(exact, per_unit=1) if is_exact else exact, by_path=by_path)
+    layout = tree.capped_model.layout
+    layout.packed, layout.nodes.packed  # noqa: B018 - made before there are threads
 
     def walk(limit: NDArray[np.float64]) -> CappedRows:
         found = CappedRows.empty(tree.layout, len(X))
 
         def chunk(part: slice) -> None:
-            from costframe.core.caps.capped_kernels import walk_capped
-
             runner = StageRunner(tree.bank, tree.layout, X[part])
             codes, opaque = np.ascontiguousarray(runner.codes.T), runner.opaque_outputs()
-            walk_capped(X[part], codes, opaque, limit[part], found.rows(part), model, bill, by_path, expects)
+            ends = found.rows(part)
+            engine.walk_capped(
+                X[part], codes, opaque, limit[part], layout.nodes.packed, layout.packed, bill, ends.exits, ends.cut,
+                ends.share, ends.scores, ends.route_scores, ends.masks, ends.spent,
+            )  # fmt: skip
 
         over_chunks(chunk, len(X), n_jobs)
         return found
@@ -131,27 +134,29 @@ def _step_rows(
         found.spent[i] = end.weight, end.comparisons, end.uses
 
 
-def make_bill(tree: StageModel, prices: PriceArrays, limits: Limits, exact: ExactPrices) -> Bill:
+def _make_bill(
+    tree: StageModel, prices: PriceArrays, limits: Limits, exact: ExactPrices, *, by_path: bool
+) -> engine.Struct:
     """Return prices, in the unit of `exact`, and unavailable features in the order of the layout."""
-    from costframe.core.caps.capped_kernels import Bill
-
-    layout, bank = tree.layout, tree.bank
+    layout, bank, model = tree.layout, tree.bank, tree.capped_model
     used = layout.used
     barred = np.zeros(len(tree.feature_names), np.bool_)
     barred[sorted(limits.unavailable)] = True
-    needs = prices.direct_needs.restrict(used)
     reads = bank.F[used][:, layout.learner].tocsc().sorted_indices()
     evaluation, comparisons = tree.weights[1][layout.learner], prices.comparisons[1][used]
-    return Bill(
-        np.array([exact.money(exact.cost[f]) for f in used.tolist()], np.float64),
-        exact.money(exact.split) * comparisons,
-        comparisons,
-        barred[used],
-        needs,
-        np.array([exact.money(price) for price in exact.resource_cost], np.float64),
-        exact.money(exact.reuse),
-        exact.money(exact.learner) * evaluation,
-        evaluation,
-        reads.indptr.astype(np.int64),
-        reads.indices.astype(np.int64),
+    return engine.Bill.of(
+        prices.direct_needs.restrict(used),
+        model,
+        cost=np.array([exact.money(exact.cost[f]) for f in used.tolist()], np.float64),
+        split=exact.money(exact.split) * comparisons,
+        comparisons=comparisons,
+        barred=barred[used],
+        resource_cost=np.array([exact.money(price) for price in exact.resource_cost], np.float64),
+        reuse=exact.money(exact.reuse),
+        own=exact.money(exact.learner) * evaluation,
+        evaluation=evaluation,
+        read_first=reads.indptr.astype(np.int64),
+        read=reads.indices.astype(np.int64),
+        by_path=by_path,
+        expects=tree.fallbacks is not None,
     )

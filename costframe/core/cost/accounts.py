@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import Factory, field, frozen
 
+from costframe import engine
 from costframe.core.cost.expected import ExpectedCost, Priced
 from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.bits import bits_of, word_count
@@ -122,7 +123,7 @@ class PrefixCost:
         self._X, self._weight, self._prices, self._workers = np.ascontiguousarray(X), weight, prices, workers
         self._total = exact_sum(weight, workers)
         self._masks = np.zeros((len(X), word_count(X.shape[1])), np.uint64)
-        self._acquisition = np.array(prices.cost), prices.direct_needs, np.array(prices.resource_cost)  # writable
+        self._acquisition = prices.cost, prices.direct_needs.packed, prices.resource_cost
         self._computed = np.zeros(len(X))  # price of learners, comparisons and uses
         self._bought = np.zeros(len(X))  # price of features and resources
         self._mean: float | None = 0.0  # None: out of date
@@ -140,12 +141,9 @@ class PrefixCost:
         return np.stack(values, axis=1) if values else np.empty((len(self._X), 0))
 
     def _add_tree(self, tree: TreeTable) -> NDArray[np.float64]:
-        from costframe.core.cost.cost_kernels import pay_tree
-
         prices, leaves = self._prices, np.empty(len(self._X), np.int64)
-        paid = pay_tree(
-            self._X, tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.category_first,
-            tree.categories, tree.reading, prices.split, prices.learner, prices.reuse, *self._acquisition, self._masks,
+        paid = engine.pay_tree(
+            self._X, engine.Tree.of(tree), prices.split, prices.learner, prices.reuse, *self._acquisition, self._masks,
             self._computed, self._bought, leaves,
         )  # fmt: skip
         if self._workers.count > 1 or paid:  # another worker's rows may have paid

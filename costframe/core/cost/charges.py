@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe import engine
 from costframe.core.caps.capped import walk_under_limits
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
@@ -77,13 +78,13 @@ def charge_masks(
     counts the pairs of a learner and a feature that it read, if there is a price of reuse. `needs` are those of the
     features that the tree uses. `acquired`, False before, becomes a part of the charges.
     """
-    from costframe.core.cost.cost_kernels import price_rows
-
     used, exact, feature_weight, digits = tree.layout.used, tree.exact(prices), np.zeros(len(prices.cost)), []
     for _, cost, resource_cost in exact.parts:
         bought, resource_weight = np.zeros(len(used)), np.zeros(len(resource_cost))
         digits.append(np.zeros(len(masks)))
-        price_rows(masks, used, cost[used], needs, resource_cost, weight, acquired, digits[-1], bought, resource_weight)
+        engine.price_rows(
+            masks, used, cost[used], needs.packed, resource_cost, weight, acquired, digits[-1], bought, resource_weight
+        )
     feature_weight[used] = bought
     again = uses - np.bitwise_count(masks).sum(axis=1) if prices.reuse else None
     counts = ((exact.learner, weights), (exact.split, comparisons), (exact.reuse, again))

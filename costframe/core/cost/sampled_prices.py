@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy import sparse
 
+from costframe import engine
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import BankError
 from costframe.core.learners.bits import word_count
@@ -130,20 +131,16 @@ class SampledPrices:
 
     def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
-        from costframe.core.cost.cost_kernels import weigh_sets
-
         found = np.empty(len(sets))
-        weigh_sets(sets, self.mass, found)
+        engine.weigh_sets(sets, self.mass, found)
         return found
 
     @cached_property
     def offers(self) -> NDArray[np.float64]:
         """Mean cost of each output alone: float64 (C,), read-only."""
-        from costframe.core.cost.cost_kernels import price_offers
-
         member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
         first, output = member.indptr.astype(np.int64), member.indices.astype(np.int64)
-        price_offers(first, output, self.groups.price, self.reads, self.paid, self.mass, found)
+        engine.price_offers(first, output, self.groups.price, self.reads, self.paid, self.mass, found)
         found.setflags(write=False)
         return found
 
@@ -160,10 +157,8 @@ class SampledPrices:
 
     def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
         """Return the rows on which some outputs, bool (C,), need each group: uint64 (G, W)."""
-        from costframe.core.cost.cost_kernels import unite_sets
-
         member, found = self.groups.member, np.zeros(self.paid.shape, np.uint64)
-        unite_sets(member.indptr, member.indices, used, self.reads, found)
+        engine.unite_sets(member.indptr.astype(np.int32), member.indices.astype(np.int32), used, self.reads, found)
         return found
 
 
@@ -176,8 +171,6 @@ def _find_needs(
     bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the group, learner and rows, as bits, of each need of a learner: itself, features, and resources."""
-    from costframe.core.cost.cost_kernels import note_reads
-
     n_learners, n_features = len(bank), len(bank.feature_names)
     nodes = lay_out_nodes(bank.trees, n_features)
     leaves = np.empty((len(X), len(bank.trees)), np.int32)
@@ -193,7 +186,7 @@ def _find_needs(
     by_path = is_tree[learner] & (group >= n_learners)
     reads = np.where(by_path[:, np.newaxis], np.uint64(0), _pack_rows(np.ones((len(X), 1), np.bool_)))
     ends, tree = np.append(nodes.root, len(nodes.word)), np.where(is_tree, bank.index, -1).astype(np.int64)
-    note_reads(leaves, ends, nodes.parent, nodes.feature, tree, first, group, needs, reads)
+    engine.note_reads(leaves, ends, nodes.parent, nodes.feature, tree, first, group, needs, reads)
     return group, learner, reads
 
 

@@ -26,7 +26,7 @@ class GateLayout(NamedTuple):
     """Gates of each tree, and the nodes at which rows end; a tree that is walked has none."""
 
     n_words: NDArray[np.int64]  # (trees,): words of 32 leaves, 0 if the tree is walked
-    first: NDArray[np.int64]  # (trees + 1,): gates
+    gate_first: NDArray[np.int64]  # (trees + 1,): gates
     column: NDArray[np.int64]  # (gates,): code column
     rank: NDArray[np.unsignedinteger]  # (gates,), of the codes' type; a row fails if its code is above
     byte: NDArray[np.int64]  # (gates,)
@@ -76,7 +76,7 @@ def lay_out_gates(
     exits[exit_first[tree[leaf]] + 32 * (begin[leaf] // 32) + place] = leaf
     return GateLayout(
         n_words=n_words,
-        first=np.concatenate([[0], np.cumsum(np.where(walked, 0, n_gates))]),
+        gate_first=np.concatenate([[0], np.cumsum(np.where(walked, 0, n_gates))]),
         column=column[node][gate][order],
         rank=rank[node][gate][order],
         byte=byte[order],

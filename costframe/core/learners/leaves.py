@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.learners.node_layout import lay_out_nodes
 from costframe.core.threads import over_chunks
 
@@ -18,18 +19,14 @@ if TYPE_CHECKING:
 
 def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
     """Return the codes of the columns `used` of C-contiguous float64 rows: uint16 or uint32 (code columns, rows)."""
-    from costframe.core.learners.code_kernels import code_rows
-
     codes = np.empty((len(nodes.column_missing), len(X)), nodes.column_missing.dtype)
-    code_rows(X, used, nodes, codes)
+    engine.code_rows(X, used, nodes.packed, codes)
     return codes
 
 
 def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
     """Set leaves, int32 (rows, trees), to the layout's node at which each row of X, C-contiguous float64, ends."""
-    from costframe.core.learners.leaf_kernels import walk_leaves
-
-    walk_leaves(code_values(nodes, X, np.arange(X.shape[1])), nodes, leaves)
+    engine.walk_leaves(code_values(nodes, X, np.arange(X.shape[1])), nodes.packed, leaves)
 
 
 def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from attrs import frozen
 
+from costframe import engine
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.cuts import Cuts, lay_out_cuts
 from costframe.core.learners.gate_layout import GateLayout, lay_out_gates
@@ -24,7 +27,8 @@ STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(2**22 - 1), np.uint64(2**18 - 1),
 NAN_RIGHT = MOST_RANKS  # above the rank of every test, and not above that of a leaf
 
 
-class NodeLayout(NamedTuple):
+@frozen(eq=False, slots=False)
+class NodeLayout:
     """Trees for branch-free traversal over codes: the right child follows the left one, a leaf is its own left child.
 
     A value's code is one more than the number of its feature's cuts below it, so that x <= cut r iff code <= r + 1. A
@@ -51,6 +55,11 @@ class NodeLayout(NamedTuple):
     category_first: NDArray[np.int64]  # (code columns for categories + 1,)
     category: NDArray[np.float64]  # ascending in each code column
     gates: GateLayout
+
+    @cached_property
+    def packed(self) -> engine.Struct:
+        """The layout as the engine takes it."""
+        return engine.Nodes.of(self, self.cuts, self.gates)
 
 
 def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:

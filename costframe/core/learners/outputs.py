@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe import engine
 from costframe.core.accurate_sums import AccurateSums, product
 from costframe.core.errors import BankError
 from costframe.core.exact_sums import exact_sum
@@ -168,10 +169,8 @@ class BankOutputs:
     def _write(
         self, rows: NDArray[np.int64], factor: NDArray[np.float64], out: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        from costframe.core.learners.code_kernels import write_outputs
-
         def write(part: slice) -> None:
-            write_outputs(self.codes, self.dense, self.source, self.values, rows[part], factor[part], out[part])
+            engine.write_outputs(self.codes, self.dense, self.source, self.values, rows[part], factor[part], out[part])
 
         step = max(1, PART // max(1, self.shape[1]))
         run_parallel(write, [slice(i, i + step) for i in range(0, len(rows), step)], thread_count())

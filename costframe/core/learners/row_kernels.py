@@ -7,10 +7,9 @@ import numpy as np
 
 from costframe.core.jit import F8, I8, kernel
 from costframe.core.learners.readings import read_value
-from costframe.core.learners.row_nodes import FEATURE, MISSING_LEFT_AT, NAMED_AT, READING_AT, STEPS_AT
+from costframe.core.learners.row_nodes import MISSING_LEFT_AT, NAMED_AT, READING_AT, STEPS_AT
 
 read_cell = kernel(read_value)
-_ODD = 1 << NAMED_AT | 3 << READING_AT  # tests other than comparisons of plain numbers
 
 
 @kernel
@@ -51,43 +50,3 @@ def weigh_outputs(payload: F8, first: int, step: int, outputs: F8, begin: int, w
             total = total + term if begun else term
             begun = True
     return float(total)
-
-
-@kernel
-def walk_row(
-    X: F8, word: I8, threshold: F8, span: I8, category: F8, uses: I8, fill: F8, target: I8, payload: F8, stages: I8,
-    stage_value: F8, scores: F8,
-) -> int:  # fmt: skip
-    """Walk the single row of X through all stages, without opaque learners; set scores[0] and return the exit.
-
-    The other arguments are the parts of a `RowLayout`.
-    """
-    stage, x = 0, X[0]
-    while True:
-        for k in range(scores.shape[1]):
-            scores[0, k] = stage_value[stage, 1 + k]
-        for use in range(stages[stage, 0], stages[stage, 1]):
-            place, first, begin = uses[use, 1], uses[use, 2], uses[use, 3]
-            value, targets = 1.0, uses[use, 4] - begin
-            if uses[use, 0] != 0:
-                at = np.uint64(place)  # without a sign, as in `leaf_kernels`
-                test = word[at]
-                while test >> STEPS_AT != 0:
-                    value = x[np.uint64(test & FEATURE)]
-                    if test & _ODD == 0 and not np.isnan(value):
-                        at += np.uint64(test >> STEPS_AT) + np.uint64(not value <= threshold[at])
-                    else:
-                        at = np.uint64(child(int(np.int64(at)), test, value, threshold, span, category))
-                    test = word[at]
-                first += (np.int64(at) - place) * targets
-                value = 1.0
-            else:
-                value = X[0, place]
-                if np.isnan(value):
-                    value = fill[use]
-            for j in range(targets):
-                scores[0, target[begin + j]] += payload[first + j] * value
-        below, above = stages[stage, 2], stages[stage, 3]
-        if below < 0:
-            return stage
-        stage = above if scores[0, 0] > stage_value[stage, 0] else below

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from costframe import engine
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
@@ -27,6 +29,11 @@ class Needs(NamedTuple):
     further_first: NDArray[np.int64]  # (R + 1,)
     further: NDArray[np.int64]
 
+    @property
+    def packed(self) -> engine.Struct:
+        """The needs as the engine takes them."""
+        return engine.Needs.of(self)
+
     @classmethod
     def of(cls, features: Sequence[Collection[int]], resources: Sequence[Collection[int]]) -> Needs:
         """Make needs from the resources that each feature and each resource needs directly."""
@@ -44,9 +51,7 @@ class Needs(NamedTuple):
         """Return the resources that rows need for the features that they acquire, bool (n, d): bool (n, R)."""
         found = np.zeros((len(acquired), len(self.further_first) - 1), np.bool_)
         if len(self.need):
-            from costframe.core.prices.needs_kernels import mark_rows
-
-            mark_rows(np.ascontiguousarray(acquired), self, found.view(np.uint8))
+            engine.mark_needed(np.ascontiguousarray(acquired), self.packed, found.view(np.uint8))
         return found
 
     def count_rows(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from attrs import frozen
 
+from costframe import engine
 from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, NodeLayout, lay_out_nodes
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, ranges
 from costframe.core.stages.row_layout import RowLayout, lay_out_row
@@ -19,10 +22,11 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
 
 
-SCORES, READS, SPENDING = 0, 1, 2  # records of score_rows: scores only; features read too; comparisons and uses too
+SCORES, READS, SPENDING = 0, 1, 2  # what `engine.score_stage` records, each with those before
 
 
-class StageLayout(NamedTuple):
+@frozen(eq=False, slots=False)
+class StageLayout:
     """A stage tree as arrays for kernels: L uses of learners, grouped by stage; U features, W words of 64 features."""
 
     n_outputs: int
@@ -50,9 +54,15 @@ class StageLayout(NamedTuple):
     n_opaque: int
     row: RowLayout
 
+    @cached_property
+    def packed(self) -> engine.Struct:
+        """The layout as the engine takes it."""
+        return engine.Stages.of(self)
 
-class ReadingMarks(NamedTuple):
-    """What `score_kernels.score_rows` records, with the features and prices of each node and use."""
+
+@frozen(eq=False, slots=False)
+class ReadingMarks:
+    """What `engine.score_stage` records, with the features and prices of each node and use."""
 
     notes: int
     by_path: bool  # trees read the features on the way to a leaf, not all
@@ -61,6 +71,11 @@ class ReadingMarks(NamedTuple):
     read: NDArray[np.int64]  # the features that each use reads for every row
     node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, in units; number of features read
     use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
+
+    @cached_property
+    def packed(self) -> engine.Struct:
+        """The marks as the engine takes them."""
+        return engine.Marks.of(self)
 
 
 def lay_out(

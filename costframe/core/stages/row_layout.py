@@ -1,11 +1,14 @@
-"""A stage tree laid out for single rows: few arrays, for each costs time at the door of a kernel."""
+"""A stage tree laid out for single rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import frozen
 
+from costframe import engine
 from costframe.core.learners import node_layout
 from costframe.core.learners.row_nodes import MISSING_LEFT_AT, NAMED_AT, READING_AT, STEPS_AT
 from costframe.core.learners.tree_table import TREE
@@ -17,8 +20,9 @@ if TYPE_CHECKING:
     from costframe.core.learners.tree_table import TreeTable
 
 
-class RowLayout(NamedTuple):
-    """The parts of a `StageLayout` that a single row needs, in the order of the kernel's arguments."""
+@frozen(eq=False, slots=False)
+class RowLayout:
+    """The parts of a `StageLayout` that a single row needs."""
 
     word: NDArray[np.int64]  # (nodes,); see `row_nodes`; features are columns of X, and bits for look-ahead are 0
     threshold: NDArray[np.float64]  # (nodes,)
@@ -30,6 +34,11 @@ class RowLayout(NamedTuple):
     payload: NDArray[np.float64]
     stage: NDArray[np.int64]  # (stages, 4): first use, and last + 1; below; above
     stage_value: NDArray[np.float64]  # (stages, 1 + K): threshold, intercept
+
+    @cached_property
+    def packed(self) -> engine.Struct:
+        """The layout as the engine takes it."""
+        return engine.Row.of(self)
 
 
 def lay_out_row(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.checks import check_choice
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.leaves import code_values
@@ -40,15 +41,16 @@ class StageRunner:
 
     def run(self, stage: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Score some rows at a stage: float64 (len(rows), K), K = 1 for a route."""
-        from costframe.core.stages.score_kernels import note_all, score_rows
-
         layout, marks = self.layout, self.marks or NO_MARKS
         begin, end = int(layout.stage_first[stage]), int(layout.stage_first[stage + 1])
         self._call_opaques(begin, end, rows)
         scores = np.empty((len(rows), 1 if layout.below[stage] >= 0 else layout.n_outputs))
-        score_rows(self.X, self.codes, rows, layout, stage, self.opaque, scores, marks, self.masks, self.spent)
+        engine.score_stage(
+            self.X, self.codes, layout.nodes.packed, layout.packed, marks.packed, self.opaque, self.masks, self.spent,
+            rows, stage, scores,
+        )  # fmt: skip
         if self.marks and len(read := marks.read[marks.read_first[begin] : marks.read_first[end]]):
-            note_all(self.masks, rows, read)
+            engine.note_all(self.masks, rows, read)
         return scores
 
     def routed(self) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
@@ -90,9 +92,7 @@ def predict_rows(
     """Return the scores of all rows, float64 (rows, K), and the stages they end at, int64 (rows,)."""
     scores, exits = np.empty((len(X), layout.n_outputs)), np.zeros(len(X), np.int64)
     if len(X) == 1 and not layout.n_opaque:
-        from costframe.core.learners.row_kernels import walk_row
-
-        exits[0] = walk_row(np.ascontiguousarray(X), *layout.row, scores)
+        exits[0] = engine.walk_row(np.ascontiguousarray(X), layout.row.packed, scores)
         return scores, exits
 
     def chunk(part: slice) -> None:

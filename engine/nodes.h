@@ -1,0 +1,185 @@
+// Trees laid out for tables of rows: values become codes, and the codes of a block of rows walk to leaves.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "span.h"
+
+namespace costframe {
+
+constexpr i64 block = 512;  // rows, whose codes fit the nearest cache
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// Readings of a value before a node tests it, as foreign libraries do; see `TreeTable.reading` in Python.
+enum Reading : i64 { plain, zero_missing, whole, whole_float32 };
+
+inline double read_value(double value, i64 reading) {
+    constexpr double tiny = 1.0000000180025095e-35;  // float32(1e-35): LightGBM takes numbers up to here for zero
+    constexpr double huge = 0x1p127;                  // no category is as large, and float32 holds all numbers below
+    switch (reading) {
+        case zero_missing: return std::fabs(value) <= tiny ? nan : value;
+        case whole: return std::trunc(value);
+        case whole_float32: {
+            const double rounded = std::fabs(value) < huge ? static_cast<double>(static_cast<float>(value)) : value;
+            return rounded < 0.0 ? -std::numeric_limits<double>::infinity() : std::trunc(rounded);
+        }
+        default: return value;
+    }
+}
+
+// Ascending cuts of features, each with a table of equal steps: entry (x - low) * scale is a number of cuts certainly
+// below x, and the others below x are among the next `window`. Rounding keeps the order of values, so this is exact.
+struct Cuts {
+    const i64* first;  // (features + 1,)
+    i64 n_firsts;
+    const double* cut;
+    i64 n_cuts;
+    const double* low;  // (features,)
+    i64 n_features;
+    const double* scale;     // (features,)
+    const i64* first_step;   // (features + 1,)
+    const i32* certain;
+    i64 n_steps;
+    const i64* window;  // (features,)
+};
+
+// Raise below[i] by the number of cuts from there on, at most `window`, that are below value[i]; none are for NaN.
+inline void count_next(u32* below, const double* value, i64 count, const double* cut, u64 window) {
+    while (window > 1) {
+        const u64 half = window >> 1;
+        for (i64 i = 0; i < count; ++i) below[i] += static_cast<u32>(half) * (cut[below[i] + half - 1] < value[i]);
+        window -= half;
+    }
+    if (window == 1) {
+        for (i64 i = 0; i < count; ++i) below[i] += cut[below[i]] < value[i];
+    }
+}
+
+// Set below[i] to the number of a feature's cuts below value[i], 0 for NaN: a look-up leaves few to the search.
+inline void count_below(u32* below, const double* value, i64 count, const Cuts& cuts, i64 feature) {
+    const i32* certain = cuts.certain + cuts.first_step[feature];
+    const double low = cuts.low[feature], scale = cuts.scale[feature];
+    const double last = static_cast<double>(cuts.first_step[feature + 1] - cuts.first_step[feature] - 1);
+    for (i64 i = 0; i < count; ++i) {
+        double at = (value[i] - low) * scale;
+        at = at > 0.0 ? at : 0.0;  // NaN becomes zero
+        below[i] = static_cast<u32>(certain[static_cast<i64>(at < last ? at : last)]);
+    }
+    count_next(below, value, count, cuts.cut + cuts.first[feature], static_cast<u64>(cuts.window[feature]));
+}
+
+// See `NodeLayout` in Python, which says what a code is.
+struct Nodes {
+    const i64* root;  // (trees,)
+    i64 n_trees;
+    const i32* depth;         // (trees,)
+    const bool* by_category;  // (trees,)
+    const u64* word;          // (nodes,)
+    i64 n_nodes;
+    const u64* sets;
+    i64 n_sets;
+    const i32* feature;  // (nodes,)
+    const i64* parent;   // (nodes,)
+    Cuts cuts;
+    const i64* column_first;     // (features + 1,)
+    const void* column_missing;  // (code columns,), of the codes' type
+    i64 n_columns;
+    i64 code_size;                // bytes
+    const i64* column_reading;    // (code columns,)
+    const i64* category_column;   // (features + 1,)
+    const i64* category_first;    // (code columns for categories + 1,)
+    i64 n_category_firsts;
+    const double* category;
+    i64 n_categories;
+    // gates: see `GateLayout`
+    const i64* n_words;     // (trees,)
+    const i64* gate_first;  // (trees + 1,)
+    i64 n_gate_firsts;
+    const i64* gate_column;  // (gates,)
+    i64 n_gates;
+    const void* gate_rank;  // (gates,), of the codes' type
+    i64 rank_size;
+    const i64* gate_byte;   // (gates,)
+    const u8* gate_kept;    // (gates,)
+    const i64* exit_first;  // (trees,)
+    const u32* exit;
+    i64 n_exits;
+};
+
+// Codes of a table: a column for each code column of the nodes.
+template <typename Code>
+struct Codes {
+    Code* data;
+    i64 columns, rows;
+
+    Code* operator[](i64 column) const { return data + column * rows; }
+};
+
+// Set code[i] to the rank of value[i] among the known categories, the last of which may be NaN, or to their number.
+template <typename Code>
+void code_categories(const double* value, u32* below, i64 count, Vector<const double> known, Code* code) {
+    std::fill(below, below + count, 0);
+    count_next(below, value, count, known.data(), known.size());
+    const i64 last = static_cast<i64>(known.size()) - 1, missing = std::isnan(known[last]) ? last : last + 1;
+    for (i64 i = 0; i < count; ++i) {
+        const bool found = below[i] <= last && known[below[i]] == value[i];
+        code[i] = static_cast<Code>(found ? below[i] : std::isnan(value[i]) ? missing : last + 1);
+    }
+}
+
+template <typename Code>
+void code_numbers(const double* value, const u32* below, i64 count, Code missing, i64 reading, Code* code) {
+    for (i64 i = 0; i < count; ++i) code[i] = std::isnan(value[i]) ? missing : static_cast<Code>(below[i] + 1);
+    if (reading == plain) return;
+    for (i64 i = 0; i < count; ++i) code[i] = std::isnan(read_value(value[i], reading)) ? missing : code[i];
+}
+
+// Set the codes of all rows of X; feature u is column used[u].
+template <typename Code>
+void code_rows(Matrix<const double> X, Vector<const i64> used, const Nodes& nodes, Codes<Code> codes) {
+    std::vector<double> value(block), read(block);
+    std::vector<u32> below(block);
+    const auto* missing = static_cast<const Code*>(nodes.column_missing);
+    const i64 *first = nodes.column_first, *named = nodes.category_column;
+    const i64 n_cuts = nodes.n_columns - nodes.n_category_firsts + 1;  // code columns of comparisons
+    for (i64 start = 0; start < X.rows; start += block) {
+        const i64 count = std::min(block, X.rows - start);
+        for (i64 u = 0; u < static_cast<i64>(used.size()); ++u) {
+            if (first[u] == first[u + 1] && named[u] == named[u + 1]) continue;
+            for (i64 i = 0; i < count; ++i) value[i] = X(start + i, used[u]);
+            if (first[u] < first[u + 1]) count_below(below.data(), value.data(), count, nodes.cuts, u);
+            for (i64 column = first[u]; column < first[u + 1]; ++column) {
+                code_numbers(value.data(), below.data(), count, missing[column], nodes.column_reading[column],
+                             codes[column] + start);
+            }
+            for (i64 column = named[u]; column < named[u + 1]; ++column) {
+                const i64 begin = nodes.category_first[column - n_cuts], end = nodes.category_first[column - n_cuts + 1];
+                for (i64 i = 0; i < count; ++i) read[i] = read_value(value[i], nodes.column_reading[column]);
+                code_categories<Code>(read.data(), below.data(), count,
+                                      {nodes.category + begin, static_cast<std::size_t>(end - begin)},
+                                      codes[column] + start);
+            }
+        }
+    }
+}
+
+// Set out[i, j] to factor[i] h, h = values[j, codes[r, source[j]]], or dense[r, -1 - source[j]] + values[j, 0]. The row
+// r is rows[i]; the second form of h is for source < 0.
+template <typename Code>
+void write_outputs(Matrix<const Code> codes, Matrix<const double> dense, const i32* source, Matrix<const double> values,
+                   const i64* rows, const double* factor, Matrix<double> out) {
+    for (i64 i = 0; i < out.rows; ++i) {
+        const i64 row = rows[i];
+        const double times = factor[i];
+        for (i64 j = 0; j < out.columns; ++j) {
+            const i64 column = source[j];
+            const double h = column >= 0 ? values(j, codes(row, column)) : dense(row, -1 - column) + values(j, 0);
+            out(i, j) = times * h;
+        }
+    }
+}
+
+}  // namespace costframe
