@@ -126,8 +126,9 @@ class _Struct:
         """Make a struct of parts by name, or the attributes of objects."""
         words, known, arrays = list[int](), dict[str, int](), list[Any]()
         for part in self._parts:
-            if (value := parts.get(part.name)) is None:
-                value = next(getattr(source, part.name) for source in sources if hasattr(source, part.name))
+            value = parts.get(part.name)
+            for source in sources:
+                value = getattr(source, part.name, None) if value is None else value
             if part.sizes is not None:
                 part.address(value, known, words)
                 arrays.append(value)
@@ -200,12 +201,18 @@ score_stage = _bind(
 )
 note_all = _bind("note_all(masks: >u8[k,W], rows: i8[m], features: i8[f])")
 
-# A single row: engine/row.h
-Row = _Struct(
-    "Row(word: i8[N], threshold: f8[N], span: i8[S,2], category: f8[C], use: i8[L,5], fill: f8[L], target: i8[T],"
-    " payload: f8[P], stage: i8[G,4], stage_value: f8[G,V])"
+# Single rows: engine/step.h, engine/ahead.h
+Steps = _Struct(
+    "Steps(used: i8[U], word: i8[N], reads: i8[N], threshold: f8[N], span: i8[S,2], category: f8[C], use: i8[L,9],"
+    " use_value: f8[L,2], read: i8[R], target: i8[T], payload: f8[P], stage: i8[G,4], stage_value: f8[G,V],"
+    " n_learners: i8, depth: i8)"
 )
-walk_row = _bind("walk_row(X: f8[1,d], row: Row, scores: >f8[1,K])", ctypes.c_int64)
+walk_row = _bind("walk_row(X: f8[1,d], steps: Steps, scores: >f8[1,K])", ctypes.c_int64)
+step_row = _bind(
+    "step_row(supplied: f8[m], numbers: >f8[a], places: >i8[b], marks: >u1[U], steps: Steps, split: f8[s],"
+    " by_path: b1, spends: b1)",
+    ctypes.c_int64,
+)
 
 # Prices of rows: engine/needs.h, engine/charges.h
 Needs = _Struct("Needs(first: i8[F], need: i8[N], further_first: i8[G], further: i8[H])")
@@ -244,4 +251,27 @@ walk_capped = _bind(
     "walk_capped(X: f8[n,d], codes: u2|u4[n,c], opaque: f8[n,o], limit: f8[n], nodes: Nodes, stages: Stages,"
     " bill: Bill, exits: >i8[n], cut: >b1[n], share: >f8[n], scores: >f8[n,K], route_scores: >f8[n], masks: >u8[n,W],"
     " spent: >f8[n,3])"
+)
+
+# Rows that end when they are certain: engine/certain.h
+Goal = _Struct("Goal(kind: i8, margin: f8, divisor: f8, above: f8, below: f8, by_sigmoid: b1)")
+Dues = _Struct(
+    "Dues(cost: f8[U], first: i8[F], need: i8[N], further_first: i8[G], further: i8[H], resource_cost: f8[R],"
+    " split: f8[U], spends: b1)"
+)
+Bounds = _Struct("Bounds(lowest: f8[P], highest: f8[P])")
+CertainRow = _Struct(
+    "CertainRow(x: >f8[U], marks: >u1[U], at: >i8[L], bounded: >i8[L], account: >f8[4], opaque: >f8[O], low: >f8[P],"
+    " high: >f8[P], scores: >f8[K], least: >f8[K], most: >f8[K], open: >b1[K], paid: >u1[R], needed: >i8[U],"
+    " pull: >f8[U], found: >i8[R])"
+)
+raise_bounds = _bind("raise_bounds(steps: Steps, lowest: >f8[P], highest: >f8[P])")
+begin_certain_row = _bind("begin_certain_row(steps: Steps, bounds: Bounds, dues: Dues, goal: Goal, row: CertainRow)")
+advance_certain_row = _bind(
+    "advance_certain_row(supplied: f8[m], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal, row: CertainRow)",
+    ctypes.c_int64,
+)
+run_certain_rows = _bind(
+    "run_certain_rows(X: f8[n,d], opaque: f8[n,o], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal,"
+    " row: CertainRow, scores: >f8[n,K], masks: >u8[n,W], account: >f8[n,4], rounds: >i8[n], early: >b1[n])"
 )

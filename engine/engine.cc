@@ -1,8 +1,9 @@
 // The C interface: each function takes pointers and the sizes that `costframe/engine.py` has checked.
+#include "ahead.h"
 #include "capped.h"
+#include "certain.h"
 #include "charges.h"
 #include "needs.h"
-#include "row.h"
 #include "row_hashes.h"
 #include "scores.h"
 #include "span.h"
@@ -143,6 +144,42 @@ EXPORT void walk_capped(const double* X, i64 n, i64 d, const void* codes, i64 c,
     });
 }
 
-EXPORT i64 walk_row(const double* X, i64, const RowModel* model, double* scores, i64 K) {
+EXPORT i64 walk_row(const double* X, i64, const StepModel* model, double* scores, i64 K) {
     return costframe::walk_row(X, *model, span(scores, K));
+}
+
+EXPORT i64 step_row(const double* supplied, i64 m, double* numbers, i64, i64* places, i64, u8* marks, i64 U,
+                    const StepModel* model, const double* split, i64, bool by_path, bool spends) {
+    double *scores = numbers + U + 4, *opaque = scores + model->n_values - 1;
+    i64 *needed = places + model->n_learners, *stage = needed + U;
+    Account& account = *reinterpret_cast<Account*>(numbers + U);
+    const StepRow row{*model, numbers, marks, places, account, opaque, split, by_path, spends};
+    for (i64 i = 0; i < m; ++i) {
+        numbers[needed[i]] = supplied[i];
+        marks[needed[i]] |= is_known;
+    }
+    const i64 waiting = row.run(*stage, scores);
+    return waiting <= 0 ? waiting : Lookahead(row).find(*stage, needed);
+}
+
+EXPORT void raise_bounds(const StepModel* model, double* lowest, i64, double* highest) {
+    costframe::raise_bounds(*model, lowest, highest);
+}
+
+EXPORT void begin_certain_row(const StepModel* model, const Bounds* bounds, const Dues* dues, const Goal* goal,
+                              const CertainRow* row) {
+    CertainStepper(*model, *bounds, *dues, *goal, *row).begin();
+}
+
+EXPORT i64 advance_certain_row(const double* supplied, i64 m, const StepModel* model, const Bounds* bounds,
+                               const Dues* dues, const Goal* goal, const CertainRow* row) {
+    return CertainStepper(*model, *bounds, *dues, *goal, *row).advance(span(supplied, m));
+}
+
+EXPORT void run_certain_rows(const double* X, i64 n, i64 d, const double* opaque, i64 o, const StepModel* model,
+                             const Bounds* bounds, const Dues* dues, const Goal* goal, const CertainRow* row,
+                             double* scores, i64 K, u64* masks, i64 W, double* account, i64* rounds, bool* early) {
+    CertainStepper stepper(*model, *bounds, *dues, *goal, *row);
+    const CertainEnds ends{{scores, n, K}, {masks, n, W}, {account, n, 4}, rounds, early};
+    costframe::run_certain_rows({X, n, d}, {opaque, n, o}, *model, stepper, *row, ends);
 }

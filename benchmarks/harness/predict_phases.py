@@ -49,7 +49,7 @@ def time_predict_phases(title: str, predictor: StageTree, X: np.ndarray) -> None
     whole = _best(lambda: predictor.predict(X, n_jobs=1))
     report = _best(lambda: ExpectedCost(costs).evaluate(predictor, X, n_jobs=1))
     coded = _best(lambda: [code_values(layout.nodes, chunk, layout.used) for chunk in chunks])
-    plain, marked = ([StageRunner(predictor.bank, layout, chunk, each) for chunk in chunks] for each in (None, marks))
+    plain, marked = ([StageRunner(layout, chunk, each) for chunk in chunks] for each in (None, marks))
     rows = [np.arange(len(chunk)) for chunk in chunks]
     scored = _best(lambda: [runner.run(0, each) for runner, each in zip(plain, rows, strict=True)])
     noted = _best(lambda: [runner.run(0, each) for runner, each in zip(marked, rows, strict=True)]) - scored

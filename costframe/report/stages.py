@@ -82,7 +82,7 @@ def see_stages(
     def chunk(part: slice) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]], NDArray[np.int64]]:
         """Return rows and scores of each stage, and counts of rows that acquire each item first at each stage."""
         every, values, counts = [], [], np.zeros((len(tree.stages), n_items), np.int64)
-        for stage, rows, scores, then, now in visit_stages(StageRunner(tree.bank, layout, X[part], marks)):
+        for stage, rows, scores, then, now in visit_stages(StageRunner(layout, X[part], marks)):
             counts[stage, used] = (now & ~then).sum(axis=0)
             counts[stage, d:] = (needs.of_rows(now) & ~needs.of_rows(then)).sum(axis=0)
             every.append(part.start + rows)
@@ -315,7 +315,7 @@ def _follow_tree(
     at, last = np.full(X.shape, -1, np.int32), np.zeros(len(X), np.int64)
 
     def chunk(part: slice) -> None:
-        for stage, rows, _, then, now in visit_stages(StageRunner(tree.bank, layout, X[part], marks)):
+        for stage, rows, _, then, now in visit_stages(StageRunner(layout, X[part], marks)):
             new = now & ~then
             row, place = np.nonzero(new)
             at[part.start + rows[row], layout.used[place]] = depth[stage]

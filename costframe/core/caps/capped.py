@@ -85,7 +85,7 @@ def _run_kernel(
         found = CappedRows.empty(tree.layout, len(X))
 
         def chunk(part: slice) -> None:
-            runner = StageRunner(tree.bank, tree.layout, X[part])
+            runner = StageRunner(tree.layout, X[part])
             codes, opaque = np.ascontiguousarray(runner.codes.T), runner.opaque_outputs()
             ends = found.rows(part)
             engine.walk_capped(

@@ -41,7 +41,7 @@ def fit_fallbacks(
     Rows pay the tree's prices; if all are zero, every feature costs one. `cost` gives the cost of each row at prices.
     """
     X, weight = rows.X, rows.weight
-    final, exits = predict_rows(tree.bank, tree.layout, X, 1)
+    final, exits = predict_rows(tree.layout, X, 1)
     expecting = evolve(tree, fallbacks=_without_maps(tree, X, weight, final, exits))
     cut, which = _cut_rows(expecting, X, cost)
     return _fit_maps(expecting, cut, final[which], exits[which], weight[which])

@@ -43,7 +43,7 @@ def hard_charges(
     `needs` and `acquired` are as for `charge_masks`.
     """
     layout = tree.layout
-    runner = StageRunner(tree.bank, layout, X, marks)
+    runner = StageRunner(layout, X, marks)
     weights, scores = np.zeros(len(X)), np.empty((len(X), layout.n_outputs))
     exits, reached = np.zeros(len(X), np.int64), np.zeros(len(tree.stages))
     for stage, rows, values in runner.routed():
@@ -160,7 +160,7 @@ class StageVisits:
     """Evaluation of stages on some rows, parents before their children."""
 
     def __init__(self, tree: StageModel, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
-        self._runner, self._tree = StageRunner(tree.bank, tree.layout, X, marks), tree
+        self._runner, self._tree = StageRunner(tree.layout, X, marks), tree
         self._n_used = len(tree.layout.used)
         self._needs = prices.direct_needs.restrict(tree.layout.used)
         self._comparison = float(prices.comparisons[0])

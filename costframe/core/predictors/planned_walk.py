@@ -53,7 +53,7 @@ class StopModels:
         bank = self.bank if name == "answer" else self.gains_bank
         if name not in self._layouts:  # two threads may both make it, and it is the same
             self._layouts[name] = lay_out(bank, (getattr(self, name),))
-        return predict_rows(bank, self._layouts[name], rows, 1)[0]
+        return predict_rows(self._layouts[name], rows, 1)[0]
 
     def choose(
         self,

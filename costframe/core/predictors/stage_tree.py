@@ -239,7 +239,7 @@ class StageTree(StageModel, Predictor):
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns; see `Predictor.gains`."""
         del costs
-        exits = predict_rows(self.bank, self.layout, rows.X, None)[1]
+        exits = predict_rows(self.layout, rows.X, None)[1]
         answers = {number: stage for number, stage in enumerate(self.stages) if isinstance(stage, Answer)}
         return gains_of_answers(
             self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight, self.layout)
@@ -250,7 +250,7 @@ class StageTree(StageModel, Predictor):
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)):
-            return predict_rows(self.bank, self.layout, rows, n_jobs)
+            return predict_rows(self.layout, rows, n_jobs)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)
         assert limits is not None  # noqa: S101 - there is a cap, or a name

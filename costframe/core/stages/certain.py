@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import OPAQUE
-from costframe.core.stages.certain_layout import PAID, Certain, CertainRows, RowPrices
+from costframe.core.stages.certain_layout import PAID, Certain, CertainRow, CertainRows, RowPrices
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.step_layout import CALLED, COMPARISONS, KNOWN, N_ACCOUNT, N_USED, USES, WEIGHT
 from costframe.core.threads import over_chunks
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain_kernels import CertainRow
     from costframe.core.stages.certain_layout import Goal
     from costframe.core.stages.stage_model import StageModel
     from costframe.core.stages.step_layout import StepLayout
@@ -31,11 +31,9 @@ _NONE = np.empty(0)
 
 def lay_out_certain(steps: StepLayout) -> Certain:
     """Find the bounds below each node, once a model."""
-    from costframe.core.stages.certain_kernels import raise_bounds
-
     unknown = np.isnan(steps.payload)  # infinities of both signs met in one leaf
     lowest, highest = np.where(unknown, -np.inf, steps.payload), np.where(unknown, np.inf, steps.payload)
-    raise_bounds(steps.word, steps.use, lowest, highest)
+    engine.raise_bounds(steps.packed, lowest, highest)
     return Certain(steps, lowest, highest)
 
 
@@ -54,44 +52,25 @@ def certain_rows(
     X, own = np.ascontiguousarray(X, np.float64), RowPrices.of(prices, layout.used)
 
     def chunk(part: slice) -> None:
-        from costframe.core.stages.certain_kernels import run_rows
-
         opaque = np.zeros((part.stop - part.start, 0))
         if layout.n_opaque:
-            opaque = StageRunner(tree.bank, layout, X[part]).opaque_outputs()
-        room = _begin_row(model, own, layout.n_opaque)
-        run_rows(X[part], layout.used, opaque, model, own, goal, room, found.rows(part))
+            opaque = StageRunner(layout, X[part]).opaque_outputs()
+        engine.run_certain_rows(X[part], opaque, *_begin_row(model, own, goal, layout.n_opaque)[1], *found.rows(part))
 
     over_chunks(chunk, n, n_jobs, _ROWS)
     return found
 
 
-def _begin_row(model: Certain, prices: RowPrices, n_opaque: int) -> CertainRow:
-    """Return a row without values."""
-    from costframe.core.stages.certain_kernels import CertainRow, begin_row
-
+def _begin_row(
+    model: Certain, prices: RowPrices, goal: Goal, n_opaque: int
+) -> tuple[CertainRow, tuple[engine.Struct, ...]]:
+    """Return a row without values, and the arguments of the engine for it."""
     steps, n_used = model.steps, len(prices.cost)
     n_resources, n_outputs = len(prices.resource_cost), steps.stage_value.shape[1] - 1
-    row = CertainRow(
-        x=np.zeros(n_used),
-        marks=np.zeros(n_used, np.uint8),
-        at=np.zeros(steps.n_learners, np.int64),
-        bounded=np.zeros(steps.n_learners, np.int64),
-        account=np.zeros(N_ACCOUNT),
-        opaque=np.zeros(n_opaque),
-        low=np.zeros(len(steps.target)),
-        high=np.zeros(len(steps.target)),
-        scores=np.zeros(n_outputs),
-        least=np.zeros(n_outputs),
-        most=np.zeros(n_outputs),
-        open=np.zeros(n_outputs, np.bool_),
-        paid=np.zeros(n_resources, np.uint8),
-        found=np.zeros(n_resources, np.int64),
-        needed=np.zeros(n_used, np.int64),
-        pull=np.zeros(n_used),
-    )
-    begin_row(model, row)
-    return row
+    row = CertainRow.empty(n_used, steps.n_learners, n_opaque, len(steps.target), n_outputs, n_resources)
+    packed = *model.packed, engine.Dues.of(prices, prices.needs), engine.Goal.of(goal), engine.CertainRow.of(row)
+    engine.begin_certain_row(*packed)
+    return row, packed
 
 
 class CertainWalker:
@@ -106,12 +85,12 @@ class CertainWalker:
         known_values: Mapping[int, float],
         paid: tuple[Collection[int], Collection[int]],
     ) -> None:
-        self._tree, self._goal, self._model, self._own = tree, goal, model, prices
+        self._tree, self._own = tree, prices
         self._used = tree.layout.used
         self._prices = RowPrices.of(prices, self._used)
         features, resources = paid
         self._prices.cost[np.isin(self._used, list(features))] = 0.0
-        row = _begin_row(model, self._prices, tree.layout.n_opaque)
+        row, (*self._fixed, _) = _begin_row(model, self._prices, goal, tree.layout.n_opaque)
         row.paid[list(resources)] = PAID
         steps = tree.step_layout
         row.at[steps.use[tree.layout.kind == OPAQUE, 0]] = 0  # not called
@@ -127,9 +106,8 @@ class CertainWalker:
 
     def _go_on(self, supplied: NDArray[np.float64], row: CertainRow) -> tuple[CertainRow, list[int]]:
         """Change a row by the values needed, until it needs others; return it with its needs."""
-        from costframe.core.stages.certain_kernels import advance_row
-
-        while (count := advance_row(supplied, self._model, self._prices, self._goal, row)) < 0:
+        packed = engine.CertainRow.of(row)
+        while (count := engine.advance_certain_row(supplied, *self._fixed, packed)) < 0:
             self._call_opaque(-1 - count, row)
             supplied = _NONE
         return row, self._used[row.needed[:count]].tolist()

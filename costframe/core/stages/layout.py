@@ -11,10 +11,13 @@ from attrs import frozen
 from costframe import engine
 from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, NodeLayout, lay_out_nodes
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, ranges
-from costframe.core.stages.row_layout import RowLayout, lay_out_row
+from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.stages import Route
+from costframe.core.stages.step_layout import StepLayout, lay_out_steps
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
@@ -29,6 +32,8 @@ SCORES, READS, SPENDING = 0, 1, 2  # what `engine.score_stage` records, each wit
 class StageLayout:
     """A stage tree as arrays for kernels: L uses of learners, grouped by stage; U features, W words of 64 features."""
 
+    bank: WeakLearnerBank
+    trees: TreeTable  # those that stages use, with features numbered among those used
     n_outputs: int
     used: NDArray[np.int64]  # (U,) columns that active learners read
     nodes: NodeLayout
@@ -52,12 +57,26 @@ class StageLayout:
     above: NDArray[np.int64]  # (stages,)
     fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
     n_opaque: int
-    row: RowLayout
 
     @cached_property
     def packed(self) -> engine.Struct:
         """The layout as the engine takes it."""
         return engine.Stages.of(self)
+
+    @cached_property
+    def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
+        """A unit of e_t, and the e_t of each learner of the bank as its multiple."""
+        return as_multiples(self.bank.evaluation)
+
+    @cached_property
+    def steps(self) -> StepLayout:
+        """The tree as arrays for steps of single rows."""
+        return lay_out_steps(self)
+
+    def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the features, of those used, that each use reads, and the place of its first."""
+        reads = self.bank.F[self.used][:, self.learner].tocsc()
+        return reads.indptr.astype(np.int64), reads.indices.astype(np.int64)
 
 
 @frozen(eq=False, slots=False)
@@ -118,18 +137,9 @@ def lay_out(
     threshold = np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages])
     below = np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages])
     above = np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages])
-    alone = lay_out_row(
-        nodes,
-        table,
-        used,
-        (kind, place, payload_first, target_first[:-1], target_first[1:]),
-        fill=fill,
-        target=target,
-        payload=payload,
-        stage=np.stack([stage_first[:-1], stage_first[1:], below, above], axis=1),
-        stage_value=np.column_stack([threshold, intercept]),
-    )
     return StageLayout(
+        bank=bank,
+        trees=table,
         n_outputs=max(len(stage.intercept) for stage in stages),
         used=used,
         nodes=nodes,
@@ -152,7 +162,6 @@ def lay_out(
         above=above,
         fresh=_fresh_uses(stages, np.split(learner, stage_first[1:-1])),
         n_opaque=int(opaque_first[-1]),
-        row=alone,
     )
 
 

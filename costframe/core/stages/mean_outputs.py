@@ -51,7 +51,7 @@ def mean_outputs(
         for f, fill in zip(bank.column_feature, bank.column_fill, strict=True)
     ]
     opaques = np.zeros(sum(learner.width for learner in bank.opaques))
-    outputs = StageRunner(bank, layout, X).opaque_outputs()
+    outputs = StageRunner(layout, X).opaque_outputs()
     first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
     for use in np.flatnonzero(layout.kind == OPAQUE):
         begin, place = first[bank.index[layout.learner[use]]], layout.place[use]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.layout import StageLayout
 
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
 class StageRunner:
     """A chunk of rows under evaluation, with the opaque outputs and reading marks that stages share."""
 
-    def __init__(
-        self, bank: WeakLearnerBank, layout: StageLayout, X: NDArray[np.float64], marks: ReadingMarks | None = None
-    ) -> None:
-        self.bank, self.layout, self.marks = bank, layout, marks
+    def __init__(self, layout: StageLayout, X: NDArray[np.float64], marks: ReadingMarks | None = None) -> None:
+        self.layout, self.marks = layout, marks
         self.X = np.ascontiguousarray(X, np.float64)
         self.codes = code_values(layout.nodes, self.X, layout.used)
         self.opaque = np.full((len(X), layout.n_opaque), np.nan)
@@ -79,7 +76,7 @@ class StageRunner:
         for use in begin + np.flatnonzero((layout.kind[begin:end] == OPAQUE) & layout.fresh[begin:end]):
             if not len(rows):
                 return
-            learner = self.bank.opaques[self.bank.index[layout.learner[use]]]
+            learner = layout.bank.opaques[layout.bank.index[layout.learner[use]]]
             first = int(layout.place[use])
             self.opaque[rows, first : first + learner.width] = learner(
                 self.X[np.ix_(rows, np.array(learner.features, np.int64))]
@@ -87,16 +84,16 @@ class StageRunner:
 
 
 def predict_rows(
-    bank: WeakLearnerBank, layout: StageLayout, X: NDArray[np.float64], n_jobs: int | None
+    layout: StageLayout, X: NDArray[np.float64], n_jobs: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the scores of all rows, float64 (rows, K), and the stages they end at, int64 (rows,)."""
     scores, exits = np.empty((len(X), layout.n_outputs)), np.zeros(len(X), np.int64)
     if len(X) == 1 and not layout.n_opaque:
-        exits[0] = engine.walk_row(np.ascontiguousarray(X), layout.row.packed, scores)
+        exits[0] = engine.walk_row(np.ascontiguousarray(X), layout.steps.packed, scores)
         return scores, exits
 
     def chunk(part: slice) -> None:
-        for stage, rows, values in StageRunner(bank, layout, X[part]).routed():
+        for stage, rows, values in StageRunner(layout, X[part]).routed():
             if layout.below[stage] < 0:
                 if len(rows) == part.stop - part.start:
                     scores[part], exits[part] = values, stage
@@ -120,11 +117,11 @@ def check_acquisition(acquisition: str) -> None:
     check_choice("acquisition", acquisition, ACQUISITIONS)
 
 
-def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, acquisition: str) -> ReadingMarks:
+def marks_for(layout: StageLayout, prices: PriceArrays, acquisition: str) -> ReadingMarks:
     """Return the features that rows read: those tested on the path to the leaf, or all that a learner may read."""
     check_acquisition(acquisition)
     nodes, by_path, n_used = layout.nodes, acquisition == "path", len(layout.used)
-    first, read = learner_reads(bank, layout)
+    first, read = layout.reads()
     counts, is_tree = np.diff(first), layout.kind == TREE
     node_spent = np.zeros((len(nodes.parent), 2))
     if prices.spends:
@@ -146,9 +143,3 @@ def marks_for(bank: WeakLearnerBank, layout: StageLayout, prices: PriceArrays, a
         node_spent,
         counts.astype(np.float64),
     )
-
-
-def learner_reads(bank: WeakLearnerBank, layout: StageLayout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the features, of those used, that each use reads, and the place of its first."""
-    reads = bank.F[layout.used][:, layout.learner].tocsc()
-    return reads.indptr.astype(np.int64), reads.indices.astype(np.int64)

@@ -12,14 +12,12 @@ from attrs import define, field
 
 from costframe.core.errors import StageError
 from costframe.core.learners.tree_table import TREE
-from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.capped_layout import lay_out_capped
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.mean_outputs import LeftOutputs
 from costframe.core.stages.plan import plan_stages
 from costframe.core.stages.run_stages import check_acquisition, marks_for
 from costframe.core.stages.stages import Answer, Route, apply_link
-from costframe.core.stages.step_layout import lay_out_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,15 +91,15 @@ class StageModel(ABC):
         """The tree as arrays for the kernels."""
         return lay_out(self.bank, self.stages)
 
-    @cached_property
+    @property
     def step_layout(self) -> StepLayout:
         """The tree as arrays for steps of a row."""
-        return lay_out_steps(self.bank, self.layout, self.weights[1])
+        return self.layout.steps
 
-    @cached_property
+    @property
     def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
         """A unit of e_t, and the e_t of each learner as its multiple."""
-        return as_multiples(self.bank.evaluation)
+        return self.layout.weights
 
     def exact(self, prices: PriceArrays) -> ExactPrices:
         """Return prices as whole numbers, with that of the unit of e_t."""
@@ -125,10 +123,10 @@ class StageModel(ABC):
     def marks(self, prices: PriceArrays, acquisition: str) -> ReadingMarks:
         """Return what rows read at these prices, kept where that does not depend on them; see `marks_for`."""
         if prices.spends:
-            return marks_for(self.bank, self.layout, prices, acquisition)
+            return marks_for(self.layout, prices, acquisition)
         check_acquisition(acquisition)
         if acquisition not in self._free_marks:
-            self._free_marks[acquisition] = marks_for(self.bank, self.layout, prices, acquisition)
+            self._free_marks[acquisition] = marks_for(self.layout, prices, acquisition)
         return self._free_marks[acquisition]
 
     @cached_property

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.learners.tree_table import TREE
 from costframe.core.stages.step_layout import CALLED, KNOWN, N_ACCOUNT, StepState
 
@@ -35,7 +36,7 @@ class StageStepper:
     ) -> None:
         self._tree, self._prices, self._by_path, self._used = tree, prices, by_path, tree.layout.used
         split = prices.comparisons[1][self._used] if prices.spends else _NO_SPLIT
-        self._fixed: tuple[Any, ...] = (*tree.step_layout, split, by_path, prices.spends)
+        self._fixed = tree.step_layout.packed, split, by_path, prices.spends
         begun = None if known_values else tree.begun.get(by_path)
         self._state, self.needs = begun or self._begin(known_values)
 
@@ -59,9 +60,7 @@ class StageStepper:
 
     def _go_on(self, supplied: NDArray[np.float64], state: StepState) -> tuple[StepState, list[int]]:
         """Change a state by the values needed, until it needs others; return it with its needs."""
-        from costframe.core.stages.step_kernels import step_row
-
-        while (count := step_row(supplied, *state, *self._fixed)) < 0:
+        while (count := engine.step_row(supplied, *state, *self._fixed)) < 0:
             self._call_opaque(-1 - count, state)
             supplied = supplied[:0]
         begin = len(state.places) - 1 - len(self._used)

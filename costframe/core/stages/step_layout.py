@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from attrs import frozen
 
+from costframe import engine
+from costframe.core.learners import node_layout
 from costframe.core.learners.node_layout import path_counts
-from costframe.core.learners.row_nodes import FEATURE
-from costframe.core.stages.run_stages import learner_reads
+from costframe.core.learners.row_nodes import MISSING_LEFT_AT, NAMED_AT, READING_AT, STEPS_AT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.learners.node_layout import NodeLayout
+    from costframe.core.learners.tree_table import TreeTable
     from costframe.core.stages.layout import StageLayout
 
 
-LEARNER, KIND, WIDTH, READ, READ_END, PLACE, PAYLOAD, TARGET, TARGET_END = range(9)  # columns of `StepLayout.use`
-KNOWN, USED = np.uint8(1), np.uint8(2)  # marks of a feature: it has a value, and a learner has read it
+KNOWN = np.uint8(1)  # mark of a feature that has a value
 WEIGHT, COMPARISONS, USES, N_USED = 0, 1, 2, 3  # places in a row's account
 N_ACCOUNT = 4
 CALLED = 1  # place of an opaque learner whose outputs are there
 
 
-class StepLayout(NamedTuple):
-    """A stage tree for steps of a row, in the order of the kernel's arguments.
+@frozen(eq=False, slots=False)
+class StepLayout:
+    """A stage tree for steps of a row; features are numbered among the U that the tree uses."""
 
-    Features are numbered among the U that the tree uses.
-    """
-
-    word: NDArray[np.int64]  # (nodes,); see `row_nodes`
+    used: NDArray[np.int64]  # (U,) columns
+    word: NDArray[np.int64]  # (nodes,); see engine/step.h
     reads: NDArray[np.int64]  # (nodes,): features tested here or below, as bits of their number modulo 64
-    threshold: NDArray[np.float64]  # as in `RowLayout`, like the next two
-    span: NDArray[np.int64]
+    threshold: NDArray[np.float64]  # (nodes,)
+    span: NDArray[np.int64]  # (nodes, 2): first category, and last + 1; no rows if no node tests for categories
     category: NDArray[np.float64]
     # (L, 9): number of the learner; kind; outputs; first feature that it reads, and last + 1; place; first of payload;
     # first target, and last + 1
@@ -42,10 +44,15 @@ class StepLayout(NamedTuple):
     read: NDArray[np.int64]
     target: NDArray[np.int64]
     payload: NDArray[np.float64]
-    stage: NDArray[np.int64]  # as in `RowLayout`, like the next one
-    stage_value: NDArray[np.float64]
+    stage: NDArray[np.int64]  # (stages, 4): first use, and last + 1; below; above
+    stage_value: NDArray[np.float64]  # (stages, 1 + K): threshold, intercept
     n_learners: int
     depth: int  # of the deepest tree
+
+    @cached_property
+    def packed(self) -> engine.Struct:
+        """The layout as the engine takes it."""
+        return engine.Steps.of(self)
 
 
 class StepState(NamedTuple):
@@ -64,29 +71,42 @@ class StepState(NamedTuple):
         return StepState(self.numbers.copy(), self.places.copy(), self.marks.copy())
 
 
-def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout, weights: NDArray[np.float64]) -> StepLayout:
-    """Lay out a stage tree for steps, once a model; `weights` are e_t in their unit."""
+def lay_out_steps(layout: StageLayout) -> StepLayout:
+    """Lay out a stage tree for steps, once a model."""
     from costframe.core.learners.path_kernels import look_below
 
-    nodes, row = layout.nodes, layout.row
-    word, reads = row.word & ~FEATURE | np.maximum(nodes.feature, 0), np.zeros(len(row.word), np.int64)
+    nodes, (word, span) = layout.nodes, _describe_nodes(layout.nodes, layout.trees)
+    reads = np.zeros(len(word), np.int64)
     look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
-    first, read = learner_reads(bank, layout)
+    first, read = layout.reads()
     every, number = np.unique(layout.learner, return_inverse=True)
-    use = np.stack([number, layout.kind, layout.width, first[:-1], first[1:]], axis=1)
+    targets = layout.target_first[:-1], layout.target_first[1:]
+    use = (number, layout.kind, layout.width, first[:-1], first[1:], layout.place, layout.payload_first, *targets)
+    ways = layout.stage_first[:-1], layout.stage_first[1:], layout.below, layout.above
     return StepLayout(
+        used=layout.used,
         word=word,
         reads=reads,
-        threshold=row.threshold,
-        span=row.span,
-        category=row.category,
-        use=np.hstack([use, row.use[:, 1:]]).astype(np.int64),
-        use_value=np.column_stack([weights[layout.learner], layout.fill]),
+        threshold=layout.trees.threshold[nodes.origin],
+        span=span,
+        category=layout.trees.categories,
+        use=np.stack(use, axis=1).astype(np.int64),
+        use_value=np.column_stack([layout.weights[1][layout.learner], layout.fill]),
         read=read,
-        target=row.target,
-        payload=row.payload,
-        stage=row.stage,
-        stage_value=row.stage_value,
+        target=layout.target,
+        payload=layout.payload,
+        stage=np.stack(ways, axis=1),
+        stage_value=np.column_stack([layout.threshold, layout.intercept]),
         n_learners=len(every),
         depth=int(nodes.depth.max(initial=0)),
     )
+
+
+def _describe_nodes(nodes: NodeLayout, trees: TreeTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the word of each node, without bits for look-ahead, and its span of categories."""
+    at, first = nodes.origin, trees.category_first
+    steps = (nodes.word >> node_layout.STEPS_AT & node_layout.STEPS_BITS).astype(np.int64)
+    named, missing_left = trees.category_count[at] > 0, trees.missing_left[at].astype(np.int64)
+    word = steps << STEPS_AT | named.astype(np.int64) << NAMED_AT | missing_left << MISSING_LEFT_AT
+    word |= trees.reading[at].astype(np.int64) << READING_AT | np.maximum(nodes.feature, 0)
+    return word, np.stack([first[at], first[at + 1]], axis=1) if named.any() else np.empty((0, 2), np.int64)

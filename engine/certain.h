@@ -1,0 +1,378 @@
+// Steps of a row through an additive model until its answer is certain.
+//
+// A score is a sum of floats in the order of the learners, and rounding is monotone: the same sum of lower bounds of
+// the learners' outputs is at most the score, to the last bit, and that of upper bounds is at least the score.
+//
+// The pull of a feature is how much the trees that wait for it leave open: the distance of their bounds, over the
+// outputs on which the goal depends. The row acquires the feature with the largest pull^1.5 / price, the price with all
+// resources that are not paid yet. On tables of `benchmarks/certain.py` pull / price and pull^2 / price saved less, and
+// so did a price that divides each resource among all features that wait for it.
+#pragma once
+
+#include "needs.h"
+#include "step.h"
+
+namespace costframe {
+
+enum GoalKind : i64 { close_to_score, beyond_cut, largest_of_all };
+enum Due : u8 { is_unpaid, is_paid, is_looked_at };  // states of a resource
+constexpr i64 never = std::numeric_limits<i64>::min();
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+// See `Goal` in Python.
+struct Goal {
+    i64 kind;
+    double margin, divisor, above, below;
+    i64 by_sigmoid;
+
+    // A score as predictions of classes are compared; it is monotone.
+    double compared(double score) const {
+        score /= divisor;
+        return by_sigmoid ? 1.0 / (1.0 + std::exp(-score)) : score;
+    }
+};
+
+// What a row has yet to pay; features are those that the model uses.
+struct Dues {
+    const double* cost;  // (U,)
+    i64 n_used;
+    Needs needs;
+    const double* resource_cost;  // (R,)
+    i64 n_resources;
+    const double* split;  // (U,): in units of comparisons
+    i64 spends;
+};
+
+// Bounds of what trees add below each node, with the places of a payload.
+struct Bounds {
+    const double* lowest;
+    i64 n_payload;
+    const double* highest;
+};
+
+// Set the bounds of inner nodes from those of the leaves below them.
+inline void raise_bounds(const StepModel& model, double* lowest, double* highest) {
+    for (i64 number = 0; number < model.n_uses; ++number) {
+        const StepUse& use = model.use[number];
+        if (use.kind != tree_kind) continue;
+        const i64 n_targets = use.target_end - use.target, first = use.payload - use.place * n_targets;
+        i64 end = use.place + 1;
+        for (i64 v = use.place; v < end; ++v) {  // the nodes of a tree are side by side
+            if (!model.is_leaf(v)) end = std::max(end, model.left(v) + 2);
+        }
+        for (i64 v = end - 1; v >= use.place; --v) {  // children come after their parents
+            if (model.is_leaf(v)) continue;
+            const i64 left = first + model.left(v) * n_targets, right = left + n_targets;
+            for (i64 j = 0; j < n_targets; ++j) {
+                const i64 at = first + v * n_targets + j;
+                lowest[at] = std::min(lowest[left + j], lowest[right + j]);
+                highest[at] = std::max(highest[left + j], highest[right + j]);
+            }
+        }
+    }
+}
+
+// The arrays of a row, which Python keeps; see `CertainRow` there. There are P pairs of a learner and an output that it
+// adds to.
+struct CertainRow {
+    double* x;  // (U,)
+    i64 n_used;
+    u8* marks;  // (U,)
+    i64* at;    // (L,): node of each tree, ~node at its end; negative at the end of other learners
+    i64 n_learners;
+    i64* bounded;     // (L,): like `at`, when the learner's bounds were set
+    double* account;  // (4,)
+    double* opaque;   // outputs of opaque learners
+    i64 n_opaque;
+    double* low;  // (P,): bounds of what each learner adds to each output
+    i64 n_pairs;
+    double* high;
+    double* scores;  // (K,): the score given, and its bounds
+    i64 n_outputs;
+    double* least;
+    double* most;
+    bool* open;  // (K,): outputs on which the goal still depends
+    u8* paid;    // (R,)
+    i64 n_resources;
+    i64* needed;   // (U,), of which the first are valid
+    double* pull;  // (U,)
+    i64* found;    // (R,): resources on the way
+};
+
+class CertainStepper {
+   public:
+    CertainStepper(const StepModel& model, const Bounds& bounds, const Dues& dues, const Goal& goal,
+                   const CertainRow& row)
+        : model_(model), bounds_(bounds), dues_(dues), goal_(goal), row_(row),
+          step_{model, row.x, row.marks, row.at, *reinterpret_cast<Account*>(row.account), row.opaque, dues.split,
+                true, dues.spends != 0} {}
+
+    // Make the row one without values; the outputs of opaque learners are as they are.
+    void begin() {
+        std::fill_n(row_.marks, row_.n_used, 0);
+        std::fill_n(row_.account, 4, 0.0);
+        std::fill_n(row_.paid, row_.n_resources, is_unpaid);
+        std::fill_n(row_.low, row_.n_pairs, -infinite);
+        std::fill_n(row_.high, row_.n_pairs, infinite);
+        std::fill_n(row_.bounded, row_.n_learners, never);
+        for (i64 number = 0; number < model_.n_uses; ++number) {
+            const StepUse& use = model_.use[number];
+            row_.at[use.learner] = use.kind == tree_kind ? use.place : called;
+        }
+    }
+
+    // Take the values of the features needed, and go on until others are needed, or the row ends. Return the number of
+    // features needed, or -1 - use for the use of an opaque learner to call; then call again without values, as at the
+    // beginning.
+    i64 advance(Vector<const double> supplied) {
+        u64 fresh = supplied.empty() ? ~u64{0} : 0;
+        for (std::size_t i = 0; i < supplied.size(); ++i) {
+            const i64 u = row_.needed[i];
+            row_.x[u] = supplied[i];
+            row_.marks[u] |= is_known;
+            pay(u);
+            fresh |= u64{1} << (u & 63);
+        }
+        const i64 waiting = step_.run_stage(0, model_.n_uses);
+        if (waiting < 0) return waiting;
+        bound_learners(fresh);
+        if (add_bounds() || waiting == 0 || !find_open()) return 0;
+        const i64 count = list_needs();
+        return count > 0 ? count : choose_needs();
+    }
+
+   private:
+    void pay(i64 u) { dues_.needs.change(u, row_.paid, is_unpaid, is_paid, row_.found, 0); }
+
+    // Set a tree's bounds over the leaves below a node that are left open; `known` has the bits of known features.
+    void bound_tree(i64 v, const StepUse& use, u64 known) {
+        const i64 n_targets = use.target_end - use.target, first = use.payload - use.place * n_targets;
+        double *low = row_.low + use.target, *high = row_.high + use.target;
+        std::fill_n(low, n_targets, infinite);
+        std::fill_n(high, n_targets, -infinite);
+        stack_.assign(1, v);
+        while (!stack_.empty()) {
+            v = stack_.back();
+            stack_.pop_back();
+            while ((static_cast<u64>(model_.reads[v]) & known) != 0) {  // below other nodes the prepared bounds hold
+                if (step_.knows(model_.feature(v))) {
+                    v = model_.child(v, row_.x[model_.feature(v)]);
+                } else {
+                    v = model_.left(v);
+                    stack_.push_back(v + 1);
+                }
+            }
+            const i64 at = first + v * n_targets;
+            for (i64 j = 0; j < n_targets; ++j) {
+                low[j] = std::min(low[j], bounds_.lowest[at + j]);
+                high[j] = std::max(high[j], bounds_.highest[at + j]);
+            }
+        }
+    }
+
+    // Set the bounds of a learner at its end to its outputs.
+    void bound_end(i64 number, const StepUse& use, i64 v) {
+        const i64 n_targets = use.target_end - use.target;
+        double* low = row_.low + use.target;
+        const double* payload = model_.payload + use.payload;
+        if (use.kind == tree_kind) {
+            std::copy_n(payload + (~v - use.place) * n_targets, n_targets, low);
+        } else if (use.kind == opaque_kind) {
+            for (i64 j = 0; j < n_targets; ++j) {
+                low[j] = weigh_outputs(payload + j, n_targets, row_.opaque + use.place, use.width);
+            }
+        } else {
+            double value = row_.x[model_.read[use.read]];
+            if (std::isnan(value)) value = model_.use_value[2 * number + 1];
+            for (i64 j = 0; j < n_targets; ++j) low[j] = payload[j] * value;
+        }
+        std::copy_n(low, n_targets, row_.high + use.target);
+    }
+
+    // Set the bounds of all learners, after features came whose bits, by their numbers modulo 64, are `fresh`.
+    void bound_learners(u64 fresh) {
+        u64 known = 0;
+        for (i64 u = 0; u < row_.n_used; ++u) known |= u64{step_.knows(u)} << (u & 63);
+        for (i64 number = 0; number < model_.n_uses; ++number) {
+            const StepUse& use = model_.use[number];
+            const i64 v = row_.at[use.learner];
+            if (v == row_.bounded[use.learner] && (v < 0 || (static_cast<u64>(model_.reads[v]) & fresh) == 0)) continue;
+            row_.bounded[use.learner] = v;
+            if (v < 0) {
+                bound_end(number, use, v);
+            } else if (use.kind == tree_kind) {
+                bound_tree(v, use, known);
+            }
+        }
+    }
+
+    // Set the scores and their bounds, in the order of the learners; return whether the bounds leave one score only.
+    bool add_bounds() {
+        const double* intercept = model_.stage_value + 1;
+        for (double* sums : {row_.scores, row_.least, row_.most}) std::copy_n(intercept, row_.n_outputs, sums);
+        for (i64 p = 0; p < row_.n_pairs; ++p) {
+            const i64 k = model_.target[p];
+            const double low = row_.low[p], high = row_.high[p], middle = 0.5 * low + 0.5 * high;
+            row_.least[k] += low;
+            row_.most[k] += high;
+            row_.scores[k] += low == high ? low : std::min(std::max(middle, low), high);
+        }
+        for (i64 k = 0; k < row_.n_outputs; ++k) {  // a sum that begins with -0.0 may end at either zero
+            const bool either = row_.least[k] == 0.0 && std::signbit(intercept[k]);
+            if (row_.least[k] != row_.most[k] || either) return false;
+        }
+        return true;
+    }
+
+    // Whether the goal no longer depends on an output; `best` has the largest score.
+    bool is_done(i64 k, i64 best, bool finite) const {
+        const double score = row_.scores[k] / goal_.divisor;
+        const double low = row_.least[k] / goal_.divisor, high = row_.most[k] / goal_.divisor;
+        if (goal_.kind == close_to_score) {
+            return goal_.margin > 0.0 && std::max(high - score, score - low) <= goal_.margin;
+        }
+        if (goal_.kind == beyond_cut) return low > goal_.above || high <= goal_.below;
+        if (k == best) return true;
+        const double lead = goal_.compared(row_.least[best]) - goal_.compared(row_.most[k]);
+        return finite && (lead > goal_.margin || (lead == 0.0 && goal_.margin == 0.0 && best < k));
+    }
+
+    // Set the outputs on which the goal still depends; return whether there are any.
+    bool find_open() {
+        i64 best = 0;
+        for (i64 k = 0; k < row_.n_outputs; ++k) best = row_.scores[k] > row_.scores[best] ? k : best;
+        const bool finite = row_.most[best] / goal_.divisor < infinite;  // softmax has no largest of infinite scores
+        bool any = false;
+        for (i64 k = 0; k < row_.n_outputs; ++k) any |= row_.open[k] = !is_done(k, best, finite);
+        row_.open[best] |= any && goal_.kind == largest_of_all;
+        return any;
+    }
+
+    // Set the features that columns and opaque learners wait for, ascending; return their number. Their outputs have no
+    // bounds, so all these features are certainly needed.
+    i64 list_needs() {
+        constexpr u8 is_wanted = 128;
+        for (i64 number = 0; number < model_.n_uses; ++number) {
+            const StepUse& use = model_.use[number];
+            if (use.kind == tree_kind || row_.at[use.learner] < 0) continue;
+            for (i64 i = use.read; i < use.read_end; ++i) {
+                if (!step_.knows(model_.read[i])) row_.marks[model_.read[i]] |= is_wanted;
+            }
+        }
+        i64 count = 0;
+        for (i64 u = 0; u < row_.n_used; ++u) {
+            if ((row_.marks[u] & is_wanted) == 0) continue;
+            row_.marks[u] ^= is_wanted;
+            row_.needed[count++] = u;
+        }
+        return count;
+    }
+
+    // Set the pull of each feature; where the goal depends on no distance of bounds, but on rounding, all features that
+    // trees wait for have one.
+    void pull_features() {
+        bool any = false;
+        std::fill_n(row_.pull, row_.n_used, 0.0);
+        for (i64 number = 0; number < model_.n_uses; ++number) {
+            const StepUse& use = model_.use[number];
+            const i64 v = row_.at[use.learner];
+            if (v < 0) continue;
+            for (i64 p = use.target; p < use.target_end; ++p) {
+                if (!row_.open[model_.target[p]] || !(row_.high[p] != row_.low[p])) continue;
+                row_.pull[model_.feature(v)] += row_.high[p] - row_.low[p];
+                any = true;
+            }
+        }
+        if (any) return;
+        for (i64 number = 0; number < model_.n_uses; ++number) {
+            const i64 v = row_.at[model_.use[number].learner];
+            if (v >= 0) row_.pull[model_.feature(v)] += 1.0;
+        }
+    }
+
+    // The price of a feature with the resources that it needs first.
+    double price_of(i64 u) {
+        double price = dues_.cost[u];
+        if (dues_.needs.first[u] == dues_.needs.first[u + 1]) return price;
+        const i64 count = dues_.needs.change(u, row_.paid, is_unpaid, is_looked_at, row_.found, 0);
+        for (i64 i = 0; i < count; ++i) {
+            row_.paid[row_.found[i]] = is_unpaid;
+            price += dues_.resource_cost[row_.found[i]];
+        }
+        return price;
+    }
+
+    // Set the features needed to `best`, -1 for none, and those with a pull that are free; return their number.
+    i64 list_free(i64 best) {
+        i64 count = 0;
+        for (i64 u = 0; u < row_.n_used; ++u) {
+            const bool is_free = row_.pull[u] != 0.0 && dues_.cost[u] == 0.0 && price_of(u) == 0.0;
+            if (is_free || u == best) row_.needed[count++] = u;
+        }
+        return count;
+    }
+
+    // The feature with the largest pull for its price.
+    i64 find_best() {
+        i64 best = -1;
+        double most = 0.0;
+        for (i64 u = 0; u < row_.n_used; ++u) {
+            if (row_.pull[u] == 0.0) continue;
+            const double worth = row_.pull[u] * std::sqrt(row_.pull[u]) / price_of(u);
+            if (best < 0 || worth > most) best = u, most = worth;
+        }
+        return best;
+    }
+
+    // Set the features needed next, ascending; return their number. They are those that cost nothing, or else one
+    // feature, and those that cost nothing once its resources are paid.
+    i64 choose_needs() {
+        pull_features();
+        if (const i64 count = list_free(-1)) return count;
+        const i64 best = find_best();
+        pay(best);
+        return list_free(best);
+    }
+
+    const StepModel& model_;
+    const Bounds& bounds_;
+    const Dues& dues_;
+    const Goal& goal_;
+    const CertainRow& row_;
+    const StepRow step_;
+    std::vector<i64> stack_;
+};
+
+// Ends of rows, and their purchases; see `CertainRows` in Python.
+struct CertainEnds {
+    Matrix<double> scores;
+    Matrix<u64> masks;
+    Matrix<double> account;
+    i64* rounds;
+    bool* early;
+};
+
+// Take rows to their ends; `row` is room for one, whose opaque learners are `opaque`, called before.
+inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque, const StepModel& model,
+                             CertainStepper& stepper, const CertainRow& row, const CertainEnds& ends) {
+    std::vector<double> values(model.n_used);
+    for (i64 i = 0; i < X.rows; ++i) {
+        stepper.begin();
+        std::copy_n(opaque.data + i * opaque.columns, opaque.columns, row.opaque);
+        i64 count = stepper.advance({});
+        while (count > 0) {
+            ends.rounds[i] += 1;
+            for (i64 at = 0; at < count; ++at) {
+                const i64 u = row.needed[at];
+                values[at] = X(i, model.used[u]);
+                ends.masks(i, u >> 6) |= u64{1} << (u & 63);
+            }
+            count = stepper.advance({values.data(), static_cast<std::size_t>(count)});
+        }
+        std::copy_n(row.scores, row.n_outputs, &ends.scores(i, 0));
+        std::copy_n(row.account, 4, &ends.account(i, 0));
+        for (i64 learner = 0; learner < row.n_learners; ++learner) ends.early[i] |= row.at[learner] >= 0;
+    }
+}
+
+}  // namespace costframe

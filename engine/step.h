@@ -1,0 +1,216 @@
+// One row on its way through a stage tree, as far as its values are known, and what it certainly needs next.
+#pragma once
+
+#include "scores.h"
+
+namespace costframe {
+
+// Parts of the word that stands for a node: steps to the left child, which the right one follows, 0 at leaves; whether
+// the right child is nearer to a leaf; whether the node is the first test of its feature on the way; whether it tests
+// for categories; whether NaN goes left; the reading of the value; the feature.
+constexpr int left_at = 36, nearer_at = 35, fresh_at = 34, by_category_at = 33, missing_left_at = 32, reading_at = 30;
+constexpr i64 feature_bits = (i64{1} << reading_at) - 1;
+constexpr u8 is_known = 1, is_used = 2;  // marks of a feature: it has a value, and a learner has read it
+constexpr i64 called = 1;                // place of an opaque learner whose outputs are there
+
+struct StepUse {
+    i64 learner, kind, width, read, read_end, place, payload, target, target_end;
+};
+
+struct StepStage {
+    i64 first, last, below, above;
+};
+
+// See `StepLayout` in Python; features are numbered among the U that the model uses.
+struct StepModel {
+    const i64* used;  // (U,) columns
+    i64 n_used;
+    const i64* word;  // (nodes,)
+    i64 n_nodes;
+    const i64* reads;         // (nodes,): features tested here or below, as bits of their number modulo 64
+    const double* threshold;  // (nodes,)
+    const i64* span;          // (nodes, 2): first category, and last + 1; none if no node tests for categories
+    i64 n_spans;
+    const double* category;
+    i64 n_categories;
+    const StepUse* use;  // (L,)
+    i64 n_uses;
+    const double* use_value;  // (L, 2): e_t in its unit; fill
+    const i64* read;
+    i64 n_reads;
+    const i64* target;
+    i64 n_targets;
+    const double* payload;
+    i64 n_payload;
+    const StepStage* stage;
+    i64 n_stages;
+    const double* stage_value;  // (stages, 1 + K): threshold, intercept
+    i64 n_values;
+    i64 n_learners;
+    i64 depth;  // of the deepest tree
+
+    bool is_leaf(i64 v) const { return word[v] >> left_at == 0; }
+    i64 left(i64 v) const { return v + (word[v] >> left_at); }
+    i64 nearer(i64 v) const { return left(v) + (word[v] >> nearer_at & 1); }
+    i64 feature(i64 v) const { return word[v] & feature_bits; }
+    const double* values_of(i64 at) const { return stage_value + at * n_values; }
+
+    // The child of an inner node that a value goes to.
+    i64 child(i64 v, double value) const {
+        const bool missing_left = word[v] >> missing_left_at & 1;
+        value = read_value(value, word[v] >> reading_at & 3);
+        bool right = std::isnan(value) ? !missing_left : !(value <= threshold[v]);
+        if (word[v] >> by_category_at & 1) {  // the last category may be NaN
+            const double *begin = category + span[2 * v], *end = category + span[2 * v + 1];
+            const bool has_nan = std::isnan(end[-1]);
+            const double* at = std::lower_bound(begin, end - has_nan, value);
+            const bool found = std::isnan(value) ? has_nan : at < end - has_nan && *at == value;
+            right = found == missing_left;
+        }
+        return left(v) + right;
+    }
+};
+
+// Set the scores of a row of X, whose model has no opaque learners, and return its exit.
+inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scores) {
+    for (i64 at = 0;;) {
+        const StepStage& stage = model.stage[at];
+        std::copy_n(model.values_of(at) + 1, scores.size(), scores.begin());
+        for (i64 number = stage.first; number < stage.last; ++number) {
+            const StepUse& use = model.use[number];
+            const i64 n_targets = use.target_end - use.target;
+            const double* payload = model.payload + use.payload;
+            double value = 1.0;
+            if (use.kind == tree_kind) {
+                i64 v = use.place;
+                while (!model.is_leaf(v)) v = model.child(v, x[model.used[model.feature(v)]]);
+                payload += (v - use.place) * n_targets;
+            } else {
+                value = x[model.used[model.read[use.read]]];
+                if (std::isnan(value)) value = model.use_value[2 * number + 1];
+            }
+            for (i64 j = 0; j < n_targets; ++j) scores[model.target[use.target + j]] += payload[j] * value;
+        }
+        if (stage.below < 0) return at;
+        at = scores[0] > model.values_of(at)[0] ? stage.above : stage.below;
+    }
+}
+
+// What a row has evaluated: sums of e_t and of comparisons in their units, pairs of a learner and a feature that it
+// read, and features read; the latter three only if the row spends on them.
+struct Account {
+    double weight, comparisons, uses, n_used;
+};
+
+// The values and places of one row, which others keep.
+struct StepRow {
+    const StepModel& model;
+    double* x;          // (U,)
+    u8* marks;          // (U,)
+    i64* at;            // of each learner: the node of a tree, ~node at its end; negative at the end of others
+    Account& account;
+    const double* opaque;  // outputs of opaque learners
+    const double* split;   // (U,), if the row spends on comparisons
+    bool by_path, spends;  // trees acquire split by split
+
+    bool knows(i64 u) const { return marks[u] & is_known; }
+
+    // The leaf, or the first node with an unknown feature, from a node on.
+    i64 walk_on(i64 v) const {
+        while (!model.is_leaf(v) && knows(model.feature(v))) v = model.child(v, x[model.feature(v)]);
+        return v;
+    }
+
+    bool knows_all(const StepUse& use) const {
+        return std::all_of(model.read + use.read, model.read + use.read_end, [&](i64 u) { return knows(u); });
+    }
+
+    void note_use(i64 u) const {
+        account.uses += 1.0;
+        account.n_used += (marks[u] & is_used) == 0;
+        marks[u] |= is_used;
+    }
+
+    // Walk a tree as far as its features are known, and pay for the comparisons; return where it is then.
+    i64 walk_and_pay(i64 v) const {
+        while (!model.is_leaf(v) && knows(model.feature(v))) {
+            const i64 u = model.feature(v);
+            if (spends) {
+                if (by_path && (model.word[v] >> fresh_at & 1)) note_use(u);
+                account.comparisons += split[u];
+            }
+            v = model.child(v, x[u]);
+        }
+        return v;
+    }
+
+    // Evaluate the learners of some uses as far as values are known. Return the number of learners that wait for a
+    // value, or -1 - use for the use of an opaque learner to call.
+    i64 run_stage(i64 first, i64 last) const {
+        i64 waiting = 0;
+        for (i64 number = first; number < last; ++number) {
+            const StepUse& use = model.use[number];
+            i64 v = at[use.learner];
+            if (v < 0) continue;
+            if (use.kind != tree_kind || !by_path) {
+                if (!knows_all(use)) {
+                    ++waiting;
+                    continue;
+                }
+                if (use.kind == opaque_kind && v != called) return -1 - number;
+                for (i64 i = use.read; spends && i < use.read_end; ++i) note_use(model.read[i]);
+            }
+            if (use.kind == tree_kind) {
+                v = walk_and_pay(v);
+                if (!model.is_leaf(v)) {
+                    at[use.learner] = v;
+                    ++waiting;
+                    continue;
+                }
+            }
+            at[use.learner] = ~v;
+            account.weight += model.use_value[2 * number];
+        }
+        return waiting;
+    }
+
+    // Add the weighted outputs of learners, which are at `ends`, to their targets. The outputs of an opaque learner are
+    // summed by target before.
+    void add_outputs(i64 first, i64 last, const i64* ends, double* scores) const {
+        for (i64 number = first; number < last; ++number) {
+            const StepUse& use = model.use[number];
+            const i64 n_targets = use.target_end - use.target;
+            const double* payload = model.payload + use.payload;
+            const i64* target = model.target + use.target;
+            if (use.kind == opaque_kind) {
+                for (i64 j = 0; j < n_targets; ++j) {
+                    scores[target[j]] += weigh_outputs(payload + j, n_targets, opaque + use.place, use.width);
+                }
+                continue;
+            }
+            double value = 1.0;
+            if (use.kind == tree_kind) {
+                payload += (~ends[use.learner] - use.place) * n_targets;
+            } else {
+                value = x[model.read[use.read]];
+                if (std::isnan(value)) value = model.use_value[2 * number + 1];
+            }
+            for (i64 j = 0; j < n_targets; ++j) scores[target[j]] += payload[j] * value;
+        }
+    }
+
+    // Go on from a stage until a learner waits, or the row ends; return as `run_stage` does.
+    i64 run(i64& at_stage, double* scores) const {
+        while (true) {
+            const StepStage& stage = model.stage[at_stage];
+            const i64 waiting = run_stage(stage.first, stage.last);
+            if (waiting != 0) return waiting;
+            std::copy_n(model.values_of(at_stage) + 1, model.n_values - 1, scores);
+            add_outputs(stage.first, stage.last, at, scores);
+            if (stage.below < 0) return 0;
+            at_stage = scores[0] > model.values_of(at_stage)[0] ? stage.above : stage.below;
+        }
+    }
+};
+
+}  // namespace costframe
