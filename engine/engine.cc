@@ -1,24 +1,9 @@
 // The C interface: each function takes pointers and the sizes that `costframe/engine.py` has checked.
+#include "interface.h"
 #include "row_hashes.h"
-#include "span.h"
 #include "sums.h"
 
-#if defined(_WIN32)
-#define EXPORT extern "C" __declspec(dllexport)
-#else
-#define EXPORT extern "C" __attribute__((visibility("default")))
-#endif
-
 using namespace costframe;
-
-namespace {
-
-template <typename T>
-Vector<T> span(T* data, i64 size) {
-    return {data, static_cast<std::size_t>(size)};
-}
-
-}  // namespace
 
 EXPORT void hash_rows(const double* X, i64 n, i64 d, u64* hashes) { costframe::hash_rows({X, n, d}, span(hashes, n)); }
 

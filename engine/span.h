@@ -12,6 +12,7 @@ using i32 = std::int32_t;
 using u32 = std::uint32_t;
 using u16 = std::uint16_t;
 using u8 = std::uint8_t;
+using i8 = std::int8_t;
 
 template <typename T>
 struct Matrix {
@@ -20,6 +21,7 @@ struct Matrix {
 
     std::span<T> operator[](i64 row) const { return {data + row * columns, static_cast<std::size_t>(columns)}; }
     T& operator()(i64 row, i64 column) const { return data[row * columns + column]; }
+    operator Matrix<const T>() const { return {data, rows, columns}; }
 };
 
 template <typename T>
