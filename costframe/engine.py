@@ -229,7 +229,7 @@ Room = _struct(
 Prices = _struct(
     "Prices(kind: i8, tradeoff: f8, root: f8, reuse: f8, row_weight: f8[n?], split: f8[d?], once: >f8[d?], "
     "once_paid: >b1[d?], begin: i8[d+1?], needed: i8[needs], feature_price: f8[d?], feature_paid: >b1[d?], "
-    "resource_price: f8[R], resource_paid: >b1[R], used: >b1[d?], totals: >f8[2], marks: >u8[n?,W], seen: f8[items], "
+    "resource_price: f8[resources], resource_paid: >b1[resources], used: >b1[d?], totals: >f8[2], marks: >u8[n?,W], seen: f8[items], "
     "uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, all_known: b1, address: i8, "
     "unit: f8)"
 )
