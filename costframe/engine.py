@@ -1,8 +1,9 @@
 """The compiled engine: its functions, each with the check of its arguments; nothing else calls the library.
 
 A function's signature says what it takes: `hash_rows(X: f8[n,d], hashes: >u8[n])` is a float64 matrix of any n rows and
-d columns, and a uint64 vector of n values that it writes. Arrays are C-contiguous and in native byte order. The library
-gets a pointer of each array, followed by the sizes that no array before has told; it trusts them.
+d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n. Arrays are C-contiguous and in
+native byte order. The library gets a pointer of each array, followed by the sizes that no array before has told; it
+trusts them.
 
 The library is there twice, for any processor and for those with AVX2; both give the same bits. The environment variable
 COSTFRAME_ENGINE names one of them, "base" or "avx2".
@@ -23,8 +24,6 @@ from attrs import field, frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DIGITS", "add_exactly", "add_products", "hash_rows", "level", "score_rows"]
-
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _SCALARS = {
     "f8": ctypes.c_double,
@@ -33,7 +32,8 @@ _SCALARS = {
     "u8": ctypes.c_uint64,
     "b1": ctypes.c_bool,
 }
-_PARAMETER = re.compile(r"(\w+): (>?)([fiub]\d(?:\|[fiub]\d)*)(?:\[([\w,]+)\])?")
+_CODE = ctypes.c_int64
+_PARAMETER = re.compile(r"(\w+): (>?)([fiub]\d(?:\|[fiub]\d)*)(?:\[([\w,+]+)\])?")
 
 
 def _open(level: str) -> ctypes.CDLL:
@@ -78,29 +78,40 @@ class _Parameter:
         if not fits or not given.flags.c_contiguous or (self.written and not given.flags.writeable):
             self.refuse(given, known)
         passed.append(given.ctypes.data)
-        for size, count in zip(sizes, given.shape, strict=True):
-            if size not in known and not size.isdigit():
-                known[size] = count
+        for size, length in zip(sizes, given.shape, strict=True):
+            name, _, more = size.partition("+")
+            count = length - int(more or 0)
+            if name not in known and not name.isdigit() and count >= 0:
+                known[name] = count
                 passed.append(count)
-            elif count != (int(size) if size.isdigit() else known[size]):
+            elif count != (int(name) if name.isdigit() else known.get(name)):
                 self.refuse(given, known)
         if len(self.types) > 1:
             passed.append(given.itemsize)
 
 
+def _require_memory(code: int, *_: object) -> int:
+    if code < 0:
+        raise MemoryError("the engine found too little memory")
+    return code
+
+
 def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
-    """Return the library's function with a signature."""
+    """Return the library's function with a signature; those that allocate return a `_CODE`, below 0 without memory."""
     name, _, text = signature.partition("(")
     parameters, types, told = [], list[Any](), set[str]()
     for found in _PARAMETER.finditer(text):
         kinds, sizes = found[3].split("|"), None if found[4] is None else tuple(found[4].split(","))
         parameters.append(_Parameter(found[1], bool(found[2]), tuple(map(np.dtype, kinds)), sizes))
-        fresh = [size for size in dict.fromkeys(sizes or ()) if size not in told and not size.isdigit()]
+        names = dict.fromkeys(size.partition("+")[0] for size in sizes or ())
+        fresh = [name for name in names if name not in told and not name.isdigit()]
         told.update(fresh)
         types += [_SCALARS[kinds[0]]] if sizes is None else [ctypes.c_void_p] + [ctypes.c_int64] * len(fresh)
         types += [ctypes.c_int64] * (len(kinds) > 1)
     function = getattr(_library, name)
     function.argtypes, function.restype = types, returns
+    if returns is _CODE:
+        function.errcheck = _require_memory
 
     def call(*given: Any) -> Any:
         passed, known = list[Any](), dict[str, int]()
@@ -122,3 +133,9 @@ hash_rows = _bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
 add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
 score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
 add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")
+
+# Paths of trees: engine/paths.h
+mark_paths = _bind("mark_paths(parent: i8[n], feature: i4[n], masks: >u8[n,W])")
+price_paths = _bind("price_paths(parent: i8[n], feature: i4[n], split: f8[d], spent: >f8[n])")
+count_paths = _bind("count_paths(parent: i8[n], feature: i4[n], counts: >i8[n], n_features: i8)", _CODE)
+look_below = _bind("look_below(counts: i8[n], word: >i8[n], reads: >i8[n])", _CODE)

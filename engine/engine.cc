@@ -1,4 +1,7 @@
 // The C interface: each function takes pointers and the sizes that `costframe/engine.py` has checked.
+#include <new>
+
+#include "paths.h"
 #include "row_hashes.h"
 #include "span.h"
 #include "sums.h"
@@ -18,6 +21,21 @@ Vector<T> span(T* data, i64 size) {
     return {data, static_cast<std::size_t>(size)};
 }
 
+// Call a function that allocates; return its number, or 0 if it has none, or -1 without memory.
+template <typename Function>
+i64 with_memory(Function function) {
+    try {
+        if constexpr (std::is_void_v<decltype(function())>) {
+            function();
+            return 0;
+        } else {
+            return function();
+        }
+    } catch (const std::bad_alloc&) {
+        return -1;
+    }
+}
+
 }  // namespace
 
 EXPORT void hash_rows(const double* X, i64 n, i64 d, u64* hashes) { costframe::hash_rows({X, n, d}, span(hashes, n)); }
@@ -32,6 +50,23 @@ EXPORT void score_rows(const double* left, i64 n, i64 C, const double* weights, 
 
 EXPORT void add_products(const double* left, i64 n, i64 C, const double* right, i64 M, double* high, double* low) {
     costframe::add_products({left, n, C}, {right, n, M}, {high, M, C}, {low, M, C});
+}
+
+EXPORT void mark_paths(const i64* parent, i64 n, const i32* feature, u64* masks, i64 W) {
+    costframe::mark_paths(span(parent, n), span(feature, n), {masks, n, W});
+}
+
+EXPORT void price_paths(const i64* parent, i64 n, const i32* feature, const double* split, i64 d, double* spent) {
+    costframe::price_paths(span(parent, n), span(feature, n), span(split, d), span(spent, n));
+}
+
+EXPORT i64 count_paths(const i64* parent, i64 n, const i32* feature, i64* counts, i64 n_features) {
+    return with_memory(
+        [&] { costframe::count_paths(span(parent, n), span(feature, n), span(counts, n), n_features); });
+}
+
+EXPORT i64 look_below(const i64* counts, i64 n, i64* word, i64* reads) {
+    return with_memory([&] { costframe::look_below(span(counts, n), span(word, n), span(reads, n)); });
 }
 
 EXPORT bool has_avx2() {
