@@ -139,3 +139,10 @@ mark_paths = _bind("mark_paths(parent: i8[n], feature: i4[n], masks: >u8[n,W])")
 price_paths = _bind("price_paths(parent: i8[n], feature: i4[n], split: f8[d], spent: >f8[n])")
 count_paths = _bind("count_paths(parent: i8[n], feature: i4[n], counts: >i8[n], n_features: i8)", _CODE)
 look_below = _bind("look_below(counts: i8[n], word: >i8[n], reads: >i8[n])", _CODE)
+
+# Weights by forward selection: engine/forward_selection.h
+select_forward = _bind(
+    "select_forward(gram: f8[C,C], right: >f8[C,M], ridge: f8, first: i8[G+1], output: i8[e], price: f8[G], "
+    "reads: u8[e,W], paid: >u8[G,W], mass: f8[b,256], offers: >f8[C], patience: i8, support: >b1[C])",
+    _CODE,
+)

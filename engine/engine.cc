@@ -1,6 +1,7 @@
 // The C interface: each function takes pointers and the sizes that `costframe/engine.py` has checked.
 #include <new>
 
+#include "forward_selection.h"
 #include "paths.h"
 #include "row_hashes.h"
 #include "span.h"
@@ -67,6 +68,17 @@ EXPORT i64 count_paths(const i64* parent, i64 n, const i32* feature, i64* counts
 
 EXPORT i64 look_below(const i64* counts, i64 n, i64* word, i64* reads) {
     return with_memory([&] { costframe::look_below(span(counts, n), span(word, n), span(reads, n)); });
+}
+
+EXPORT i64 select_forward(const double* gram, i64 C, double* right, i64 M, double ridge, const i64* first, i64 G,
+                          const i64* output, i64 e, const double* price, const u64* reads, i64 W, u64* paid,
+                          const double* mass, i64 b, double* offers, i64 patience, bool* support) {
+    const SampledPrices prices{span(first, G + 1), span(output, e), span(price, G),
+                               {reads, e, W}, {paid, G, W}, {mass, b, 256}};
+    return with_memory([&] {
+        costframe::select_forward({gram, C, C}, {right, C, M}, ridge, prices, span(offers, C), patience,
+                                  span(support, C));
+    });
 }
 
 EXPORT bool has_avx2() {
