@@ -3,6 +3,7 @@
 
 #include "forward_selection.h"
 #include "paths.h"
+#include "proximal.h"
 #include "row_hashes.h"
 #include "span.h"
 #include "sums.h"
@@ -78,6 +79,27 @@ EXPORT i64 select_forward(const double* gram, i64 C, double* right, i64 M, doubl
     return with_memory([&] {
         costframe::select_forward({gram, C, C}, {right, C, M}, ridge, prices, span(offers, C), patience,
                                   span(support, C));
+    });
+}
+
+EXPORT i64 shrink(double* residual, i64 M, i64 D, const double* metric, const i64* first, i64 J, const i64* member,
+                  i64 e, const double* radius, double* dual, bool disjoint, bool* zero) {
+    const GroupNorms norms{span(first, J + 1), span(member, e), span(radius, J), disjoint};
+    return with_memory([&] {
+        Group group;
+        return costframe::shrink({residual, M, D}, {metric, M, D}, norms, {dual, M, e}, span(zero, D), group);
+    });
+}
+
+EXPORT i64 minimize_quadratic(const double* hessian, i64 M, i64 D, const double* gradient, const double* origin,
+                              const double* lipschitz, const double* scale, const i64* first, i64 J,
+                              const i64* member, i64 e, const double* radius, double* dual, bool disjoint, i64 most,
+                              double tolerance, double* found) {
+    const Quadratic quadratic{{hessian, M * D, D}, {gradient, M, D}, {origin, M, D}, span(lipschitz, M),
+                              span(scale, D)};
+    const GroupNorms norms{span(first, J + 1), span(member, e), span(radius, J), disjoint};
+    return with_memory([&] {
+        costframe::minimize_quadratic(quadratic, norms, {dual, M, e}, most, tolerance, {found, M, D});
     });
 }
 
