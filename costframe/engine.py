@@ -158,3 +158,18 @@ minimize_quadratic = _bind(
     "found: >f8[M,D])",
     _CODE,
 )
+
+# Ranking losses: engine/ranking.h
+pair_gradients = _bind(
+    "pair_gradients(scores: f8[n], grades: f8[n], counts: f8[n], starts: i8[Q+1], gradient: >f8[n], hessian: >f8[n])"
+)
+pair_losses = _bind("pair_losses(scores: f8[n], grades: f8[n], counts: f8[n], starts: i8[Q+1], losses: >f8[Q])")
+discounted_gains = _bind(
+    "discounted_gains(scores: f8[n], gains: f8[n], spans: f8[n], starts: i8[Q+1], discounts: f8[k], found: >f8[Q])",
+    _CODE,
+)
+lambda_gradients = _bind(
+    "lambda_gradients(scores: f8[n], gains: f8[n], counts: f8[n], spans: f8[n], starts: i8[Q+1], discounts: f8[k], "
+    "gradient: >f8[n], hessian: >f8[n])",
+    _CODE,
+)

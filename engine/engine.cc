@@ -4,6 +4,7 @@
 #include "forward_selection.h"
 #include "paths.h"
 #include "proximal.h"
+#include "ranking.h"
 #include "row_hashes.h"
 #include "span.h"
 #include "sums.h"
@@ -100,6 +101,34 @@ EXPORT i64 minimize_quadratic(const double* hessian, i64 M, i64 D, const double*
     const GroupNorms norms{span(first, J + 1), span(member, e), span(radius, J), disjoint};
     return with_memory([&] {
         costframe::minimize_quadratic(quadratic, norms, {dual, M, e}, most, tolerance, {found, M, D});
+    });
+}
+
+EXPORT void pair_gradients(const double* scores, i64 n, const double* grades, const double* counts, const i64* starts,
+                           i64 Q, double* gradient, double* hessian) {
+    costframe::pair_gradients(span(scores, n), span(grades, n), span(counts, n), span(starts, Q + 1),
+                              span(gradient, n), span(hessian, n));
+}
+
+EXPORT void pair_losses(const double* scores, i64 n, const double* grades, const double* counts, const i64* starts,
+                        i64 Q, double* losses) {
+    costframe::pair_losses(span(scores, n), span(grades, n), span(counts, n), span(starts, Q + 1), span(losses, Q));
+}
+
+EXPORT i64 discounted_gains(const double* scores, i64 n, const double* gains, const double* spans, const i64* starts,
+                            i64 Q, const double* discounts, i64 k, double* found) {
+    return with_memory([&] {
+        costframe::discounted_gains(span(scores, n), span(gains, n), span(spans, n), span(starts, Q + 1),
+                                    span(discounts, k), span(found, Q));
+    });
+}
+
+EXPORT i64 lambda_gradients(const double* scores, i64 n, const double* gains, const double* counts,
+                            const double* spans, const i64* starts, i64 Q, const double* discounts, i64 k,
+                            double* gradient, double* hessian) {
+    return with_memory([&] {
+        costframe::lambda_gradients(span(scores, n), span(gains, n), span(counts, n), span(spans, n),
+                                    span(starts, Q + 1), span(discounts, k), span(gradient, n), span(hessian, n));
     });
 }
 
