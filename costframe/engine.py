@@ -173,3 +173,15 @@ lambda_gradients = _bind(
     "gradient: >f8[n], hessian: >f8[n])",
     _CODE,
 )
+
+# Bins: engine/binning.h, engine/cuts.h
+bin_rows = _bind(
+    "bin_rows(X: f8[n,d], first: i8[d+1], cut: f8[c], low: f8[d], scale: f8[d], first_step: i8[d+1], certain: i4[s], "
+    "window: i8[d], bins: >u1[n,d], columns: >u1[d,N], begin: i8)"
+)
+mark_unknown = _bind(
+    "mark_unknown(X: f8[n,d], first: i8[d+1], category: f8[c], features: i8[k], bins: >u1[n,d], columns: >u1[d,N], "
+    "begin: i8)"
+)
+collect_distinct = _bind("collect_distinct(X: f8[n,d], values: >f8[d,limit], counts: >i8[d])", _CODE)
+choose_cuts = _bind("choose_cuts(ordered: f8[k,n], clippings: i8, cuts: >f8[k,max_bins], counts: >i8[k])", _CODE)

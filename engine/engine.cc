@@ -1,6 +1,7 @@
 // The C interface: each function takes pointers and the sizes that `costframe/engine.py` has checked.
 #include <new>
 
+#include "binning.h"
 #include "forward_selection.h"
 #include "paths.h"
 #include "proximal.h"
@@ -130,6 +131,30 @@ EXPORT i64 lambda_gradients(const double* scores, i64 n, const double* gains, co
         costframe::lambda_gradients(span(scores, n), span(gains, n), span(counts, n), span(spans, n),
                                     span(starts, Q + 1), span(discounts, k), span(gradient, n), span(hessian, n));
     });
+}
+
+EXPORT void bin_rows(const double* X, i64 n, i64 d, const i64* first, const double* cut, i64 c, const double* low,
+                     const double* scale, const i64* first_step, const i32* certain, i64 s, const i64* window,
+                     u8* bins, u8* columns, i64 N, i64 begin) {
+    const Cuts cuts{span(first, d + 1), span(cut, c), span(low, d), span(scale, d), span(first_step, d + 1),
+                    span(certain, s), span(window, d)};
+    costframe::bin_rows({X, n, d}, cuts, {bins, n, d}, {columns, d, N}, begin);
+}
+
+EXPORT void mark_unknown(const double* X, i64 n, i64 d, const i64* first, const double* category, i64 c,
+                         const i64* features, i64 k, u8* bins, u8* columns, i64 N, i64 begin) {
+    costframe::mark_unknown({X, n, d}, span(first, d + 1), span(category, c), span(features, k), {bins, n, d},
+                            {columns, d, N}, begin);
+}
+
+EXPORT i64 collect_distinct(const double* X, i64 n, i64 d, double* values, i64 limit, i64* counts) {
+    return with_memory(
+        [&] { costframe::collect_distinct({X, n, d}, {values, d, limit}, span(counts, d)); });
+}
+
+EXPORT i64 choose_cuts(const double* ordered, i64 k, i64 n, i64 clippings, double* cuts, i64 max_bins, i64* counts) {
+    return with_memory(
+        [&] { costframe::choose_cuts({ordered, k, n}, clippings, {cuts, k, max_bins}, span(counts, k)); });
 }
 
 EXPORT bool has_avx2() {
