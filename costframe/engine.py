@@ -215,6 +215,58 @@ add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
 score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
 add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")
 
+# Paths of trees: engine/paths.h
+mark_paths = _bind("mark_paths(parent: i8[n], feature: i4[n], masks: >u8[n,W])")
+price_paths = _bind("price_paths(parent: i8[n], feature: i4[n], split: f8[d], spent: >f8[n])")
+count_paths = _bind("count_paths(parent: i8[n], feature: i4[n], counts: >i8[n], n_features: i8)", _CODE)
+look_below = _bind("look_below(counts: i8[n], word: >i8[n], reads: >i8[n])", _CODE)
+
+# Weights by forward selection and with norms: engine/forward_selection.h, engine/proximal.h
+MOST_PASSES = 30  # of `shrink`
+select_forward = _bind(
+    "select_forward(gram: f8[C,C], right: >f8[C,M], ridge: f8, first: i8[G+1], output: i8[e], price: f8[G], "
+    "reads: u8[e,W], paid: >u8[G,W], mass: f8[b,256], offers: >f8[C], patience: i8, support: >b1[C])",
+    _CODE,
+)
+shrink = _bind(
+    "shrink(residual: >f8[M,D], metric: f8[M,D], first: i8[J+1], member: i8[e], radius: f8[J], dual: >f8[M,e], "
+    "disjoint: b1, zero: >b1[D])",
+    _CODE,
+)
+minimize_quadratic = _bind(
+    "minimize_quadratic(hessian: f8[M,D,D], gradient: f8[M,D], origin: f8[M,D], lipschitz: f8[M], scale: f8[D], "
+    "first: i8[J+1], member: i8[e], radius: f8[J], dual: >f8[M,e], disjoint: b1, most: i8, tolerance: f8, "
+    "found: >f8[M,D])",
+    _CODE,
+)
+
+# Ranking losses: engine/ranking.h
+pair_gradients = _bind(
+    "pair_gradients(scores: f8[n], grades: f8[n], counts: f8[n], starts: i8[Q+1], gradient: >f8[n], hessian: >f8[n])"
+)
+pair_losses = _bind("pair_losses(scores: f8[n], grades: f8[n], counts: f8[n], starts: i8[Q+1], losses: >f8[Q])")
+discounted_gains = _bind(
+    "discounted_gains(scores: f8[n], gains: f8[n], spans: f8[n], starts: i8[Q+1], discounts: f8[k], found: >f8[Q])",
+    _CODE,
+)
+lambda_gradients = _bind(
+    "lambda_gradients(scores: f8[n], gains: f8[n], counts: f8[n], spans: f8[n], starts: i8[Q+1], discounts: f8[k], "
+    "gradient: >f8[n], hessian: >f8[n])",
+    _CODE,
+)
+
+# Bins: engine/binning.h, engine/cuts.h
+bin_rows = _bind(
+    "bin_rows(X: f8[n,d], first: i8[d+1], cut: f8[c], low: f8[d], scale: f8[d], first_step: i8[d+1], certain: i4[s], "
+    "window: i8[d], bins: >u1[n,d], columns: >u1[d,N], begin: i8)"
+)
+mark_unknown = _bind(
+    "mark_unknown(X: f8[n,d], first: i8[d+1], category: f8[c], features: i8[k], bins: >u1[n,d], columns: >u1[d,N], "
+    "begin: i8)"
+)
+collect_distinct = _bind("collect_distinct(X: f8[n,d], values: >f8[d,limit], counts: >i8[d])", _CODE)
+choose_cuts = _bind("choose_cuts(ordered: f8[k,n], clippings: i8, cuts: >f8[k,max_bins], counts: >i8[k])", _CODE)
+
 # Growing trees: engine/room.h; fields as in growing/room.py and growing/prices.py
 Task = _struct(
     "Task(bins: u1[n,d], by_column: u1[d,n], words: >i8[n,w], columns: i8[k], n_bins: i8[k], categorical: b1[d?], "

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace costframe {
 
@@ -19,9 +20,9 @@ struct Matrix {
     T* data;
     i64 rows, columns;
 
+    operator Matrix<const T>() const requires(!std::is_const_v<T>) { return {data, rows, columns}; }
     std::span<T> operator[](i64 row) const { return {data + row * columns, static_cast<std::size_t>(columns)}; }
     T& operator()(i64 row, i64 column) const { return data[row * columns + column]; }
-    operator Matrix<const T>() const { return {data, rows, columns}; }
 };
 
 template <typename T>

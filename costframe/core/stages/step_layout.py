@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.learners.node_layout import path_counts
 from costframe.core.learners.row_nodes import FEATURE
 from costframe.core.stages.run_stages import learner_reads
@@ -66,11 +67,9 @@ class StepState(NamedTuple):
 
 def lay_out_steps(bank: WeakLearnerBank, layout: StageLayout, weights: NDArray[np.float64]) -> StepLayout:
     """Lay out a stage tree for steps, once a model; `weights` are e_t in their unit."""
-    from costframe.core.learners.path_kernels import look_below
-
     nodes, row = layout.nodes, layout.row
     word, reads = row.word & ~FEATURE | np.maximum(nodes.feature, 0), np.zeros(len(row.word), np.int64)
-    look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
+    engine.look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
     first, read = learner_reads(bank, layout)
     every, number = np.unique(layout.learner, return_inverse=True)
     use = np.stack([number, layout.kind, layout.width, first[:-1], first[1:]], axis=1)
