@@ -1,9 +1,13 @@
 """The compiled engine: its functions, each with the check of its arguments; nothing else calls the library.
 
 A function's signature says what it takes: `hash_rows(X: f8[n,d], hashes: >u8[n])` is a float64 matrix of any n rows and
-d columns, and a uint64 vector of n values that it writes. Arrays are C-contiguous and in native byte order. The library
-gets the address of each array, followed by the sizes that no array before has told, and by the size of an item where
-several dtypes are possible; it trusts them. `Nodes(root: i8[T], ...)` is a struct of such words.
+d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n, and an array of n? may be
+empty instead. Arrays are C-contiguous and in native byte order. The library gets a pointer of each array, followed by the
+sizes that no array before has told; it trusts them.
+
+Arrays that many functions take, or that a loop passes again and again, are a struct, checked once when it is made:
+`Task(*fields)`. The library reads its fields in their order, eight bytes for a number, and for an array its pointer and
+all its sizes. Sizes with one letter are equal in all structs of a call.
 
 The library is there twice, for any processor and for those with AVX2; both give the same bits. The environment variable
 COSTFRAME_ENGINE names one of them, "base" or "avx2".
@@ -24,8 +28,6 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DIGITS", "add_exactly", "add_products", "hash_rows", "level", "score_rows"]
-
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _SCALARS = {
     "f8": ctypes.c_double,
@@ -34,7 +36,8 @@ _SCALARS = {
     "u8": ctypes.c_uint64,
     "b1": ctypes.c_bool,
 }
-_PARAMETER = re.compile(r"(\w+): (>?)([\w|]+)(?:\[([\w,]+)\])?")
+_CODE = "code"  # what a function that allocates returns
+_PARAMETER = re.compile(r"(\w+): (>?)([\w|]+)(?:\[([\w,+?]+)\])?")
 
 
 def _open(level: str) -> ctypes.CDLL:
@@ -50,6 +53,7 @@ def _choose() -> tuple[str, ctypes.CDLL]:
     wanted, base = os.environ.get("COSTFRAME_ENGINE"), _open("base")
     if wanted not in {None, "base", "avx2"}:
         raise ImportError(f"COSTFRAME_ENGINE: expected 'base' or 'avx2', got {wanted!r}")
+    base.has_avx2.restype = ctypes.c_bool
     quick = base.has_avx2() and Path(__file__).with_name(f"engine-avx2{_SUFFIX}").exists()
     return ("avx2", _open("avx2")) if wanted == "avx2" or (wanted is None and quick) else ("base", base)
 
@@ -59,106 +63,151 @@ level, _library = _choose()
 
 @frozen
 class _Parameter:
-    """A part of a signature: a scalar, a struct, or an array with a name or a number for each size."""
+    """A parameter of a function, or a field: a scalar, a struct, or an array with a name or a number for each size."""
 
     name: str
     written: bool
     types: tuple[str, ...]
     sizes: tuple[str, ...] | None
-
-    @classmethod
-    def read(cls, signature: str) -> list[_Parameter]:
-        """Return the parameters of a signature."""
-        return [
-            cls(name, bool(written), tuple(types.split("|")), tuple(sizes.split(",")) if sizes else None)
-            for name, written, types, sizes in _PARAMETER.findall(signature)
-        ]
-
-    def fresh_sizes(self, told: set[str]) -> list[str]:
-        """Return the sizes that this array is the first to tell, and note them."""
-        fresh = [size for size in dict.fromkeys(self.sizes or ()) if size not in told and not size.isdigit()]
-        told.update(fresh)
-        return fresh
+    less: tuple[int | None, ...]  # what is subtracted from each size for the library, None if it does not get it
 
     def refuse(self, given: object, known: dict[str, int]) -> None:
-        """Raise an error that says what was expected, and what came."""
         shape = "" if self.sizes is None else f" of shape ({', '.join(str(known.get(s, s)) for s in self.sizes)})"
         got = f"{given.dtype} {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
-        raise TypeError(
-            f"{self.name}: expected C-contiguous {' or '.join(self.types)}{shape}"
-            f"{', writable' * self.written}, got {got}"
-        )
+        kinds = " or ".join(self.types)
+        raise TypeError(f"{self.name}: expected C-contiguous {kinds}{shape}{', writable' * self.written}, got {got}")
 
-    def address(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
-        """Append the address of an array, the sizes it is the first to tell, and the size of an item of several."""
+    def pass_array(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
+        """Append the pointer of an array, some of its sizes, and the width of its codes."""
         sizes = self.sizes or ()
         fits = isinstance(given, np.ndarray) and given.dtype.str[1:] in self.types and given.ndim == len(sizes)
-        if not fits or not given.flags.c_contiguous or (self.written and not given.flags.writeable):
+        native = fits and given.dtype.isnative and given.flags.c_contiguous
+        if not native or (self.written and not given.flags.writeable):
             self.refuse(given, known)
         passed.append(given.ctypes.data)
-        for size, count in zip(sizes, given.shape, strict=True):
-            if size not in known and not size.isdigit():
-                known[size] = count
-                passed.append(count)
-            elif count != (int(size) if size.isdigit() else known[size]):
-                self.refuse(given, known)
+        for size, count, less in zip(sizes, given.shape, self.less, strict=True):
+            name, more = _read_size(size)
+            if count or not size.endswith("?"):
+                expected = int(name) if name.isdigit() else known.setdefault(name, count - more)
+                if count != expected + more or expected < 0:
+                    self.refuse(given, known)
+            if less is not None:
+                passed.append(count - less)
         if len(self.types) > 1:
             passed.append(given.itemsize)
 
+    def pass_struct(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
+        """Append the pointer of a struct, whose sizes must be those of the arguments before."""
+        if not isinstance(given, Record) or given.struct not in self.types:
+            self.refuse(given, known)
+        if any(known.setdefault(size, count) != count for size, count in given.sizes.items()):
+            self.refuse(given, known)
+        passed.append(given.words)
+
+
+def _read_size(size: str) -> tuple[str, int]:
+    """Return the name of a size, and what an array has more: 1 for n+1."""
+    name, _, more = size.removesuffix("?").partition("+")
+    return name, int(more or 0)
+
+
+def _parse(text: str, *, whole: bool) -> list[_Parameter]:
+    """Return the parameters that a signature lists; of arrays, the library gets `whole` shapes, or new sizes only."""
+    parameters, told = [], set[str]()
+    for name, written, types, listed in _PARAMETER.findall(text):
+        sizes, less = tuple(listed.split(",")) if listed else None, list[int | None]()
+        told |= _structs.get(types, set())
+        for size in sizes or ():
+            (known, more), optional = _read_size(size), size.endswith("?")
+            new = not (known.isdigit() or known in told)
+            less.append(0 if whole or optional else more if new else None)
+            told |= set() if optional else {known}
+        parameters.append(_Parameter(name, bool(written), tuple(types.split("|")), sizes, tuple(less)))
+    return parameters
+
+
+_structs: dict[str, set[str]] = {}  # the sizes that a struct tells
+
 
 @frozen(eq=False)
-class Struct:
-    """Arrays that the library takes together, checked once: words with their addresses and sizes."""
+class Record:
+    """The fields of one struct, as the library reads them.
 
-    kind: _Struct
+    Attributes
+    ----------
+    struct : str
+        Its name.
+    words : ctypes array
+        Numbers, pointers and sizes.
+    sizes : dict of str to int
+        By letter.
+    arrays : tuple
+        What pointers point to, and so stays alive.
+    """
+
+    struct: str
     words: Any
-    arrays: tuple[Any, ...]  # kept alive
+    sizes: dict[str, int]
+    arrays: tuple[Any, ...]
 
 
 class _Struct:
-    """A kind of struct, with the parts of a signature; the library's has a word for each address, size and scalar."""
+    """A kind of struct, made of its fields in order, or of the attributes of objects by the fields' names."""
 
     def __init__(self, signature: str) -> None:
         self.name, _, text = signature.partition("(")
-        self._parts = _Parameter.read(text)
+        self.fields = _parse(text, whole=True)
+        surely = {size for each in self.fields for size in each.sizes or () if not size.endswith("?")}
+        _structs[self.name] = {_read_size(size)[0] for size in surely}
 
-    def of(self, *sources: Any, **parts: Any) -> Struct:
-        """Make a struct of parts by name, or the attributes of objects."""
-        words, known, arrays = list[int](), dict[str, int](), list[Any]()
-        for part in self._parts:
-            value = parts.get(part.name)
-            for source in sources:
-                value = getattr(source, part.name, None) if value is None else value
-            if part.sizes is not None:
-                part.address(value, known, words)
-                arrays.append(value)
+    def __call__(self, *given: Any) -> Record:
+        passed, known = list[Any](), dict[str, int]()
+        for each, value in zip(self.fields, given, strict=True):
+            if each.sizes is None:
+                passed.append(int(np.float64(value).view(np.int64)) if each.types == ("f8",) else int(value))
             else:
-                words.append(int(np.float64(value).view(np.int64)) if part.types == ("f8",) else int(value))
-        return Struct(self, (ctypes.c_int64 * len(words))(*words), tuple(arrays))
+                each.pass_array(value, known, passed)
+        return Record(self.name, (ctypes.c_int64 * len(passed))(*passed), known, given)
+
+    def of(self, *objects: Any, **named: Any) -> Record:
+        """Make a struct of fields by name, or of attributes of objects, the first that has one."""
+        given = []
+        for each in self.fields:
+            value = named.get(each.name)
+            for one in objects:
+                value = getattr(one, each.name, None) if value is None else value
+            given.append(value)
+        return self(*given)
+
+
+def _require_memory(code: int, *_: object) -> int:
+    if code < 0:
+        raise MemoryError("the engine found too little memory")
+    return code
 
 
 def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
-    """Return the library's function with a signature."""
+    """Return the library's function with a signature; those that allocate return a `_CODE`, below 0 without memory."""
     name, _, text = signature.partition("(")
-    parameters, types, told = _Parameter.read(text), list[Any](), set[str]()
-    for parameter in parameters:
-        if parameter.sizes is None:
-            types.append(_SCALARS.get(parameter.types[0], ctypes.c_void_p))
+    parameters, types = _parse(text, whole=False), list[Any]()
+    for each in parameters:
+        if each.sizes is None:
+            types.append(_SCALARS.get(each.types[0], ctypes.c_void_p))
         else:
-            types += [ctypes.c_void_p] + [ctypes.c_int64] * len(parameter.fresh_sizes(told))
-            types += [ctypes.c_int64] * (len(parameter.types) > 1)
+            n_sizes = sum(less is not None for less in each.less)
+            types += [ctypes.c_void_p] + [ctypes.c_int64] * (n_sizes + (len(each.types) > 1))
     function = getattr(_library, name)
-    function.argtypes, function.restype = types, returns
+    function.argtypes, function.restype = types, ctypes.c_int64 if returns is _CODE else returns
+    if returns is _CODE:
+        function.errcheck = _require_memory
 
     def call(*given: Any) -> Any:
         passed, known = list[Any](), dict[str, int]()
         for parameter, value in zip(parameters, given, strict=True):
             if parameter.sizes is not None:
-                parameter.address(value, known, passed)
-            elif isinstance(value, Struct):
-                if value.kind.name != parameter.types[0]:
-                    parameter.refuse(value, known)
-                passed.append(ctypes.addressof(value.words))
+                parameter.pass_array(value, known, passed)
+            elif parameter.types[0] in _structs:
+                parameter.pass_struct(value, known, passed)
             else:
                 passed.append(value)
         return function(*passed)
@@ -175,103 +224,248 @@ add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
 score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
 add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")
 
+# Paths of trees: engine/paths.h
+mark_paths = _bind("mark_paths(parent: i8[n], feature: i4[n], masks: >u8[n,W])")
+price_paths = _bind("price_paths(parent: i8[n], feature: i4[n], split: f8[d], spent: >f8[n])")
+count_paths = _bind("count_paths(parent: i8[n], feature: i4[n], counts: >i8[n], n_features: i8)", _CODE)
+look_below = _bind("look_below(counts: i8[n], word: >i8[n], reads: >i8[n])", _CODE)
+
+# Weights by forward selection and with norms: engine/forward_selection.h, engine/proximal.h
+MOST_PASSES = 30  # of `shrink`
+select_forward = _bind(
+    "select_forward(gram: f8[C,C], right: >f8[C,M], ridge: f8, first: i8[G+1], output: i8[e], price: f8[G], "
+    "reads: u8[e,W], paid: >u8[G,W], mass: f8[b,256], offers: >f8[C], patience: i8, support: >b1[C])",
+    _CODE,
+)
+shrink = _bind(
+    "shrink(residual: >f8[M,D], metric: f8[M,D], first: i8[J+1], member: i8[e], radius: f8[J], dual: >f8[M,e], "
+    "disjoint: b1, zero: >b1[D])",
+    _CODE,
+)
+minimize_quadratic = _bind(
+    "minimize_quadratic(hessian: f8[M,D,D], gradient: f8[M,D], origin: f8[M,D], lipschitz: f8[M], scale: f8[D], "
+    "first: i8[J+1], member: i8[e], radius: f8[J], dual: >f8[M,e], disjoint: b1, most: i8, tolerance: f8, "
+    "found: >f8[M,D])",
+    _CODE,
+)
+
+# Ranking losses: engine/ranking.h
+pair_gradients = _bind(
+    "pair_gradients(scores: f8[n], grades: f8[n], counts: f8[n], starts: i8[Q+1], gradient: >f8[n], hessian: >f8[n])"
+)
+pair_losses = _bind("pair_losses(scores: f8[n], grades: f8[n], counts: f8[n], starts: i8[Q+1], losses: >f8[Q])")
+discounted_gains = _bind(
+    "discounted_gains(scores: f8[n], gains: f8[n], spans: f8[n], starts: i8[Q+1], discounts: f8[k], found: >f8[Q])",
+    _CODE,
+)
+lambda_gradients = _bind(
+    "lambda_gradients(scores: f8[n], gains: f8[n], counts: f8[n], spans: f8[n], starts: i8[Q+1], discounts: f8[k], "
+    "gradient: >f8[n], hessian: >f8[n])",
+    _CODE,
+)
+
+# Bins: engine/binning.h, engine/cuts.h
+bin_rows = _bind(
+    "bin_rows(X: f8[n,d], first: i8[d+1], cut: f8[c], low: f8[d], scale: f8[d], first_step: i8[d+1], certain: i4[s], "
+    "window: i8[d], bins: >u1[n,d], columns: >u1[d,N], begin: i8)"
+)
+mark_unknown = _bind(
+    "mark_unknown(X: f8[n,d], first: i8[d+1], category: f8[c], features: i8[k], bins: >u1[n,d], columns: >u1[d,N], "
+    "begin: i8)"
+)
+collect_distinct = _bind("collect_distinct(X: f8[n,d], values: >f8[d,limit], counts: >i8[d])", _CODE)
+choose_cuts = _bind("choose_cuts(ordered: f8[k,n], clippings: i8, cuts: >f8[k,max_bins], counts: >i8[k])", _CODE)
+
+# Growing trees: engine/room.h; fields as in growing/room.py and growing/prices.py
+Task = _Struct(
+    "Task(bins: u1[n,d], by_column: u1[d,n], words: >i8[n,w], columns: i8[k], n_bins: i8[k], categorical: b1[d?], "
+    "signs: i1[d?], count_bits: i8, units: >f8[2], limits: f8[3], max_depth: i8, max_leaves: i8, breadth: b1, "
+    "price_unit: f8, cells_worth_threads: i8, address: i8)"
+)
+Room = _Struct(
+    "Room(state: >i8[4], gain: >f8[L,d], best: >i8[L,d,B], paid: >f8[L,items], money: >f8[L,d], place: >i8[L,8], "
+    "numbers: >f8[L,4], tested: >b1[L,d?], nodes: >i8[M,10], gained: >f8[M], histogram: >i8[L,groups,bins,lanes,w], "
+    "rows: >i4[n], price: >f8[d], goes_left: >b1[256], board: >i8[64], parts: >i8[helpers,groups,bins,lanes,w])"
+)
+Prices = _Struct(
+    "Prices(kind: i8, tradeoff: f8, root: f8, reuse: f8, row_weight: f8[n?], split: f8[d?], once: >f8[d?], "
+    "once_paid: >b1[d?], begin: i8[d+1?], needed: i8[needs], feature_price: f8[d?], feature_paid: >b1[d?], "
+    "resource_price: f8[resources], resource_paid: >b1[resources], used: >b1[d?], totals: >f8[2], "
+    "marks: >u8[n?,W], seen: f8[items], uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, all_known: b1, address: i8, "
+    "unit: f8)"
+)
+scale_for = _bind("scale_for(values: f8[n], bits: i8, address: i8)", ctypes.c_double)
+leaf_scale = _bind("leaf_scale(values: f8[n], address: i8)", ctypes.c_double)
+pack_rows = _bind(
+    "pack_rows(gradients: f8[n], hessians: f8[n?], counts: i8[n?], scale: f8, hessian_scale: f8, count_bits: i8, "
+    "words: >i8[n,w])"
+)
+fill_histogram = _bind(
+    "fill_histogram(bins: u1[n,d], words: i8[n,w], rows: i4[m], columns: i8[k], n_bins: i8[k], "
+    "histogram: >i8[groups,size,lanes,w])"
+)
+subtract = _bind("subtract(histogram: >i8[groups,size,lanes,w], child: i8[groups,size,lanes,w], n_bins: i8[k])")
+find_splits = _bind(
+    "find_splits(task: Task, histogram: i8[groups,size,lanes,w], total: i8[2], bounds: f8[2], prices: f8[2,k?], "
+    "gain: >f8[d], best: >i8[d,B])",
+    _CODE,
+)
+divide_rows = _bind(
+    "divide_rows(column: u1[n], left_bins: i8[4], rows: >i4[m], scratch: >i4[m], counts: >i8[parts])", ctypes.c_int64
+)
+route_rows = _bind("route_rows(bins: u1[n,d], nodes: i8[M,10], leaf_of_row: >i4[n])")
+label_rows = _bind("label_rows(place: i8[L,8], rows: i4[m], leaf_of_row: >i4[n])")
+sum_leaves = _bind(
+    "sum_leaves(leaf_of_row: i4[n], gradients: f8[n], hessians: f8[n?], scale: f8, hessian_scale: f8, sums: >i8[M,2])",
+    _CODE,
+)
+describe_nodes = _bind(
+    "describe_nodes(nodes: i8[M,10], first: i8[d+1], cut: f8[c], place: i8[L,8], numbers: f8[L,4], sums: f8[M,2], "
+    "l2: f8, gradient_unit: f8, feature: >i4[M], threshold: >f8[M], missing_left: >b1[M], left: >i4[M], right: >i4[M], "
+    "outputs: >f8[M])"
+)
+sum_marks = _bind("sum_marks(marks: u8[n,W], rows: i4[m], weight: f8[n?], sums: >f8[items])")
+weigh_rows = _bind("weigh_rows(rows: i4[m], weight: f8[n?])", ctypes.c_double)
+price_marks = _bind(
+    "price_marks(marks: >u8[n,W], rows: i4[m], items: u8[m,W], cost: f8[items], n_features: i8, per_row: >f8[m], "
+    "new_features: >f8[m])"
+)
+begin_prices = _bind("begin_prices(prices: Prices)")
+open_account = _bind("open_account(room: Room, prices: Prices, rows: i4[m])")
+settle_account = _bind("settle_account(room: Room, prices: Prices, small: i8, large: i8, counted: f8[c])")
+charge = _bind("charge(prices: Prices, money: f8[d], price: >f8[d])")
+pay = _bind("pay(room: Room, prices: Prices, slot: i8, feature: i8)", ctypes.c_bool)
+DONE, MORE_LEAVES, PAUSE = range(3)  # of `grow`
+grow = _bind("grow(task: Task, room: Room, prices: Prices, rows: >i4[m])", _CODE)
+assist = _bind("assist(task: Task, room: Room, prices: Prices, rows: >i4[m])", _CODE)
+
+# Boosting: engine/losses.h, engine/boosting.h, engine/regression.h
+derive_logistic = _bind(
+    "derive_logistic(target: i8[n], scores: f8[n], small: f8[n], gradient: >f4[n], hessian: >f4[n])"
+)
+sum_losses = _bind(
+    "sum_losses(kind: i8, y: f8[n], weight: f8[n], scores: f8[n,K], rows: i4[m], count_bits: i8, address: i8, "
+    "total: >f8[1])",
+    _CODE,
+)
+add_rounds = _bind(
+    "add_rounds(task: Task, room: Room, prices: Prices, kind: i8, y: f8[n], weight: f8[n], counts: i8[n], "
+    "inside: i4[m], outside: i4[o], largest: f8, step: f8, scores: >f8[n,K], nodes: >i8[R,K,N,5], "
+    "values: >f8[R,K,N], sizes: >i8[R,K], lost: >f8[R], kept: >f8[R,o,K], gain: >f8[d,d])",
+    _CODE,
+)
+boost_many = _bind(
+    "boost_many(task: Task, room: Room, prices: Prices, weight: f8[n], counts: i8[n], inside: i4[m], outside: i4[o], "
+    "step: f8, residual: >f8[n,T], nodes: >i8[R,N,5], values: >f8[R,N,T], sizes: >i8[R])",
+    _CODE,
+)
+
 # Trees and stages for tables: engine/nodes.h, engine/leaves.h, engine/scores.h
 Nodes = _Struct(
-    "Nodes(root: i8[T], depth: i4[T], by_category: b1[T], word: u8[N], sets: u8[S], feature: i4[N], parent: i8[N],"
-    " first: i8[F], cut: f8[C], low: f8[U], scale: f8[U], first_step: i8[F], certain: i4[Z], window: i8[U],"
-    " column_first: i8[F], column_missing: u2|u4[M], column_reading: i8[M], category_column: i8[F],"
-    " category_first: i8[K], category: f8[A], n_words: i8[T], gate_first: i8[R], column: i8[G], rank: u2|u4[G],"
-    " byte: i8[G], kept: u1[G], exit_first: i8[T], exit: u4[E])"
+    "Nodes(root: i8[trees], depth: i4[trees], by_category: b1[trees], word: u8[nodes], sets: u8[sets],"
+    " feature: i4[nodes], parent: i8[nodes], first: i8[U+1], cut: f8[cuts], low: f8[U], scale: f8[U],"
+    " first_step: i8[U+1], certain: i4[steps], window: i8[U], column_first: i8[U+1], column_missing: u2|u4[columns],"
+    " column_reading: i8[columns], category_column: i8[U+1], category_first: i8[named+1], category: f8[categories],"
+    " n_words: i8[trees], gate_first: i8[trees+1], column: i8[gates], rank: u2|u4[gates], byte: i8[gates],"
+    " kept: u1[gates], exit_first: i8[trees], exit: u4[exits])"
 )
 Stages = _Struct(
-    "Stages(used: i8[U], stage_first: i8[S1], stage_column_first: i8[S1], stage_column: i8[C], kind: u1[L],"
-    " place: i8[L], tree: i8[L], width: i4[L], fill: f8[L], target_first: i8[L1], target: i8[T], payload_first: i8[L],"
-    " payload: f8[P], intercept: f8[S,K], threshold: f8[S], below: i8[S], above: i8[S], fresh: b1[L])"
+    "Stages(used: i8[U], stage_first: i8[stages+1], stage_column_first: i8[stages+1], stage_column: i8[read_columns],"
+    " kind: u1[L], place: i8[L], tree: i8[L], width: i4[L], fill: f8[L], target_first: i8[L+1], target: i8[targets],"
+    " payload_first: i8[L], payload: f8[payload], intercept: f8[stages,outputs], threshold: f8[stages],"
+    " below: i8[stages], above: i8[stages], fresh: b1[L])"
 )
-Marks = _Struct("Marks(notes: i8, by_path: b1, node_mask: u8[N,W], node_spent: f8[M,2], use_spent: f8[L])")
-code_rows = _bind("code_rows(X: f8[n,d], used: i8[U], nodes: Nodes, codes: >u2|u4[c,n])")
-walk_leaves = _bind("walk_leaves(codes: u2|u4[c,n], nodes: Nodes, leaves: >i4[n,T])")
+Marks = _Struct("Marks(notes: i8, by_path: b1, node_mask: u8[nodes?,W], node_spent: f8[nodes?,2], use_spent: f8[L?])")
+code_rows = _bind("code_rows(X: f8[n,d], used: i8[U], nodes: Nodes, codes: >u2|u4[c,n])", _CODE)
+walk_leaves = _bind("walk_leaves(codes: u2|u4[c,n], nodes: Nodes, leaves: >i4[n,trees])", _CODE)
 write_outputs = _bind(
     "write_outputs(codes: u1|u2|u4[n,T], dense: f8[n,D], source: i4[C], values: f8[C,V], rows: i8[m], factor: f8[m],"
-    " out: >f8[m,C])"
+    " out: >f8[m,C])",
+    _CODE,
 )
 score_stage = _bind(
     "score_stage(X: f8[n,d], codes: u2|u4[c,n], nodes: Nodes, stages: Stages, marks: Marks, opaque: f8[n,o],"
-    " masks: >u8[k,W], spent: >f8[k,2], rows: i8[m], stage: i8, scores: >f8[m,K])"
+    " masks: >u8[k,words], spent: >f8[k,2], rows: i8[m], stage: i8, scores: >f8[m,K])",
+    _CODE,
 )
-note_all = _bind("note_all(masks: >u8[k,W], rows: i8[m], features: i8[f])")
+note_all = _bind("note_all(masks: >u8[k,words], rows: i8[m], features: i8[f])", _CODE)
 
 # Single rows: engine/step.h, engine/ahead.h
 Steps = _Struct(
-    "Steps(used: i8[U], word: i8[N], reads: i8[N], threshold: f8[N], span: i8[S,2], category: f8[C], use: i8[L,9],"
-    " use_value: f8[L,2], read: i8[R], target: i8[T], payload: f8[P], stage: i8[G,4], stage_value: f8[G,V],"
-    " n_learners: i8, depth: i8)"
+    "Steps(used: i8[U], word: i8[nodes], reads: i8[nodes], threshold: f8[nodes], span: i8[spans,2],"
+    " category: f8[known], use: i8[L,9], use_value: f8[L,2], read: i8[reads], target: i8[P], payload: f8[payload], stage: i8[stages,4],"
+    " stage_value: f8[stages,values], n_learners: i8, depth: i8)"
 )
 walk_row = _bind("walk_row(X: f8[1,d], steps: Steps, scores: >f8[1,K])", ctypes.c_int64)
 step_row = _bind(
-    "step_row(supplied: f8[m], numbers: >f8[a], places: >i8[b], marks: >u1[U], steps: Steps, split: f8[s],"
+    "step_row(supplied: f8[m], numbers: >f8[a], places: >i8[b], marks: >u1[U], steps: Steps, split: f8[U?],"
     " by_path: b1, spends: b1)",
     ctypes.c_int64,
 )
 
 # Prices of rows: engine/needs.h, engine/charges.h
-Needs = _Struct("Needs(first: i8[F], need: i8[N], further_first: i8[G], further: i8[H])")
+Needs = _Struct("Needs(first: i8[U+1], need: i8[needs], further_first: i8[R+1], further: i8[further])")
 Tree = _Struct(
-    "Tree(feature: i4[N], threshold: f8[N], missing_left: b1[N], left: i4[N], right: i4[N], category_first: i8[F],"
-    " categories: f8[C], reading: u1[N])"
+    "Tree(feature: i4[N], threshold: f8[N], missing_left: b1[N], left: i4[N], right: i4[N], category_first: i8[N+1],"
+    " categories: f8[categories], reading: u1[N])"
 )
-mark_needed = _bind("mark_needed(acquired: b1[n,d], needs: Needs, needed: >u1[n,R])")
+mark_needed = _bind("mark_needed(acquired: b1[n,U], needs: Needs, needed: >u1[n,R])", _CODE)
 price_rows = _bind(
     "price_rows(masks: u8[n,W], columns: i8[U], cost: f8[U], needs: Needs, resource_cost: f8[R], weight: f8[n],"
-    " acquired: >b1[n,d], per_row: >f8[n], features: >f8[U], resources: >f8[R])"
+    " acquired: >b1[n,d], per_row: >f8[n], features: >f8[U], resources: >f8[R])",
+    _CODE,
 )
 pay_tree = _bind(
-    "pay_tree(X: f8[n,d], tree: Tree, split: f8[d], learner: f8, reuse: f8, cost: f8[d], needs: Needs,"
+    "pay_tree(X: f8[n,U], tree: Tree, split: f8[U], learner: f8, reuse: f8, cost: f8[U], needs: Needs,"
     " resource_cost: f8[R], masks: >u8[n,W], computed: >f8[n], bought: >f8[n], leaves: >i8[n])",
-    ctypes.c_bool,
+    _CODE,
 )
 weigh_sets = _bind("weigh_sets(sets: u8[M,W], mass: f8[B,256], found: >f8[M])")
-unite_sets = _bind("unite_sets(first: i4[F], output: i4[E], used: b1[C], sets: u8[E,W], found: >u8[G,W])")
+unite_sets = _bind("unite_sets(first: i4[G+1], output: i4[E], used: b1[C], sets: u8[E,W], found: >u8[G,W])")
 price_offers = _bind(
-    "price_offers(first: i8[F], output: i8[E], price: f8[G], reads: u8[E,W], paid: u8[G,W], mass: f8[B,256],"
+    "price_offers(first: i8[G+1], output: i8[E], price: f8[G], reads: u8[E,W], paid: u8[G,W], mass: f8[B,256],"
     " offers: >f8[C])"
 )
 note_reads = _bind(
-    "note_reads(leaves: i4[n,T], root: i8[T1], parent: i8[N], feature: i4[N], tree: i8[l], first: i8[l1], group: i8[E],"
-    " needs: b1[F,R], reads: >u8[E,W])"
+    "note_reads(leaves: i4[n,T], root: i8[T+1], parent: i8[N], feature: i4[N], tree: i8[l], first: i8[l+1],"
+    " group: i8[E], needs: b1[F,R], reads: >u8[E,W])",
+    _CODE,
 )
 
 # Rows under limits: engine/capped.h
 Bill = _Struct(
-    "Bill(cost: f8[U], split: f8[U], comparisons: f8[U], barred: b1[U], first: i8[F], need: i8[N],"
-    " further_first: i8[G], further: i8[H], resource_cost: f8[R], reuse: f8, own: f8[L], evaluation: f8[L],"
-    " read_first: i8[L1], read: i8[E], slot: i8[L], expected: f8[L], expected_opaque: f8[O], by_path: b1, expects: b1)"
+    "Bill(cost: f8[U], split: f8[U], comparisons: f8[U], barred: b1[U], first: i8[U+1], need: i8[needs],"
+    " further_first: i8[R+1], further: i8[further], resource_cost: f8[R], reuse: f8, own: f8[L], evaluation: f8[L],"
+    " read_first: i8[L+1], read: i8[reads], slot: i8[L], expected: f8[L], expected_opaque: f8[O], by_path: b1,"
+    " expects: b1)"
 )
 walk_capped = _bind(
     "walk_capped(X: f8[n,d], codes: u2|u4[n,c], opaque: f8[n,o], limit: f8[n], nodes: Nodes, stages: Stages,"
-    " bill: Bill, exits: >i8[n], cut: >b1[n], share: >f8[n], scores: >f8[n,K], route_scores: >f8[n], masks: >u8[n,W],"
-    " spent: >f8[n,3])"
+    " bill: Bill, exits: >i8[n], cut: >b1[n], share: >f8[n], scores: >f8[n,K], route_scores: >f8[n],"
+    " masks: >u8[n,words], spent: >f8[n,3])",
+    _CODE,
 )
 
 # Rows that end when they are certain: engine/certain.h
 Goal = _Struct("Goal(kind: i8, margin: f8, divisor: f8, above: f8, below: f8, by_sigmoid: b1)")
 Dues = _Struct(
-    "Dues(cost: f8[U], first: i8[F], need: i8[N], further_first: i8[G], further: i8[H], resource_cost: f8[R],"
-    " split: f8[U], spends: b1)"
+    "Dues(cost: f8[U], first: i8[U+1], need: i8[needs], further_first: i8[R+1], further: i8[further],"
+    " resource_cost: f8[R], split: f8[U], spends: b1)"
 )
-Bounds = _Struct("Bounds(lowest: f8[P], highest: f8[P])")
+Bounds = _Struct("Bounds(lowest: f8[payload], highest: f8[payload])")
 CertainRow = _Struct(
-    "CertainRow(x: >f8[U], marks: >u1[U], at: >i8[L], bounded: >i8[L], account: >f8[4], opaque: >f8[O], low: >f8[P],"
-    " high: >f8[P], scores: >f8[K], least: >f8[K], most: >f8[K], open: >b1[K], paid: >u1[R], needed: >i8[U],"
-    " pull: >f8[U], found: >i8[R])"
+    "CertainRow(x: >f8[U], marks: >u1[U], at: >i8[learners], bounded: >i8[learners], account: >f8[4], opaque: >f8[O],"
+    " low: >f8[P], high: >f8[P], scores: >f8[K], least: >f8[K], most: >f8[K], open: >b1[K], paid: >u1[R],"
+    " needed: >i8[U], pull: >f8[U], found: >i8[R])"
 )
-raise_bounds = _bind("raise_bounds(steps: Steps, lowest: >f8[P], highest: >f8[P])")
+raise_bounds = _bind("raise_bounds(steps: Steps, lowest: >f8[payload], highest: >f8[payload])")
 begin_certain_row = _bind("begin_certain_row(steps: Steps, bounds: Bounds, dues: Dues, goal: Goal, row: CertainRow)")
 advance_certain_row = _bind(
     "advance_certain_row(supplied: f8[m], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal, row: CertainRow)",
     ctypes.c_int64,
 )
 run_certain_rows = _bind(
-    "run_certain_rows(X: f8[n,d], opaque: f8[n,o], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal,"
-    " row: CertainRow, scores: >f8[n,K], masks: >u8[n,W], account: >f8[n,4], rounds: >i8[n], early: >b1[n])"
+    "run_certain_rows(X: f8[n,d], opaque: f8[n,O], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal,"
+    " row: CertainRow, scores: >f8[n,K], masks: >u8[n,words], account: >f8[n,4], rounds: >i8[n], early: >b1[n])",
+    _CODE,
 )

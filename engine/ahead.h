@@ -8,12 +8,12 @@ namespace costframe {
 class Lookahead {
    public:
     explicit Lookahead(const StepRow& row)
-        : row_(row), model_(row.model), n_words_((model_.n_used + 63) >> 6), room_(2 * model_.depth + 4) {}
+        : row_(row), model_(row.model), n_words_((model_.n_used() + 63) >> 6), room_(2 * model_.depth + 4) {}
 
     // Set `needed` to the features that every path from a stage on reads, ascending; return their number. A stage needs
     // what its learners read, and what both ways behind it need.
     i64 find(i64 first, i64* needed) {
-        const i64 n_stages = model_.stage[first].below < 0 ? 1 : model_.n_stages - first;
+        const i64 n_stages = model_.stage[first].below < 0 ? 1 : model_.stage.size - first;
         std::vector<u64> found(n_stages * n_words_);
         std::vector<u8> done(n_stages);  // 1: it waits for a way behind it
         std::vector<Way> ways(n_stages);
@@ -45,7 +45,7 @@ class Lookahead {
             stack.pop_back();
         }
         i64 count = 0;
-        for (i64 u = 0; u < model_.n_used; ++u) {
+        for (i64 u = 0; u < model_.n_used(); ++u) {
             if (has(found.data(), u)) needed[count++] = u;
         }
         return count;
@@ -120,7 +120,7 @@ class Lookahead {
     void add_needs(const StepStage& stage, u64* found) {
         const bool alone = n_words_ == 1;  // no two features share a bit
         i64 rest = ~i64{0};
-        for (i64 u = 0; alone && u < model_.n_used; ++u) {
+        for (i64 u = 0; alone && u < model_.n_used(); ++u) {
             if (row_.knows(u) || has(found, u)) rest &= ~static_cast<i64>(u64{1} << u);
         }
         for (i64 number = stage.first; number < stage.last; ++number) {

@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TARGET = HERE.parent / "costframe"
-SOURCE = HERE / "engine.cc"
+SOURCES = sorted(map(str, HERE.glob("*.cc")))
 EXACT = ("-std=c++20", "-O3", "-ffp-contract=off")  # the same bits on every machine
 SHARED = ("-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror")
 SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -46,7 +46,7 @@ def build(target: Path = TARGET, options: tuple[str, ...] = ()) -> list[Path]:
     files = [target / f"engine-{level}{suffix()}" for level in LEVELS.get(machine, {"base": ()})]
     running = []
     for flags, file in zip(LEVELS.get(machine, {"base": ()}).values(), files, strict=True):
-        arguments = [*command, *EXACT, *SHARED, *flags, *options, "-o", str(file.with_suffix(".new")), str(SOURCE)]
+        arguments = [*command, *EXACT, *SHARED, *flags, *options, "-o", str(file.with_suffix(".new")), *SOURCES]
         running.append(subprocess.Popen(arguments))
     for process, file in zip(running, files, strict=True):
         if process.wait():

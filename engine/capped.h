@@ -11,26 +11,20 @@ enum Resource : u8 { unpaid, paid, pending, looked_at };  // a pending one is in
 
 // Prices, and the features that each use of a learner reads; the slot of its learner, and what it is expected to give.
 struct Bill {
-    const double* cost;  // (U,)
-    i64 n_features;
-    const double* split;        // (U,)
-    const double* comparisons;  // (U,): `split` in units of comparisons
-    const bool* barred;         // (U,)
+    Vector<const double> cost;         // (U,), like the next three
+    Vector<const double> split;
+    Vector<const double> comparisons;  // `split` in units of comparisons
+    Vector<const bool> barred;
     Needs needs;
-    const double* resource_cost;  // (R,)
-    i64 n_resources;
+    Vector<const double> resource_cost;  // (R,)
     double reuse;
-    const double* own;  // (L,): price of evaluating the learner
-    i64 n_uses;
-    const double* evaluation;  // (L,): e_t in its unit
-    const i64* read_first;     // (L + 1,)
-    i64 n_read_firsts;
-    const i64* read;
-    i64 n_reads;
-    const i64* slot;           // (L,)
-    const double* expected;    // (L,)
-    const double* expected_opaque;
-    i64 n_opaque;
+    Vector<const double> own;         // (L,): price of evaluating the learner
+    Vector<const double> evaluation;  // (L,): e_t in its unit
+    Vector<const i64> read_first;     // (L + 1,)
+    Vector<const i64> read;
+    Vector<const i64> slot;         // (L,)
+    Vector<const double> expected;  // (L,)
+    Vector<const double> expected_opaque;
     i64 by_path, expects;
 };
 
@@ -50,10 +44,10 @@ template <typename Code>
 class CappedRow {
    public:
     CappedRow(const Nodes& nodes, const Stages& stages, const Bill& bill)
-        : nodes_(nodes), stages_(stages), bill_(bill), bought_(bill.n_features), used_(bill.n_features),
-          seen_(bill.n_features), paid_(bill.n_resources), found_(bill.n_resources) {
+        : nodes_(nodes), stages_(stages), bill_(bill), bought_(bill.cost.size()), used_(bill.cost.size()),
+          seen_(bill.cost.size()), paid_(bill.resource_cost.size()), found_(bill.resource_cost.size()) {
         i64 n_learners = 0;
-        for (i64 use = 0; use < bill.n_uses; ++use) n_learners = std::max(n_learners, bill.slot[use] + 1);
+        for (i64 slot : bill.slot) n_learners = std::max(n_learners, slot + 1);
         state_.resize(n_learners);
         left_.resize(n_learners);
     }
@@ -67,7 +61,7 @@ class CappedRow {
         while (true) {
             const i64 first = stages_.stage_first[stage], last = stages_.stage_first[stage + 1];
             const auto scores = ends.scores[i];
-            std::copy_n(stages_.intercept + stage * stages_.n_outputs, scores.size(), scores.begin());
+            std::copy_n(stages_.intercept[stage].begin(), scores.size(), scores.begin());
             for (i64 use = first; use < last; ++use) evaluate(use);
             i64 n_finished = 0;
             for (i64 use = first; use < last; ++use) n_finished += add_outputs(use, scores);
@@ -115,8 +109,7 @@ class CappedRow {
 
     // Buy all features that a learner reads, or none; return false if it must be given up.
     bool buy_all(i64 use) {
-        const Vector<const i64> reads{bill_.read + bill_.read_first[use],
-                                      static_cast<std::size_t>(bill_.read_first[use + 1] - bill_.read_first[use])};
+        const auto reads = bill_.read.subspan(bill_.read_first[use], bill_.read_first[use + 1] - bill_.read_first[use]);
         double total = 0.0;
         bool barred = false;
         for (i64 u : reads) {
@@ -192,12 +185,12 @@ class CappedRow {
     bool add_outputs(i64 use, Vector<double> scores) const {
         const bool done = state_[bill_.slot[use]] == finished;
         if (!(done || bill_.expects)) return done;
-        const i64* target = stages_.target + stages_.target_first[use];
+        const i64* target = stages_.target.data() + stages_.target_first[use];
         const i64 n_targets = stages_.target_first[use + 1] - stages_.target_first[use];
-        const double* payload = stages_.payload + stages_.payload_first[use];
+        const double* payload = stages_.payload.data() + stages_.payload_first[use];
         const u8 kind = stages_.kind[use];
         if (kind == opaque_kind) {
-            const double* outputs = (done ? opaque_ : bill_.expected_opaque) + stages_.place[use];
+            const double* outputs = (done ? opaque_ : bill_.expected_opaque.data()) + stages_.place[use];
             for (i64 j = 0; j < n_targets; ++j) {
                 scores[target[j]] += weigh_outputs(payload + j, n_targets, outputs, stages_.width[use]);
             }

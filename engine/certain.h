@@ -34,25 +34,21 @@ struct Goal {
 
 // What a row has yet to pay; features are those that the model uses.
 struct Dues {
-    const double* cost;  // (U,)
-    i64 n_used;
+    Vector<const double> cost;  // (U,)
     Needs needs;
-    const double* resource_cost;  // (R,)
-    i64 n_resources;
-    const double* split;  // (U,): in units of comparisons
+    Vector<const double> resource_cost;  // (R,)
+    Vector<const double> split;          // (U,): in units of comparisons
     i64 spends;
 };
 
 // Bounds of what trees add below each node, with the places of a payload.
 struct Bounds {
-    const double* lowest;
-    i64 n_payload;
-    const double* highest;
+    Vector<const double> lowest, highest;
 };
 
 // Set the bounds of inner nodes from those of the leaves below them.
 inline void raise_bounds(const StepModel& model, double* lowest, double* highest) {
-    for (i64 number = 0; number < model.n_uses; ++number) {
+    for (i64 number = 0; number < model.use.size; ++number) {
         const StepUse& use = model.use[number];
         if (use.kind != tree_kind) continue;
         const i64 n_targets = use.target_end - use.target, first = use.payload - use.place * n_targets;
@@ -75,28 +71,25 @@ inline void raise_bounds(const StepModel& model, double* lowest, double* highest
 // The arrays of a row, which Python keeps; see `CertainRow` there. There are P pairs of a learner and an output that it
 // adds to.
 struct CertainRow {
-    double* x;  // (U,)
-    i64 n_used;
-    u8* marks;  // (U,)
-    i64* at;    // (L,): node of each tree, ~node at its end; negative at the end of other learners
-    i64 n_learners;
-    i64* bounded;     // (L,): like `at`, when the learner's bounds were set
-    double* account;  // (4,)
-    double* opaque;   // outputs of opaque learners
-    i64 n_opaque;
-    double* low;  // (P,): bounds of what each learner adds to each output
-    i64 n_pairs;
-    double* high;
-    double* scores;  // (K,): the score given, and its bounds
-    i64 n_outputs;
-    double* least;
-    double* most;
-    bool* open;  // (K,): outputs on which the goal still depends
-    u8* paid;    // (R,)
-    i64 n_resources;
-    i64* needed;   // (U,), of which the first are valid
-    double* pull;  // (U,)
-    i64* found;    // (R,): resources on the way
+    Vector<double> x;     // (U,)
+    Vector<u8> marks;     // (U,)
+    Vector<i64> at;       // (learners,): node of each tree, ~node at its end; negative at the end of other learners
+    Vector<i64> bounded;  // (learners,): like `at`, when the learner's bounds were set
+    Vector<double> account;  // (4,)
+    Vector<double> opaque;   // outputs of opaque learners
+    Vector<double> low;      // (P,): bounds of what each learner adds to each output
+    Vector<double> high;
+    Vector<double> scores;  // (K,): the score given, and its bounds
+    Vector<double> least;
+    Vector<double> most;
+    Vector<bool> open;   // (K,): outputs on which the goal still depends
+    Vector<u8> paid;     // (R,)
+    Vector<i64> needed;  // (U,), of which the first are valid
+    Vector<double> pull;  // (U,)
+    Vector<i64> found;    // (R,): resources on the way
+
+    i64 n_used() const { return std::ssize(x); }
+    i64 n_outputs() const { return std::ssize(scores); }
 };
 
 class CertainStepper {
@@ -104,18 +97,19 @@ class CertainStepper {
     CertainStepper(const StepModel& model, const Bounds& bounds, const Dues& dues, const Goal& goal,
                    const CertainRow& row)
         : model_(model), bounds_(bounds), dues_(dues), goal_(goal), row_(row),
-          step_{model, row.x, row.marks, row.at, *reinterpret_cast<Account*>(row.account), row.opaque, dues.split,
+          step_{model, row.x.data(), row.marks.data(), row.at.data(), *reinterpret_cast<Account*>(row.account.data()),
+                row.opaque.data(), dues.split.data(),
                 true, dues.spends != 0} {}
 
     // Make the row one without values; the outputs of opaque learners are as they are.
     void begin() {
-        std::fill_n(row_.marks, row_.n_used, 0);
-        std::fill_n(row_.account, 4, 0.0);
-        std::fill_n(row_.paid, row_.n_resources, is_unpaid);
-        std::fill_n(row_.low, row_.n_pairs, -infinite);
-        std::fill_n(row_.high, row_.n_pairs, infinite);
-        std::fill_n(row_.bounded, row_.n_learners, never);
-        for (i64 number = 0; number < model_.n_uses; ++number) {
+        std::ranges::fill(row_.marks, 0);
+        std::ranges::fill(row_.account, 0.0);
+        std::ranges::fill(row_.paid, is_unpaid);
+        std::ranges::fill(row_.low, -infinite);
+        std::ranges::fill(row_.high, infinite);
+        std::ranges::fill(row_.bounded, never);
+        for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
             row_.at[use.learner] = use.kind == tree_kind ? use.place : called;
         }
@@ -133,7 +127,7 @@ class CertainStepper {
             pay(u);
             fresh |= u64{1} << (u & 63);
         }
-        const i64 waiting = step_.run_stage(0, model_.n_uses);
+        const i64 waiting = step_.run_stage(0, model_.use.size);
         if (waiting < 0) return waiting;
         bound_learners(fresh);
         if (add_bounds() || waiting == 0 || !find_open()) return 0;
@@ -142,12 +136,12 @@ class CertainStepper {
     }
 
    private:
-    void pay(i64 u) { dues_.needs.change(u, row_.paid, is_unpaid, is_paid, row_.found, 0); }
+    void pay(i64 u) { dues_.needs.change(u, row_.paid.data(), is_unpaid, is_paid, row_.found.data(), 0); }
 
     // Set a tree's bounds over the leaves below a node that are left open; `known` has the bits of known features.
     void bound_tree(i64 v, const StepUse& use, u64 known) {
         const i64 n_targets = use.target_end - use.target, first = use.payload - use.place * n_targets;
-        double *low = row_.low + use.target, *high = row_.high + use.target;
+        double *low = row_.low.data() + use.target, *high = row_.high.data() + use.target;
         std::fill_n(low, n_targets, infinite);
         std::fill_n(high, n_targets, -infinite);
         stack_.assign(1, v);
@@ -173,27 +167,27 @@ class CertainStepper {
     // Set the bounds of a learner at its end to its outputs.
     void bound_end(i64 number, const StepUse& use, i64 v) {
         const i64 n_targets = use.target_end - use.target;
-        double* low = row_.low + use.target;
-        const double* payload = model_.payload + use.payload;
+        double* low = row_.low.data() + use.target;
+        const double* payload = model_.payload.data() + use.payload;
         if (use.kind == tree_kind) {
             std::copy_n(payload + (~v - use.place) * n_targets, n_targets, low);
         } else if (use.kind == opaque_kind) {
             for (i64 j = 0; j < n_targets; ++j) {
-                low[j] = weigh_outputs(payload + j, n_targets, row_.opaque + use.place, use.width);
+                low[j] = weigh_outputs(payload + j, n_targets, row_.opaque.data() + use.place, use.width);
             }
         } else {
             double value = row_.x[model_.read[use.read]];
-            if (std::isnan(value)) value = model_.use_value[2 * number + 1];
+            if (std::isnan(value)) value = model_.use_value(number, 1);
             for (i64 j = 0; j < n_targets; ++j) low[j] = payload[j] * value;
         }
-        std::copy_n(low, n_targets, row_.high + use.target);
+        std::copy_n(low, n_targets, row_.high.data() + use.target);
     }
 
     // Set the bounds of all learners, after features came whose bits, by their numbers modulo 64, are `fresh`.
     void bound_learners(u64 fresh) {
         u64 known = 0;
-        for (i64 u = 0; u < row_.n_used; ++u) known |= u64{step_.knows(u)} << (u & 63);
-        for (i64 number = 0; number < model_.n_uses; ++number) {
+        for (i64 u = 0; u < row_.n_used(); ++u) known |= u64{step_.knows(u)} << (u & 63);
+        for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
             const i64 v = row_.at[use.learner];
             if (v == row_.bounded[use.learner] && (v < 0 || (static_cast<u64>(model_.reads[v]) & fresh) == 0)) continue;
@@ -208,16 +202,16 @@ class CertainStepper {
 
     // Set the scores and their bounds, in the order of the learners; return whether the bounds leave one score only.
     bool add_bounds() {
-        const double* intercept = model_.stage_value + 1;
-        for (double* sums : {row_.scores, row_.least, row_.most}) std::copy_n(intercept, row_.n_outputs, sums);
-        for (i64 p = 0; p < row_.n_pairs; ++p) {
+        const double* intercept = model_.values_of(0) + 1;
+        for (auto sums : {row_.scores, row_.least, row_.most}) std::copy_n(intercept, sums.size(), sums.begin());
+        for (i64 p = 0; p < std::ssize(row_.low); ++p) {
             const i64 k = model_.target[p];
             const double low = row_.low[p], high = row_.high[p], middle = 0.5 * low + 0.5 * high;
             row_.least[k] += low;
             row_.most[k] += high;
             row_.scores[k] += low == high ? low : std::min(std::max(middle, low), high);
         }
-        for (i64 k = 0; k < row_.n_outputs; ++k) {  // a sum that begins with -0.0 may end at either zero
+        for (i64 k = 0; k < row_.n_outputs(); ++k) {  // a sum that begins with -0.0 may end at either zero
             const bool either = row_.least[k] == 0.0 && std::signbit(intercept[k]);
             if (row_.least[k] != row_.most[k] || either) return false;
         }
@@ -240,10 +234,10 @@ class CertainStepper {
     // Set the outputs on which the goal still depends; return whether there are any.
     bool find_open() {
         i64 best = 0;
-        for (i64 k = 0; k < row_.n_outputs; ++k) best = row_.scores[k] > row_.scores[best] ? k : best;
+        for (i64 k = 0; k < row_.n_outputs(); ++k) best = row_.scores[k] > row_.scores[best] ? k : best;
         const bool finite = row_.most[best] / goal_.divisor < infinite;  // softmax has no largest of infinite scores
         bool any = false;
-        for (i64 k = 0; k < row_.n_outputs; ++k) any |= row_.open[k] = !is_done(k, best, finite);
+        for (i64 k = 0; k < row_.n_outputs(); ++k) any |= row_.open[k] = !is_done(k, best, finite);
         row_.open[best] |= any && goal_.kind == largest_of_all;
         return any;
     }
@@ -252,7 +246,7 @@ class CertainStepper {
     // bounds, so all these features are certainly needed.
     i64 list_needs() {
         constexpr u8 is_wanted = 128;
-        for (i64 number = 0; number < model_.n_uses; ++number) {
+        for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
             if (use.kind == tree_kind || row_.at[use.learner] < 0) continue;
             for (i64 i = use.read; i < use.read_end; ++i) {
@@ -260,7 +254,7 @@ class CertainStepper {
             }
         }
         i64 count = 0;
-        for (i64 u = 0; u < row_.n_used; ++u) {
+        for (i64 u = 0; u < row_.n_used(); ++u) {
             if ((row_.marks[u] & is_wanted) == 0) continue;
             row_.marks[u] ^= is_wanted;
             row_.needed[count++] = u;
@@ -272,8 +266,8 @@ class CertainStepper {
     // trees wait for have one.
     void pull_features() {
         bool any = false;
-        std::fill_n(row_.pull, row_.n_used, 0.0);
-        for (i64 number = 0; number < model_.n_uses; ++number) {
+        std::ranges::fill(row_.pull, 0.0);
+        for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
             const i64 v = row_.at[use.learner];
             if (v < 0) continue;
@@ -284,7 +278,7 @@ class CertainStepper {
             }
         }
         if (any) return;
-        for (i64 number = 0; number < model_.n_uses; ++number) {
+        for (i64 number = 0; number < model_.use.size; ++number) {
             const i64 v = row_.at[model_.use[number].learner];
             if (v >= 0) row_.pull[model_.feature(v)] += 1.0;
         }
@@ -294,7 +288,7 @@ class CertainStepper {
     double price_of(i64 u) {
         double price = dues_.cost[u];
         if (dues_.needs.first[u] == dues_.needs.first[u + 1]) return price;
-        const i64 count = dues_.needs.change(u, row_.paid, is_unpaid, is_looked_at, row_.found, 0);
+        const i64 count = dues_.needs.change(u, row_.paid.data(), is_unpaid, is_looked_at, row_.found.data(), 0);
         for (i64 i = 0; i < count; ++i) {
             row_.paid[row_.found[i]] = is_unpaid;
             price += dues_.resource_cost[row_.found[i]];
@@ -305,7 +299,7 @@ class CertainStepper {
     // Set the features needed to `best`, -1 for none, and those with a pull that are free; return their number.
     i64 list_free(i64 best) {
         i64 count = 0;
-        for (i64 u = 0; u < row_.n_used; ++u) {
+        for (i64 u = 0; u < row_.n_used(); ++u) {
             const bool is_free = row_.pull[u] != 0.0 && dues_.cost[u] == 0.0 && price_of(u) == 0.0;
             if (is_free || u == best) row_.needed[count++] = u;
         }
@@ -316,7 +310,7 @@ class CertainStepper {
     i64 find_best() {
         i64 best = -1;
         double most = 0.0;
-        for (i64 u = 0; u < row_.n_used; ++u) {
+        for (i64 u = 0; u < row_.n_used(); ++u) {
             if (row_.pull[u] == 0.0) continue;
             const double worth = row_.pull[u] * std::sqrt(row_.pull[u]) / price_of(u);
             if (best < 0 || worth > most) best = u, most = worth;
@@ -355,10 +349,10 @@ struct CertainEnds {
 // Take rows to their ends; `row` is room for one, whose opaque learners are `opaque`, called before.
 inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque, const StepModel& model,
                              CertainStepper& stepper, const CertainRow& row, const CertainEnds& ends) {
-    std::vector<double> values(model.n_used);
+    std::vector<double> values(model.n_used());
     for (i64 i = 0; i < X.rows; ++i) {
         stepper.begin();
-        std::copy_n(opaque.data + i * opaque.columns, opaque.columns, row.opaque);
+        std::copy_n(opaque.data + i * opaque.columns, opaque.columns, row.opaque.begin());
         i64 count = stepper.advance({});
         while (count > 0) {
             ends.rounds[i] += 1;
@@ -369,9 +363,9 @@ inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque
             }
             count = stepper.advance({values.data(), static_cast<std::size_t>(count)});
         }
-        std::copy_n(row.scores, row.n_outputs, &ends.scores(i, 0));
-        std::copy_n(row.account, 4, &ends.account(i, 0));
-        for (i64 learner = 0; learner < row.n_learners; ++learner) ends.early[i] |= row.at[learner] >= 0;
+        std::ranges::copy(row.scores, ends.scores[i].begin());
+        std::ranges::copy(row.account, ends.account[i].begin());
+        for (i64 at : row.at) ends.early[i] |= at >= 0;
     }
 }
 

@@ -61,7 +61,7 @@ inline void price_rows(Matrix<const u64> masks, const RowPrices& prices, const d
                        std::min<i64>(64, prices.n - 64 * w), weight + start,
                        {acquired.data + start * acquired.columns, count, acquired.columns}, totals, features + 64 * w);
         }
-        for (i64 i = 0; prices.needs.n_needs > 0 && i < count; ++i) {
+        for (i64 i = 0; !prices.needs.need.empty() && i < count; ++i) {
             i64 n_found = 0;
             for (i64 w = 0; w < masks.columns; ++w) {
                 for (u64 rest = masks(start + i, w); rest != 0; rest &= rest - 1) {
@@ -98,21 +98,19 @@ inline double price_row(Vector<const u64> mask, const RowPrices& prices, u8* pai
 
 // One tree of a `TreeTable`.
 struct Tree {
-    const i32* feature;  // (nodes,)
-    i64 n_nodes;
-    const double* threshold;
-    const bool* missing_left;
-    const i32* left;
-    const i32* right;
-    const i64* category_first;  // (nodes + 1,)
-    i64 n_category_firsts;
-    const double* categories;
-    i64 n_categories;
-    const u8* reading;
+    Vector<const i32> feature;  // (nodes,), like the next four
+    Vector<const double> threshold;
+    Vector<const bool> missing_left;
+    Vector<const i32> left;
+    Vector<const i32> right;
+    Vector<const i64> category_first;  // (nodes + 1,)
+    Vector<const double> categories;
+    Vector<const u8> reading;  // (nodes,)
 
     i64 child(i64 node, double value) const {
         if (reading[node] != plain) value = read_value(value, reading[node]);
-        const double *begin = categories + category_first[node], *end = categories + category_first[node + 1];
+        const double* begin = categories.data() + category_first[node];
+        const double* end = categories.data() + category_first[node + 1];
         bool goes_left = std::isnan(value) ? missing_left[node] : value <= threshold[node];
         if (begin < end) {  // the last one may be NaN
             const bool has_nan = std::isnan(end[-1]);

@@ -21,7 +21,7 @@ struct GateRoom {
 template <typename Code>
 void pass_gates(u32* at, GateRoom& room, Codes<Code> codes, i64 start, i64 count, const Nodes& nodes, i64 tree) {
     constexpr u32 places = 0x077CB531;  // the first bit of a word times this has other five highest bits at each place
-    const auto* ranks = static_cast<const Code*>(nodes.gate_rank);
+    const auto* ranks = nodes.gate_rank.as<std::remove_const_t<Code>>();
     const i64 n_words = nodes.n_words[tree];
     for (i64 byte = 0; byte < 4 * n_words; ++byte) std::fill(room.kept[byte], room.kept[byte] + count, 255);
     for (i64 gate = nodes.gate_first[tree]; gate < nodes.gate_first[tree + 1]; ++gate) {
@@ -35,7 +35,7 @@ void pass_gates(u32* at, GateRoom& room, Codes<Code> codes, i64 start, i64 count
         for (i64 i = 0; i < count; ++i) {
             room.word[i] = first[i] | u32{second[i]} << 8 | u32{third[i]} << 16 | u32{fourth[i]} << 24;
         }
-        const u32* leaf = nodes.exit + nodes.exit_first[tree] + 32 * n;
+        const u32* leaf = nodes.exit.data() + nodes.exit_first[tree] + 32 * n;
         for (i64 i = 0; i < count; ++i) {
             const u32 word = room.word[i];
             if (word != 0) at[i] = leaf[(word & (~word + 1)) * places >> 27];
@@ -49,7 +49,7 @@ void walk_levels(u32* at, Codes<Code> codes, i64 start, i64 count, const Nodes& 
     constexpr i64 steady = 5;  // levels to walk before testing whether every row is at a leaf
     std::fill(at, at + count, static_cast<u32>(nodes.root[tree]));
     const Code* flat = codes.data + start;
-    const u64 *words = nodes.word, *sets = nodes.sets, stride = static_cast<u64>(codes.rows);
+    const u64 *words = nodes.word.data(), *sets = nodes.sets.data(), stride = static_cast<u64>(codes.rows);
     for (i64 level = 0; level < nodes.depth[tree]; ++level) {
         u32 moved = 0;
         for (i64 i = 0; i < count; ++i) {
@@ -89,7 +89,7 @@ void walk_leaves(Codes<Code> codes, const Nodes& nodes, Matrix<i32> leaves) {
     GateRoom room;
     for (i64 start = 0; start < codes.rows; start += block) {
         const i64 count = std::min(block, codes.rows - start);
-        for (i64 tree = 0; tree < nodes.n_trees; ++tree) {
+        for (i64 tree = 0; tree < std::ssize(nodes.root); ++tree) {
             find_leaves(at.data(), room, codes, start, count, nodes, tree);
             for (i64 i = 0; i < count; ++i) leaves(start + i, tree) = static_cast<i32>(at[i]);
         }

@@ -9,16 +9,12 @@ namespace costframe {
 
 // Feature f needs need[first[f]] to need[first[f + 1] - 1], and resource r its part of `further`; there are no circles.
 struct Needs {
-    const i64* first;  // (d + 1,)
-    i64 n_firsts;
-    const i64* need;
-    i64 n_needs;
-    const i64* further_first;  // (R + 1,)
-    i64 n_further_firsts;
-    const i64* further;
-    i64 n_further;
+    Vector<const i64> first;  // (d + 1,)
+    Vector<const i64> need;
+    Vector<const i64> further_first;  // (R + 1,)
+    Vector<const i64> further;
 
-    i64 resources() const { return n_further_firsts - 1; }
+    i64 resources() const { return std::ssize(further_first) - 1; }
 
     // Change the state of all resources that a feature needs from `before` to `after`; return the new count. They are
     // appended to the first `count` of `found`. It does not look behind a resource in another state: whatever that one

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "span.h"
+#include "cuts.h"
 
 namespace costframe {
 
@@ -30,83 +30,30 @@ inline double read_value(double value, i64 reading) {
     }
 }
 
-// Ascending cuts of features, each with a table of equal steps: entry (x - low) * scale is a number of cuts certainly
-// below x, and the others below x are among the next `window`. Rounding keeps the order of values, so this is exact.
-struct Cuts {
-    const i64* first;  // (features + 1,)
-    i64 n_firsts;
-    const double* cut;
-    i64 n_cuts;
-    const double* low;  // (features,)
-    i64 n_features;
-    const double* scale;     // (features,)
-    const i64* first_step;   // (features + 1,)
-    const i32* certain;
-    i64 n_steps;
-    const i64* window;  // (features,)
-};
-
-// Raise below[i] by the number of cuts from there on, at most `window`, that are below value[i]; none are for NaN.
-inline void count_next(u32* below, const double* value, i64 count, const double* cut, u64 window) {
-    while (window > 1) {
-        const u64 half = window >> 1;
-        for (i64 i = 0; i < count; ++i) below[i] += static_cast<u32>(half) * (cut[below[i] + half - 1] < value[i]);
-        window -= half;
-    }
-    if (window == 1) {
-        for (i64 i = 0; i < count; ++i) below[i] += cut[below[i]] < value[i];
-    }
-}
-
-// Set below[i] to the number of a feature's cuts below value[i], 0 for NaN: a look-up leaves few to the search.
-inline void count_below(u32* below, const double* value, i64 count, const Cuts& cuts, i64 feature) {
-    const i32* certain = cuts.certain + cuts.first_step[feature];
-    const double low = cuts.low[feature], scale = cuts.scale[feature];
-    const double last = static_cast<double>(cuts.first_step[feature + 1] - cuts.first_step[feature] - 1);
-    for (i64 i = 0; i < count; ++i) {
-        double at = (value[i] - low) * scale;
-        at = at > 0.0 ? at : 0.0;  // NaN becomes zero
-        below[i] = static_cast<u32>(certain[static_cast<i64>(at < last ? at : last)]);
-    }
-    count_next(below, value, count, cuts.cut + cuts.first[feature], static_cast<u64>(cuts.window[feature]));
-}
-
 // See `NodeLayout` in Python, which says what a code is.
 struct Nodes {
-    const i64* root;  // (trees,)
-    i64 n_trees;
-    const i32* depth;         // (trees,)
-    const bool* by_category;  // (trees,)
-    const u64* word;          // (nodes,)
-    i64 n_nodes;
-    const u64* sets;
-    i64 n_sets;
-    const i32* feature;  // (nodes,)
-    const i64* parent;   // (nodes,)
+    Vector<const i64> root;          // (trees,), like the next two
+    Vector<const i32> depth;
+    Vector<const bool> by_category;
+    Vector<const u64> word;  // (nodes,)
+    Vector<const u64> sets;
+    Vector<const i32> feature;  // (nodes,), like the next one
+    Vector<const i64> parent;
     Cuts cuts;
-    const i64* column_first;     // (features + 1,)
-    const void* column_missing;  // (code columns,), of the codes' type
-    i64 n_columns;
-    i64 code_size;                // bytes
-    const i64* column_reading;    // (code columns,)
-    const i64* category_column;   // (features + 1,)
-    const i64* category_first;    // (code columns for categories + 1,)
-    i64 n_category_firsts;
-    const double* category;
-    i64 n_categories;
-    // gates: see `GateLayout`
-    const i64* n_words;     // (trees,)
-    const i64* gate_first;  // (trees + 1,)
-    i64 n_gate_firsts;
-    const i64* gate_column;  // (gates,)
-    i64 n_gates;
-    const void* gate_rank;  // (gates,), of the codes' type
-    i64 rank_size;
-    const i64* gate_byte;   // (gates,)
-    const u8* gate_kept;    // (gates,)
-    const i64* exit_first;  // (trees,)
-    const u32* exit;
-    i64 n_exits;
+    Vector<const i64> column_first;     // (U + 1,)
+    Coded column_missing;               // (code columns,), like the next one
+    Vector<const i64> column_reading;
+    Vector<const i64> category_column;  // (U + 1,)
+    Vector<const i64> category_first;   // (code columns for categories + 1,)
+    Vector<const double> category;
+    Vector<const i64> n_words;      // (trees,); for gates see `GateLayout`
+    Vector<const i64> gate_first;   // (trees + 1,)
+    Vector<const i64> gate_column;  // (gates,), like the next three
+    Coded gate_rank;
+    Vector<const i64> gate_byte;
+    Vector<const u8> gate_kept;
+    Vector<const i64> exit_first;  // (trees,)
+    Vector<const u32> exit;
 };
 
 // Codes of a table: a column for each code column of the nodes.
@@ -122,7 +69,8 @@ struct Codes {
 template <typename Code>
 void code_categories(const double* value, u32* below, i64 count, Vector<const double> known, Code* code) {
     std::fill(below, below + count, 0);
-    count_next(below, value, count, known.data(), known.size());
+    const auto size = static_cast<std::size_t>(count);
+    count_next({below, size}, {value, size}, known.data(), static_cast<u32>(known.size()));
     const i64 last = static_cast<i64>(known.size()) - 1, missing = std::isnan(known[last]) ? last : last + 1;
     for (i64 i = 0; i < count; ++i) {
         const bool found = below[i] <= last && known[below[i]] == value[i];
@@ -142,15 +90,16 @@ template <typename Code>
 void code_rows(Matrix<const double> X, Vector<const i64> used, const Nodes& nodes, Codes<Code> codes) {
     std::vector<double> value(block), read(block);
     std::vector<u32> below(block);
-    const auto* missing = static_cast<const Code*>(nodes.column_missing);
-    const i64 *first = nodes.column_first, *named = nodes.category_column;
-    const i64 n_cuts = nodes.n_columns - nodes.n_category_firsts + 1;  // code columns of comparisons
+    const auto* missing = nodes.column_missing.as<Code>();
+    const auto first = nodes.column_first, named = nodes.category_column;
+    const i64 n_cuts = nodes.column_missing.size - std::ssize(nodes.category_first) + 1;  // columns of comparisons
     for (i64 start = 0; start < X.rows; start += block) {
         const i64 count = std::min(block, X.rows - start);
         for (i64 u = 0; u < static_cast<i64>(used.size()); ++u) {
             if (first[u] == first[u + 1] && named[u] == named[u + 1]) continue;
             for (i64 i = 0; i < count; ++i) value[i] = X(start + i, used[u]);
-            if (first[u] < first[u + 1]) count_below(below.data(), value.data(), count, nodes.cuts, u);
+            const auto size = static_cast<std::size_t>(count);
+            if (first[u] < first[u + 1]) count_below({below.data(), size}, {value.data(), size}, nodes.cuts, u);
             for (i64 column = first[u]; column < first[u + 1]; ++column) {
                 code_numbers(value.data(), below.data(), count, missing[column], nodes.column_reading[column],
                              codes[column] + start);
@@ -159,7 +108,7 @@ void code_rows(Matrix<const double> X, Vector<const i64> used, const Nodes& node
                 const i64 begin = nodes.category_first[column - n_cuts], end = nodes.category_first[column - n_cuts + 1];
                 for (i64 i = 0; i < count; ++i) read[i] = read_value(value[i], nodes.column_reading[column]);
                 code_categories<Code>(read.data(), below.data(), count,
-                                      {nodes.category + begin, static_cast<std::size_t>(end - begin)},
+                                      nodes.category.subspan(begin, end - begin),
                                       codes[column] + start);
             }
         }

@@ -10,44 +10,33 @@ enum Notes : i64 { no_notes, reads, spending };           // what `score_rows` r
 
 // See `StageLayout` in Python: L uses of learners, grouped by stage.
 struct Stages {
-    const i64* used;  // (U,) columns
-    i64 n_used;
-    const i64* stage_first;  // (stages + 1,)
-    i64 n_stage_firsts;
-    const i64* stage_column_first;  // (stages + 1,)
-    const i64* stage_column;
-    i64 n_stage_columns;
-    const u8* kind;  // (L,)
-    i64 n_uses;
-    const i64* place;         // (L,) root node, column of X, or first opaque output
-    const i64* tree;          // (L,)
-    const i32* width;         // (L,)
-    const double* fill;       // (L,)
-    const i64* target_first;  // (L + 1,)
-    i64 n_target_firsts;
-    const i64* target;
-    i64 n_targets;
-    const i64* payload_first;  // (L,)
-    const double* payload;
-    i64 n_payload;
-    const double* intercept;  // (stages, K)
-    i64 n_stages, n_outputs;
-    const double* threshold;  // (stages,)
-    const i64* below;         // (stages,), -1 at answers
-    const i64* above;         // (stages,)
-    const bool* fresh;        // (L,)
+    Vector<const i64> used;                // (U,) columns
+    Vector<const i64> stage_first;         // (stages + 1,)
+    Vector<const i64> stage_column_first;  // (stages + 1,)
+    Vector<const i64> stage_column;
+    Vector<const u8> kind;       // (L,), like the next four
+    Vector<const i64> place;     // root node, column of X, or first opaque output
+    Vector<const i64> tree;
+    Vector<const i32> width;
+    Vector<const double> fill;
+    Vector<const i64> target_first;  // (L + 1,)
+    Vector<const i64> target;
+    Vector<const i64> payload_first;  // (L,)
+    Vector<const double> payload;
+    Matrix<const double> intercept;  // (stages, K)
+    Vector<const double> threshold;  // (stages,), like the next two
+    Vector<const i64> below;         // -1 at answers
+    Vector<const i64> above;
+    Vector<const bool> fresh;  // (L,)
 };
 
 // See `ReadingMarks` in Python; W words of 64 features.
 struct Marks {
     i64 notes;
     i64 by_path;
-    const u64* node_mask;  // (nodes, W), or (0, W)
-    i64 n_masks, n_words;
-    const double* node_spent;  // (nodes, 2), or none
-    i64 n_spent;
-    const double* use_spent;  // (L,), or none
-    i64 n_use_spent;
+    Matrix<const u64> node_mask;      // (nodes, W), or (0, W)
+    Matrix<const double> node_spent;  // (nodes, 2), or none
+    Vector<const double> use_spent;   // (L,), or none
 };
 
 // The sum of an opaque learner's weighted outputs for a target, in their order; weights are `step` apart.
@@ -88,18 +77,18 @@ inline void add_leaves(Matrix<double> sums, Vector<const i64> targets, const dou
 
 // Mark the features on the path to each row's leaf: in a block's marks, or without masks of nodes node by node.
 inline void note_path(const BlockRows& block, Matrix<u64> masks, const u32* at, const Marks& marks, const Nodes& nodes) {
-    if (marks.n_masks == 0) {
+    if (marks.node_mask.rows == 0) {
         for (i64 i = 0; i < block.count; ++i) {
             for (i64 node = at[i]; nodes.parent[node] != node;) {
                 node = nodes.parent[node];
                 masks(block.rows[i], nodes.feature[node] >> 6) |= u64{1} << (nodes.feature[node] & 63);
             }
         }
-    } else if (marks.n_words == 1) {
-        for (i64 i = 0; i < block.count; ++i) block.read.data[i] |= marks.node_mask[at[i]];
+    } else if (marks.node_mask.columns == 1) {
+        for (i64 i = 0; i < block.count; ++i) block.read.data[i] |= marks.node_mask.data[at[i]];
     } else {
         for (i64 i = 0; i < block.count; ++i) {
-            for (i64 w = 0; w < marks.n_words; ++w) block.read(i, w) |= marks.node_mask[at[i] * marks.n_words + w];
+            for (i64 w = 0; w < block.read.columns; ++w) block.read(i, w) |= marks.node_mask(at[i], w);
         }
     }
 }
@@ -136,8 +125,8 @@ inline void add_opaque(const BlockRows& block, Vector<const i64> targets, const 
 inline void note_spending(const BlockRows& block, Matrix<double> spent, const Marks& marks, const u32* at, i64 use,
                           bool by_leaf) {
     for (i64 i = 0; i < block.count; ++i) {
-        spent(block.rows[i], 0) += by_leaf ? marks.node_spent[2 * at[i]] : 0.0;
-        spent(block.rows[i], 1) += by_leaf ? marks.node_spent[2 * at[i] + 1] : marks.use_spent[use];
+        spent(block.rows[i], 0) += by_leaf ? marks.node_spent(at[i], 0) : 0.0;
+        spent(block.rows[i], 1) += by_leaf ? marks.node_spent(at[i], 1) : marks.use_spent[use];
     }
 }
 
@@ -159,20 +148,19 @@ template <typename Code>
 void score_block(const Scoring<Code>& s, i64 stage, const BlockRows& block, Codes<Code> codes, i64 begin, u32* at,
                  GateRoom& room) {
     const bool by_path = s.marks.notes != no_notes && s.marks.by_path;
-    const bool one_word = by_path && s.marks.n_masks > 0 && s.masks.columns == 1;
+    const bool one_word = by_path && s.marks.node_mask.rows > 0 && s.masks.columns == 1;
     for (i64 i = 0; i < block.count; ++i) {
-        for (i64 k = 0; k < block.sums.columns; ++k) block.sums(i, k) = s.stages.intercept[stage * s.stages.n_outputs + k];
+        for (i64 k = 0; k < block.sums.columns; ++k) block.sums(i, k) = s.stages.intercept(stage, k);
     }
     for (i64 use = s.stages.stage_first[stage]; use < s.stages.stage_first[stage + 1]; ++use) {
         const i64 first = s.stages.target_first[use], place = s.stages.place[use];
-        const Vector<const i64> targets{s.stages.target + first,
-                                        static_cast<std::size_t>(s.stages.target_first[use + 1] - first)};
-        const double* payload = s.stages.payload + s.stages.payload_first[use];
+        const auto targets = s.stages.target.subspan(first, s.stages.target_first[use + 1] - first);
+        const double* payload = s.stages.payload.data() + s.stages.payload_first[use];
         const u8 kind = s.stages.kind[use];
         if (kind == tree_kind) {
             find_leaves(at, room, codes, begin, block.count, s.nodes, s.stages.tree[use]);
             if (one_word && targets.size() == 1) {
-                add_and_note(block, targets[0], payload, at, static_cast<u32>(place), s.marks.node_mask);
+                add_and_note(block, targets[0], payload, at, static_cast<u32>(place), s.marks.node_mask.data);
             } else {
                 add_leaves(block.sums, targets, payload, at, static_cast<u32>(place));
                 if (by_path) note_path(block, s.masks, at, s.marks, s.nodes);
@@ -195,7 +183,7 @@ template <typename Code>
 void score_rows(const Scoring<Code>& s, Vector<const i64> rows, i64 stage, Matrix<double> scores) {
     const bool some = static_cast<i64>(rows.size()) < s.codes.rows;
     std::vector<u32> at(block);
-    std::vector<u64> read(s.marks.n_masks > 0 ? block * s.masks.columns : 0);
+    std::vector<u64> read(s.marks.node_mask.rows > 0 ? block * s.masks.columns : 0);
     using Value = std::remove_const_t<Code>;
     std::vector<Value> gathered(some ? s.codes.columns * block : 0);
     const Codes<Value> own{gathered.data(), s.codes.columns, block};
@@ -205,7 +193,7 @@ void score_rows(const Scoring<Code>& s, Vector<const i64> rows, i64 stage, Matri
         const BlockRows part{rows.data() + start,
                              count,
                              {scores.data + start * scores.columns, count, scores.columns},
-                             {read.data(), s.marks.n_masks > 0 ? block : 0, s.masks.columns}};
+                             {read.data(), s.marks.node_mask.rows > 0 ? block : 0, s.masks.columns}};
         if (some) {
             for (i64 c = s.stages.stage_column_first[stage]; c < s.stages.stage_column_first[stage + 1]; ++c) {
                 const i64 column = s.stages.stage_column[c];

@@ -1,15 +1,11 @@
 // One row on its way through a stage tree, as far as its values are known, and what it certainly needs next.
 #pragma once
 
+#include "row_nodes.h"
 #include "scores.h"
 
 namespace costframe {
 
-// Parts of the word that stands for a node: steps to the left child, which the right one follows, 0 at leaves; whether
-// the right child is nearer to a leaf; whether the node is the first test of its feature on the way; whether it tests
-// for categories; whether NaN goes left; the reading of the value; the feature.
-constexpr int left_at = 36, nearer_at = 35, fresh_at = 34, by_category_at = 33, missing_left_at = 32, reading_at = 30;
-constexpr i64 feature_bits = (i64{1} << reading_at) - 1;
 constexpr u8 is_known = 1, is_used = 2;  // marks of a feature: it has a value, and a learner has read it
 constexpr i64 called = 1;                // place of an opaque learner whose outputs are there
 
@@ -23,37 +19,29 @@ struct StepStage {
 
 // See `StepLayout` in Python; features are numbered among the U that the model uses.
 struct StepModel {
-    const i64* used;  // (U,) columns
-    i64 n_used;
-    const i64* word;  // (nodes,)
-    i64 n_nodes;
-    const i64* reads;         // (nodes,): features tested here or below, as bits of their number modulo 64
-    const double* threshold;  // (nodes,)
-    const i64* span;          // (nodes, 2): first category, and last + 1; none if no node tests for categories
-    i64 n_spans;
-    const double* category;
-    i64 n_categories;
-    const StepUse* use;  // (L,)
-    i64 n_uses;
-    const double* use_value;  // (L, 2): e_t in its unit; fill
-    const i64* read;
-    i64 n_reads;
-    const i64* target;
-    i64 n_targets;
-    const double* payload;
-    i64 n_payload;
-    const StepStage* stage;
-    i64 n_stages;
-    const double* stage_value;  // (stages, 1 + K): threshold, intercept
-    i64 n_values;
+    Vector<const i64> used;         // (U,) columns
+    Vector<const i64> word;         // (nodes,)
+    Vector<const i64> reads;        // (nodes,): features tested here or below, as bits of their number modulo 64
+    Vector<const double> threshold;  // (nodes,)
+    Matrix<const i64> span;  // (nodes, 2): first category, and last + 1; none if no node tests for categories
+    Vector<const double> category;
+    RecordRows<StepUse> use;         // (L, 9)
+    Matrix<const double> use_value;  // (L, 2): e_t in its unit; fill
+    Vector<const i64> read;
+    Vector<const i64> target;
+    Vector<const double> payload;
+    RecordRows<StepStage> stage;       // (stages, 4)
+    Matrix<const double> stage_value;  // (stages, 1 + K): threshold, intercept
     i64 n_learners;
     i64 depth;  // of the deepest tree
 
+    i64 n_used() const { return std::ssize(used); }
+    i64 n_outputs() const { return stage_value.columns - 1; }
     bool is_leaf(i64 v) const { return word[v] >> left_at == 0; }
     i64 left(i64 v) const { return v + (word[v] >> left_at); }
     i64 nearer(i64 v) const { return left(v) + (word[v] >> nearer_at & 1); }
     i64 feature(i64 v) const { return word[v] & feature_bits; }
-    const double* values_of(i64 at) const { return stage_value + at * n_values; }
+    const double* values_of(i64 at) const { return stage_value.data + at * stage_value.columns; }
 
     // The child of an inner node that a value goes to.
     i64 child(i64 v, double value) const {
@@ -61,7 +49,7 @@ struct StepModel {
         value = read_value(value, word[v] >> reading_at & 3);
         bool right = std::isnan(value) ? !missing_left : !(value <= threshold[v]);
         if (word[v] >> by_category_at & 1) {  // the last category may be NaN
-            const double *begin = category + span[2 * v], *end = category + span[2 * v + 1];
+            const double *begin = category.data() + span(v, 0), *end = category.data() + span(v, 1);
             const bool has_nan = std::isnan(end[-1]);
             const double* at = std::lower_bound(begin, end - has_nan, value);
             const bool found = std::isnan(value) ? has_nan : at < end - has_nan && *at == value;
@@ -79,7 +67,7 @@ inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scor
         for (i64 number = stage.first; number < stage.last; ++number) {
             const StepUse& use = model.use[number];
             const i64 n_targets = use.target_end - use.target;
-            const double* payload = model.payload + use.payload;
+            const double* payload = model.payload.data() + use.payload;
             double value = 1.0;
             if (use.kind == tree_kind) {
                 i64 v = use.place;
@@ -87,7 +75,7 @@ inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scor
                 payload += (v - use.place) * n_targets;
             } else {
                 value = x[model.used[model.read[use.read]]];
-                if (std::isnan(value)) value = model.use_value[2 * number + 1];
+                if (std::isnan(value)) value = model.use_value(number, 1);
             }
             for (i64 j = 0; j < n_targets; ++j) scores[model.target[use.target + j]] += payload[j] * value;
         }
@@ -122,7 +110,8 @@ struct StepRow {
     }
 
     bool knows_all(const StepUse& use) const {
-        return std::all_of(model.read + use.read, model.read + use.read_end, [&](i64 u) { return knows(u); });
+        const auto reads = model.read.subspan(use.read, use.read_end - use.read);
+        return std::ranges::all_of(reads, [&](i64 u) { return knows(u); });
     }
 
     void note_use(i64 u) const {
@@ -169,7 +158,7 @@ struct StepRow {
                 }
             }
             at[use.learner] = ~v;
-            account.weight += model.use_value[2 * number];
+            account.weight += model.use_value(number, 0);
         }
         return waiting;
     }
@@ -180,8 +169,8 @@ struct StepRow {
         for (i64 number = first; number < last; ++number) {
             const StepUse& use = model.use[number];
             const i64 n_targets = use.target_end - use.target;
-            const double* payload = model.payload + use.payload;
-            const i64* target = model.target + use.target;
+            const double* payload = model.payload.data() + use.payload;
+            const i64* target = model.target.data() + use.target;
             if (use.kind == opaque_kind) {
                 for (i64 j = 0; j < n_targets; ++j) {
                     scores[target[j]] += weigh_outputs(payload + j, n_targets, opaque + use.place, use.width);
@@ -193,7 +182,7 @@ struct StepRow {
                 payload += (~ends[use.learner] - use.place) * n_targets;
             } else {
                 value = x[model.read[use.read]];
-                if (std::isnan(value)) value = model.use_value[2 * number + 1];
+                if (std::isnan(value)) value = model.use_value(number, 1);
             }
             for (i64 j = 0; j < n_targets; ++j) scores[target[j]] += payload[j] * value;
         }
@@ -205,7 +194,7 @@ struct StepRow {
             const StepStage& stage = model.stage[at_stage];
             const i64 waiting = run_stage(stage.first, stage.last);
             if (waiting != 0) return waiting;
-            std::copy_n(model.values_of(at_stage) + 1, model.n_values - 1, scores);
+            std::copy_n(model.values_of(at_stage) + 1, model.n_outputs(), scores);
             add_outputs(stage.first, stage.last, at, scores);
             if (stage.below < 0) return 0;
             at_stage = scores[0] > model.values_of(at_stage)[0] ? stage.above : stage.below;

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costframe import engine
 from costframe.core.errors import DataError
-from costframe.trees.binning.binning_kernels import collect_distinct
 from costframe.trees.binning.thresholds import few_values
 from costframe.trees.growing.grow import pack
 from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
@@ -92,7 +92,7 @@ hard = st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 5e-324, 1.0, 2.0, 3.0, np.inf,
 def test_distinct_values_are_those_of_a_set(rows, limit, size):
     table = np.array(rows)
     values, counts = np.empty((2, limit)), np.zeros(2, np.int64)
-    collect_distinct(table, table.view(np.int64), values, counts)
+    engine.collect_distinct(table, values, counts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("costframe.trees.binning.thresholds._ROWS_PER_PART", size)
         joined = [few_values(table, limit, n_threads=n) for n in (1, 3)]

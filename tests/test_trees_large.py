@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from costframe import engine
 from costframe.core.learners.cuts import lay_out_cuts
 from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
-from costframe.trees.binning.binning_kernels import bin_rows
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.growing.histogram_kernels import fill_histogram
 
@@ -54,6 +54,6 @@ def test_bins_are_written_beyond_the_last_place_of_32_bits():
     columns, first = untouched((6, n)), n - 2
     X, bins = np.array([[0.0, 1.0, 2.0] * 2, [3.0, np.nan, 0.0] * 2]), np.empty((2, 6), np.uint8)
     cuts = lay_out_cuts(np.arange(0, 13, 2), np.array([0.5, np.inf] * 6))
-    bin_rows(X, cuts, bins, columns, first)
+    engine.bin_rows(X, *cuts, bins, columns, first)
     assert bins.tolist() == [[0, 1, 1] * 2, [1, 255, 0] * 2]
     assert np.array_equal(columns[:, first:], bins.T)

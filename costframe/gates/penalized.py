@@ -11,6 +11,7 @@ import numpy as np
 from attrs import frozen
 from scipy.special import expit, softmax
 
+from costframe import engine
 from costframe.core.accurate_sums import product, sum_over_rows, sum_products
 from costframe.core.exact_sums import exact_sum
 from costframe.gates.composite import cheap_losses
@@ -194,8 +195,6 @@ def minimize(objective: PenalizedObjective, weights: F8, effort: Effort = TIGHT)
 
 def _aim(objective: PenalizedObjective, design: F8, scores: F8, weights: F8, dual: F8, effort: Effort) -> tuple[F8, F8]:
     """Return the gradient, without norms, and the minimizer of the quadratic around the weights."""
-    from costframe.gates.proximal_kernels import minimize_quadratic
-
     slope, curvature = objective.slopes(scores)
     width, norms = weights.shape[1], objective.norms
     hessian = np.zeros((len(weights), width, width))
@@ -206,8 +205,12 @@ def _aim(objective: PenalizedObjective, design: F8, scores: F8, weights: F8, dua
     scale = np.append(norms.scale, 1.0)
     groups = (norms.first, norms.member, norms.radius, dual, norms.disjoint)
     lipschitz = np.asarray(np.linalg.eigvalsh(hessian)[:, -1], np.float64) * (1 + 1e-9)
-    limits = effort.inner, effort.tolerance
-    return gradient, minimize_quadratic(hessian, gradient, weights, lipschitz, scale, *groups, *limits)
+    target = np.empty(weights.shape)
+    engine.minimize_quadratic(
+        hessian, np.ascontiguousarray(gradient), np.ascontiguousarray(weights), lipschitz, scale, *groups,
+        effort.inner, effort.tolerance, target,
+    )  # fmt: skip
+    return gradient, target
 
 
 @frozen(eq=False)

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve
 from scipy import sparse
 
+from costframe import engine
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.threads import run_parallel, thread_count
 from costframe.stagewise.systems import ShrinkingInverse, blas_threads
@@ -46,13 +47,12 @@ def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float)
     price. Ridge regression on a growing support is a pivoted Cholesky factorization: all steps together take the time
     of one fit.
     """
-    from costframe.stagewise.forward_kernels import select_forward
-
     member, support = prices.groups.member, np.zeros(len(normal.right), np.bool_)
-    select_forward(
+    engine.select_forward(
         np.ascontiguousarray(normal.gram), np.array(normal.right, order="C"), ridge,
-        member.indptr.astype(np.int64), member.indices.astype(np.int64), prices.groups.price,
-        prices.reads, prices.paid.copy(), prices.mass, prices.offers.copy(), _PATIENCE, support,
+        member.indptr.astype(np.int64), member.indices.astype(np.int64), np.ascontiguousarray(prices.groups.price),
+        np.ascontiguousarray(prices.reads), prices.paid.copy(), np.ascontiguousarray(prices.mass),
+        prices.offers.copy(), _PATIENCE, support,
     )  # fmt: skip
     return support
 

@@ -136,7 +136,7 @@ def _step_rows(
 
 def _make_bill(
     tree: StageModel, prices: PriceArrays, limits: Limits, exact: ExactPrices, *, by_path: bool
-) -> engine.Struct:
+) -> engine.Record:
     """Return prices, in the unit of `exact`, and unavailable features in the order of the layout."""
     layout, bank, model = tree.layout, tree.bank, tree.capped_model
     used = layout.used

@@ -17,7 +17,7 @@ class Cuts(NamedTuple):
     """Cuts of features, with a table of equal steps for each.
 
     Entry (x - low) * scale of a feature's table is a number of cuts certainly below x, and the others below x are among
-    the next `window`. Rounding keeps the order of values, so this is exact. `code_kernels.count_below` counts.
+    the next `window`. Rounding keeps the order of values, so this is exact; see engine/cuts.h.
     """
 
     first: NDArray[np.int64]  # (features + 1,)

@@ -57,7 +57,7 @@ class NodeLayout:
     gates: GateLayout
 
     @cached_property
-    def packed(self) -> engine.Struct:
+    def packed(self) -> engine.Record:
         """The layout as the engine takes it."""
         return engine.Nodes.of(self, self.cuts, self.gates)
 
@@ -217,12 +217,10 @@ def path_masks(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features
     Parents come before their children, a root is its own. With more features than nodes on a way, masks would be longer
     than the ways: the kernels then go back from a leaf node by node.
     """
-    from costframe.core.learners.path_kernels import mark_paths
-
     words = word_count(n_features)
     masks = np.zeros((len(parent) if words <= _WORDS else 0, words), np.uint64)
     if len(masks):
-        mark_paths(parent, feature, masks)
+        engine.mark_paths(parent, feature, masks)
     return masks
 
 
@@ -230,17 +228,13 @@ def path_prices(
     parent: NDArray[np.int64], feature: NDArray[np.int32], split: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the price of the comparisons on the way to each node, float64 (nodes,); `split` is of each feature."""
-    from costframe.core.learners.path_kernels import price_paths
-
     spent = np.zeros(len(parent))
-    price_paths(parent, feature, np.ascontiguousarray(split), spent)
+    engine.price_paths(parent, feature, np.ascontiguousarray(split), spent)
     return spent
 
 
 def path_counts(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features: int) -> NDArray[np.int64]:
     """Return the number of features tested on the way to each node: int64 (nodes,)."""
-    from costframe.core.learners.path_kernels import count_paths
-
     counts = np.zeros(len(parent), np.int64)
-    count_paths(parent, feature, counts, n_features)
+    engine.count_paths(parent, feature, counts, n_features)
     return counts

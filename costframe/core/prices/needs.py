@@ -30,7 +30,7 @@ class Needs(NamedTuple):
     further: NDArray[np.int64]
 
     @property
-    def packed(self) -> engine.Struct:
+    def packed(self) -> engine.Record:
         """The needs as the engine takes them."""
         return engine.Needs.of(self)
 

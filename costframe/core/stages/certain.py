@@ -63,7 +63,7 @@ def certain_rows(
 
 def _begin_row(
     model: Certain, prices: RowPrices, goal: Goal, n_opaque: int
-) -> tuple[CertainRow, tuple[engine.Struct, ...]]:
+) -> tuple[CertainRow, tuple[engine.Record, ...]]:
     """Return a row without values, and the arguments of the engine for it."""
     steps, n_used = model.steps, len(prices.cost)
     n_resources, n_outputs = len(prices.resource_cost), steps.stage_value.shape[1] - 1

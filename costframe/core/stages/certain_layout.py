@@ -100,7 +100,7 @@ class Certain:
     highest: NDArray[np.float64]
 
     @cached_property
-    def packed(self) -> tuple[engine.Struct, engine.Struct]:
+    def packed(self) -> tuple[engine.Record, engine.Record]:
         """The model as the engine takes it."""
         return self.steps.packed, engine.Bounds.of(self)
 

@@ -59,7 +59,7 @@ class StageLayout:
     n_opaque: int
 
     @cached_property
-    def packed(self) -> engine.Struct:
+    def packed(self) -> engine.Record:
         """The layout as the engine takes it."""
         return engine.Stages.of(self)
 
@@ -92,7 +92,7 @@ class ReadingMarks:
     use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
 
     @cached_property
-    def packed(self) -> engine.Struct:
+    def packed(self) -> engine.Record:
         """The marks as the engine takes them."""
         return engine.Marks.of(self)
 

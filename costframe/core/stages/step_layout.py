@@ -50,7 +50,7 @@ class StepLayout:
     depth: int  # of the deepest tree
 
     @cached_property
-    def packed(self) -> engine.Struct:
+    def packed(self) -> engine.Record:
         """The layout as the engine takes it."""
         return engine.Steps.of(self)
 
@@ -73,11 +73,9 @@ class StepState(NamedTuple):
 
 def lay_out_steps(layout: StageLayout) -> StepLayout:
     """Lay out a stage tree for steps, once a model."""
-    from costframe.core.learners.path_kernels import look_below
-
     nodes, (word, span) = layout.nodes, _describe_nodes(layout.nodes, layout.trees)
     reads = np.zeros(len(word), np.int64)
-    look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
+    engine.look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
     first, read = layout.reads()
     every, number = np.unique(layout.learner, return_inverse=True)
     targets = layout.target_first[:-1], layout.target_first[1:]

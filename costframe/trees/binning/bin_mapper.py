@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import Factory, field, frozen
 
+from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.learners.cuts import Cuts, lay_out_cuts
 from costframe.core.memory import empty_bytes
@@ -163,8 +164,6 @@ class BinMapper:
         DataError
             If `X` has too many rows.
         """
-        from costframe.trees.binning.binning_kernels import bin_rows, mark_unknown
-
         table = _as_table(X, self.workers)
         bins, columns = empty_bytes(table.shape, table.shape[::-1])
         cuts, named = self.cuts, np.flatnonzero(self.categorical)
@@ -172,9 +171,9 @@ class BinMapper:
         def bin_part(first: int) -> None:
             values = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
             rows = slice(first, first + len(values))
-            bin_rows(values, cuts, bins[rows], columns, first)
+            engine.bin_rows(values, *cuts, bins[rows], columns, first)
             if len(named):
-                mark_unknown(values, cuts, named, bins[rows], columns, first)
+                engine.mark_unknown(values, cuts.first, cuts.cut, named, bins[rows], columns, first)
 
         run_parallel(bin_part, range(0, len(table), _ROWS_PER_PART), n_threads)
         return BinnedData(bins, columns, self)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
 
@@ -56,10 +57,8 @@ def quantile_columns(ordered: NDArray[np.float64], max_bins: int) -> list[NDArra
 
     None for few values.
     """
-    from costframe.trees.binning.binning_kernels import choose_cuts
-
     cuts, counts = np.empty((len(ordered), max_bins)), np.empty(len(ordered), np.int64)
-    choose_cuts(ordered, _CLIPPINGS, cuts, counts)
+    engine.choose_cuts(np.ascontiguousarray(ordered), _CLIPPINGS, cuts, counts)
     return [column[:count].copy() if count else None for column, count in zip(cuts, counts, strict=True)]
 
 
@@ -129,14 +128,12 @@ def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) ->
     n_threads : int
         Does not change the result.
     """
-    from costframe.trees.binning.binning_kernels import collect_distinct
-
     many = np.zeros(table.shape[1], np.bool_)  # columns that later parts may skip
 
     def collect(first: int) -> list[NDArray[np.float64]]:
         rows = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
         values, counts = np.empty((table.shape[1], limit)), np.where(many, limit + 1, 0)
-        collect_distinct(rows, rows.view(np.int64), values, counts)
+        engine.collect_distinct(rows, values, counts)
         many[counts > limit] = True
         return [column[:count] for column, count in zip(values, counts, strict=True)]
 

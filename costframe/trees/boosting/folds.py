@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe import engine
 from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stages import Answer
@@ -127,9 +128,6 @@ def boost_folds(
     n_threads : int
         Does not change the result.
     """
-    from costframe.trees.boosting.fold_kernels import add_rounds
-    from costframe.trees.boosting.loss_kernels import sum_losses
-
     intercept, d = loss.baseline(rows), data.bins.shape[1]
     start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
 
@@ -147,9 +145,10 @@ def boost_folds(
         nodes = np.empty((count, loss.n_outputs, 2 * task.max_leaves - 1, 5), np.int64)
         values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
         lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
-        add_rounds(
-            task, room, free, loss.kind, y, rows.weight, counts, inside, outside, np.inf if squared else _LARGEST,
-            settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
+        engine.add_rounds(
+            engine.Task(*task), engine.Room(*room), engine.Prices(*free), loss.kind, y, rows.weight, counts, inside,
+            outside, np.inf if squared else _LARGEST, settings.learning_rate, scores, nodes, values, sizes, lost, kept,
+            gain,
         )  # fmt: skip
         return lost, kept, (nodes, values, sizes)
 
@@ -158,8 +157,10 @@ def boost_folds(
     total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
 
     def lose(scores: Sequence[NDArray[np.float64]]) -> float:
-        bits, parts = rows.total_repeats.bit_length(), zip(scores, left_out, strict=True)
-        return float(sum(sum_losses(loss.kind, y, rows.weight, *part, bits, 0) for part in parts)) / total
+        bits, lost = rows.total_repeats.bit_length(), np.empty((len(left_out), 1))
+        for each, outside, found in zip(scores, left_out, lost, strict=True):
+            engine.sum_losses(loss.kind, y, rows.weight, each, outside, bits, 0, found)
+        return float(sum(lost[:, 0].tolist()) / total)
 
     none, best_scores = lose([start] * len(members)), start.copy()
     _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
@@ -258,14 +259,13 @@ def _regress(
     data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: FoldRows, settings: TreeSettings
 ) -> tuple[NDArray[np.float64], Trees]:
     """Return the residuals, written over the targets, and the trees."""
-    from costframe.trees.boosting.regression_kernels import boost_many
-
     limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
     task, room, free = _growing(data, rows, False, limits, settings, sides[0])
     nodes = np.empty((settings.n_estimators, 2 * task.max_leaves - 1, 5), np.int64)
     values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
-    count = boost_many(
-        task, room, free, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
+    structs = engine.Task(*task), engine.Room(*room), engine.Prices(*free)
+    count = engine.boost_many(
+        *structs, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
     )
     return residual, (nodes[:count], values[:count], sizes[:count])
 

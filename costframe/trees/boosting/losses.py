@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.exact_sums import exact_mean, exact_sum
 from costframe.core.threads import run_parallel
@@ -127,15 +128,13 @@ class LogisticLoss(_LossOfRows):
         self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return p - y and p (1 - p), with p = 1/(1 + exp(-f)): float32 (n, 1) each."""
-        from costframe.trees.boosting.loss_kernels import derive_logistic
-
-        target = _classes(y, 2)
+        target = np.ascontiguousarray(_classes(y, 2))
         gradient, hessian = np.empty((len(target), 1), np.float32), np.empty((len(target), 1), np.float32)
 
         def derive(rows: slice) -> None:
-            score = scores[rows, 0]
+            score = np.ascontiguousarray(scores[rows, 0])
             small = np.exp(-np.abs(score))
-            derive_logistic(target[rows], score, small, LEAST_HESSIAN, gradient[rows, 0], hessian[rows, 0])
+            engine.derive_logistic(target[rows], score, small, gradient[rows, 0], hessian[rows, 0])
 
         _by_strips(derive, len(target), n_threads)
         return gradient, hessian

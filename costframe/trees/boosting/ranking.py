@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, final
 import numpy as np
 from attrs import frozen
 
+from costframe import engine
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.exact_sums import exact_sum
@@ -236,16 +237,12 @@ class _PairsOfRows(_OfRows):
     """Pairwise logistic loss of given rows."""
 
     def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
-        from costframe.trees.boosting.ranking_kernels import pair_gradients
-
         each = ordered, self._grades, self._queries.counts
-        return lambda rows, *written: pair_gradients(*(values[rows] for values in each), *written)
+        return lambda rows, *written: engine.pair_gradients(*(values[rows] for values in each), *written)
 
     def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
-        from costframe.trees.boosting.ranking_kernels import pair_losses
-
         losses = np.empty(len(self._queries))
-        pair_losses(ordered, self._grades, self._queries.counts, self._queries.starts, losses)
+        engine.pair_losses(ordered, self._grades, self._queries.counts, self._queries.starts, losses)
         return losses
 
 
@@ -262,15 +259,13 @@ class _LambdasOfRows(_OfRows):
         self._scale *= self._unit()
 
     def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
-        from costframe.trees.boosting.ranking_kernels import lambda_gradients
-
         counts, spans = self._queries.counts, self._queries.spans
 
         def derive(
             rows: slice, starts: NDArray[np.int64], gradient: NDArray[np.float64], hessian: NDArray[np.float64]
         ) -> None:
             each = ordered[rows], self._gains[rows], counts[rows], spans[rows]
-            lambda_gradients(*each, starts, self._discounts, gradient, hessian)
+            engine.lambda_gradients(*each, starts, self._discounts, gradient, hessian)
 
         return derive
 
@@ -280,10 +275,8 @@ class _LambdasOfRows(_OfRows):
 
     def _found(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return discounted sums of gains of rows ranked by these scores: float64 (queries,)."""
-        from costframe.trees.boosting.ranking_kernels import discounted_gains
-
         found, queries = np.empty(len(self._queries)), self._queries
-        discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)
+        engine.discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)
         return found
 
     def _unit(self) -> float:

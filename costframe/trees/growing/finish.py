@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from costframe import engine
 from costframe.core.learners.bits import bits_of
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.threads import run_parallel
-from costframe.trees.growing.room import HIGH, LEAVES, NODE_SET
+from costframe.trees.growing.room import LEAVES, NODE_SET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,34 +102,36 @@ def finish_tree(
         Factor of the room's bounds of outputs.
     n_threads : int
     """
-    from costframe.trees.growing.row_kernels import describe_nodes, label_rows, leaf_scale, route_rows, sum_leaves
-
     count, mapper = int(room.state[LEAVES]), data.mapper
     nodes, leaf_of_row = room.nodes[: 2 * count - 1], np.full(len(data.bins), -1, np.int32)
-    label_rows(room.place[:count], rows, leaf_of_row)
+    engine.label_rows(room.place[:count], rows, leaf_of_row)
     many = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
 
     second = np.empty(0) if hessians is None else hessians
     address = data.workers.address
-    scales = leaf_scale(gradients, address), 1.0 if hessians is None else leaf_scale(hessians, address)
+    scales = (
+        engine.leaf_scale(gradients, address),
+        1.0 if hessians is None else engine.leaf_scale(hessians, address),
+    )
 
     def add_up(first: int) -> NDArray[np.int64]:
         here, sums = slice(first, first + _ROWS_PER_PART), np.empty((len(nodes), 2), np.int64)
-        sum_leaves(leaf_of_row[here], gradients[here], second[here], *scales, sums)
+        engine.sum_leaves(leaf_of_row[here], gradients[here], second[here], *scales, sums)
         return sums
 
     def route(first: int) -> None:
         here = slice(first, first + _ROWS_PER_PART)
-        route_rows(data.bins[here], nodes, leaf_of_row[here])
+        engine.route_rows(data.bins[here], nodes, leaf_of_row[here])
 
     first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
     nothing = np.zeros((len(nodes), 2), np.int64)
     sums = data.workers.sum(reduce(np.add, run_parallel(add_up, first_rows, many), nothing)) / scales
     feature, left, right = (np.empty(len(nodes), np.int32) for _ in range(3))
     threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.zeros(len(nodes))
-    bounds = room.numbers[:count, : HIGH + 1]
-    shape = feature, threshold, missing_left, left, right
-    describe_nodes(nodes, mapper.cuts, room.place[:count], bounds, sums, l2, gradient_unit, *shape, outputs)
+    shape, cuts = (feature, threshold, missing_left, left, right), mapper.cuts
+    engine.describe_nodes(
+        nodes, cuts.first, cuts.cut, room.place[:count], room.numbers[:count], sums, l2, gradient_unit, *shape, outputs
+    )
     categories = {}
     by_category = mapper.has_categories and (feature >= 0) & mapper.categorical[np.maximum(feature, 0)]
     for node in np.flatnonzero(by_category).tolist():

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from attrs import frozen
 
+from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.threads import run_parallel
 from costframe.core.workers import ALONE, Workers
 from costframe.trees.binning.scaling import EXACT_BITS, WORD_BITS, power_of_two
 from costframe.trees.growing.finish import GrownTree, finish_tree
 from costframe.trees.growing.prices import NoPrices
-from costframe.trees.growing.room import LEAVES, ROWS_PER_THREAD, THREADS, UNLIMITED, new_room, task_for, widened
+from costframe.trees.growing.room import LEAVES, ROWS_PER_THREAD, STOP, THREADS, UNLIMITED, new_room, task_for, widened
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -139,20 +140,16 @@ def grow_tree(
 
 def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, data: BinnedData, n_threads: int) -> Room:
     """Let one thread grow a tree, and others assist it; sums of integers do not depend on threads."""
-    from costframe.trees.growing.grow_kernels import DONE, MORE_LEAVES, grow
-    from costframe.trees.growing.search_kernels import assist
-    from costframe.trees.growing.share_kernels import STOP
-
     n_threads = max(1, min(n_threads, len(rows) * len(task.columns) // _CELLS_PER_THREAD))
     if n_threads == 1:
         task = task._replace(cells_worth_threads=2**62)
     helpers = n_threads - 1 if task.bins.size > _CACHED else 0  # that read separate rows
-    if len(room.parts) != helpers:
-        room = room._replace(parts=np.empty((helpers, *room.histogram.shape[1:]), np.int64))
 
-    def work(number: int) -> int | None:
+    given, prices = engine.Task(*task), engine.Prices(*paid)
+
+    def work(number: int) -> int:
         try:
-            return (assist if number else grow)(task, room, rows, paid)
+            return int((engine.assist if number else engine.grow)(given, memory, prices, rows))
         finally:
             room.board[STOP] = 1
 
@@ -160,10 +157,13 @@ def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, dat
     while True:
         room.board[:] = 0
         room.board[[ROWS_PER_THREAD, THREADS]] = _ROWS_PER_THREAD, n_threads
+        if room.parts.shape[:2] != (helpers, room.histogram.shape[1]):
+            room = room._replace(parts=np.empty((helpers, *room.histogram.shape[1:]), np.int64))
+        memory = engine.Room(*room)
         asked = run_parallel(work, range(n_threads), n_threads)[0]
-        if asked == DONE:
+        if asked == engine.DONE:
             return room
-        if asked == MORE_LEAVES:
+        if asked == engine.MORE_LEAVES:
             room = widened(room, data)
 
 
@@ -199,15 +199,16 @@ def pack(
     n_threads: int = 1,
 ) -> PackedGradients:
     """Round gradients and hessians, float64 (n,), to integers; arguments and errors as for `grow_tree`."""
-    from costframe.trees.growing.row_kernels import pack_rows, scale_for
-
     n_rows, second = len(gradients), gradients[:0] if hessians is None else hessians
     given = np.zeros(0, np.int64) if counts is None else counts
     most = workers.count_all(n_rows if counts is None else int(counts.sum()))
     count_bits, address = most.bit_length(), workers.address
     bits = min(EXACT_BITS, WORD_BITS - count_bits)
     with np.errstate(over="ignore"):
-        scale, hessian_scale = scale_for(gradients, bits, address), scale_for(second, EXACT_BITS, address)
+        scale, hessian_scale = (
+            engine.scale_for(gradients, bits, address),
+            engine.scale_for(second, EXACT_BITS, address),
+        )
     workers.check()
     for name, found in (("gradients", scale), ("hessians", hessian_scale)):
         if isnan(found):
@@ -218,7 +219,7 @@ def pack(
 
     def pack_part(first: int) -> None:
         part = slice(first, first + _ROWS_PER_PART)
-        pack_rows(gradients[part], second[part], given[part], scale, hessian_scale, count_bits, words[part])
+        engine.pack_rows(gradients[part], second[part], given[part], scale, hessian_scale, count_bits, words[part])
 
     run_parallel(pack_part, range(0, n_rows, _ROWS_PER_PART), n_threads)
     exponent = bits - frexp(scale)[1] + 1

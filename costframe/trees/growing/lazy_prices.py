@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from costframe import engine
 from costframe.core.exact_sums import exact_sum, on_grid
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.workers import ALONE, Workers
@@ -152,13 +153,11 @@ class LazyPrices:
         tree : TreeTable
         leaves, rows : int32 (m,)
         """
-        from costframe.trees.growing.price_kernels import price_marks
-
         items, comparisons, uses = self._by_node(tree)
         reuse = self._prices.reuse
         per_row, first_uses = np.empty(len(rows)), np.empty(len(rows))
         self._all_known = False
-        price_marks(self._marks, rows, items[leaves], self._cost, self._d, per_row, first_uses)
+        engine.price_marks(self._marks, rows, items[leaves], self._cost, self._d, per_row, first_uses)
         per_row += comparisons[leaves] + reuse * (uses[leaves] - first_uses)
         if len(items) > 1:
             per_row += self._prices.learner

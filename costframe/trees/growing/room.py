@@ -20,7 +20,7 @@ NODE, DEPTH, BEGIN, COUNT, FEATURE, OPEN, SUMS = range(7)  # of `Room.place`
 LOW, HIGH, VALUE, WEIGHT = range(4)  # of `Room.numbers`
 LEFT, BIN, MISSING_LEFT, BEST_SET = 0, 2, 3, 4  # of `Room.best`
 SLOT, NODE_SET = 5, 6  # of `Room.nodes`
-ROWS_PER_THREAD, THREADS = 30, 31  # of `Room.board`
+STOP, ROWS_PER_THREAD, THREADS = 16, 30, 31  # of `Room.board`
 LINE = 8  # words of a bin in the histograms of a group of columns, as many as in a line of a cache
 
 

@@ -7,8 +7,8 @@ from adapt_groups import priced, some_groups
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costframe import engine
 from costframe.gates.penalized import GroupNorms
-from costframe.gates.proximal_kernels import PASSES, minimize_quadratic, shrink
 
 pytestmark = pytest.mark.kernels
 
@@ -21,9 +21,8 @@ def proximal(a, metric, groups, once=False):
     penalty = GroupNorms.of_groups(priced(groups, width), np.arange(width), np.ones(width))
     dual, zero = np.zeros((len(a), len(penalty.member))), np.zeros(width, bool)
     residual = metric * a
-    scratch = np.empty((3, *a.shape))
     arrays = (penalty.first, penalty.member, penalty.radius, dual)
-    while shrink(residual, metric, *arrays, once, zero, scratch) == PASSES:
+    while engine.shrink(residual, metric, *arrays, once, zero) == engine.MOST_PASSES:
         pass  # a map that is cut short goes on where it stood
     return np.where(zero, 0.0, residual / metric), dual, penalty
 
@@ -90,7 +89,8 @@ def test_a_quadratic_is_minimized(seed):
 
     dual = np.zeros((2, len(penalty.member)))
     arrays = (scale, penalty.first, penalty.member, penalty.radius, dual, penalty.disjoint)
-    found = minimize_quadratic(hessian, gradient, start, np.linalg.eigvalsh(hessian)[:, -1], *arrays, 5000, 1e-9)
+    lipschitz, found = np.linalg.eigvalsh(hessian)[:, -1].copy(), np.empty((2, 4))
+    engine.minimize_quadratic(hessian, gradient, start, lipschitz, *arrays, 5000, 1e-9, found)
     best = naive.smallest(lambda w: value(w.reshape(2, 4), 1e-10), start.ravel())
     assert value(found) <= best + 1e-7
     assert value(found) >= best - 1e-4

@@ -1,0 +1,148 @@
+// Boosting without prices in one call; sums are of whole numbers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "grow.h"
+#include "losses.h"
+
+namespace costframe::trees {
+
+// Five numbers of a node that a caller keeps: feature, bin, missing left, left and right child.
+struct KeptNode {
+    i64 feature, bin, missing_left, left, right;
+};
+
+// A grown tree: nodes, the exponent of the gradients' unit, and powers of two that make gradients and hessians whole
+// numbers with more digits than packed ones; no sum reaches 2^62.
+struct Grown {
+    i64 n_nodes;
+    int exponent;
+    double scale, hessian_scale;
+};
+
+// Rows to grow on, how often they count, and held-out rows.
+struct Sides {
+    Vector<const i64> counts;
+    Vector<const i32> inside, outside;
+};
+
+// Multiply a power of two by another, within the range of doubles.
+inline double refine(double scale, i64 bits) {
+    return std::ldexp(1.0, std::min(exponent_of(scale) - 1 + static_cast<int>(bits), 1023));
+}
+
+// Grow a tree on one thread, in a room for all leaves, and write its nodes.
+inline Grown grow_on(const Growth& g, Vector<const double> gradients, Vector<const double> hessians, const Sides& sides,
+                     KeptNode* kept) {
+    const Task& task = g.task;
+    const i64 bits = std::min(exact_bits, word_bits - task.count_bits);
+    const double scale = scale_for(gradients, bits, task.address);
+    const double hessian_scale = scale_for(hessians, exact_bits, task.address);
+    pack_rows(gradients, hessians, sides.counts, scale, hessian_scale, task.count_bits, task.words);
+    const int exponent = static_cast<int>(bits) - exponent_of(scale) + 1;
+    *task.units = {std::ldexp(1.0 / scale, -exponent), 1.0 / hessian_scale};
+    std::ranges::copy(sides.inside, g.rows.begin());
+    g.room.state->leaves = 0;
+    grow(g);
+    const i64 n_nodes = 2 * g.room.state->leaves - 1;
+    for (i64 at = 0; at < n_nodes; ++at) {
+        const Node& node = g.room.nodes[at];
+        kept[at] = {node.feature, node.bin, node.missing_left, node.left, node.right};
+    }
+    return {n_nodes, exponent, refine(scale, 61 - bits), refine(hessian_scale, 61 - exact_bits)};
+}
+
+// Add the gain of each split to its feature, and to each pair of it with a feature tested above.
+inline void note_gains(const KeptNode* nodes, Vector<const double> gains, i64 n_nodes, double unit,
+                       Matrix<double> table) {
+    std::vector<i64> parent(n_nodes, -1);
+    for (i64 at = 0; at < n_nodes; ++at) {
+        const i64 feature = nodes[at].feature;
+        if (feature < 0) continue;
+        parent[nodes[at].left] = parent[nodes[at].right] = at;
+        const double gain = gains[at] * unit;
+        table(feature, feature) += gain;
+        for (i64 above = parent[at]; above >= 0; above = parent[above]) {
+            const i64 other = nodes[above].feature;
+            if (other == feature) continue;
+            table(feature, other) += gain;
+            table(other, feature) += gain;
+        }
+    }
+}
+
+// Write the outputs of a tree's leaves, -G/(H + l2) within `largest`, with sums of whole numbers.
+inline void put_outputs(const Growth& g, Vector<const double> gradients, Vector<const double> hessians,
+                        const Grown& grown, double largest, double* output) {
+    for (i64 slot = 0; slot < g.room.state->leaves; ++slot) {
+        i64 gradient = 0, hessian = 0;
+        for (i32 row : g.rows_of(slot)) {
+            gradient += round_to_whole(gradients[row] * grown.scale);
+            hessian += round_to_whole(hessians[row] * grown.hessian_scale);
+        }
+        const double mass = g.task.limits->l2 + static_cast<double>(hessian) / grown.hessian_scale;
+        const double value = mass > 0 ? -(static_cast<double>(gradient) / grown.scale) / mass : 0.0;
+        output[g.room.place[slot].node] = std::min(std::max(value, -largest), largest);
+    }
+}
+
+// Add `step` times a tree's outputs to one score of each row.
+inline void add_outputs(const Growth& g, const Sides& sides, double step, const double* output, i64 k,
+                        Matrix<double> scores) {
+    for (i64 slot = 0; slot < g.room.state->leaves; ++slot) {
+        const double value = output[g.room.place[slot].node];
+        for (i32 row : g.rows_of(slot)) scores(row, k) += step * value;
+    }
+    const Records<const Node> nodes{g.room.nodes.data, g.room.nodes.count, g.room.nodes.width};
+    for (i32 row : sides.outside) scores(row, k) += step * output[leaf_of(g.task.bins, nodes, row)];
+}
+
+// What `add_rounds` writes: trees by round, output and node, with the leaves' outputs and the trees' numbers of nodes;
+// the sum of the losses of held-out rows after each round, and their scores; and gains by pair of features.
+struct Rounds {
+    i64 n_rounds, n_outputs, most_nodes;
+    KeptNode* nodes;
+    double* values;
+    i64* sizes;
+    double *lost, *kept;
+    Matrix<double> gain;
+};
+
+// Add one tree to one score of each row.
+inline void add_tree(const Growth& g, const Fit& fit, const Sides& sides, Vector<const double> gradients,
+                     Vector<const double> hessians, double largest, double step, i64 tree, const Rounds& rounds) {
+    KeptNode* nodes = rounds.nodes + tree * rounds.most_nodes;
+    double* output = rounds.values + tree * rounds.most_nodes;
+    const Grown grown = grow_on(g, gradients, hessians, sides, nodes);
+    rounds.sizes[tree] = grown.n_nodes;
+    std::fill_n(output, grown.n_nodes, 0.0);
+    put_outputs(g, gradients, hessians, grown, largest, output);
+    add_outputs(g, sides, step, output, tree % rounds.n_outputs, fit.scores);
+    note_gains(nodes, g.room.gained, grown.n_nodes, std::ldexp(1.0, 2 * grown.exponent), rounds.gain);
+}
+
+// Add rounds of boosting: a tree for each output. `largest` is the largest output of a leaf.
+inline void add_rounds(const Growth& g, const Fit& fit, Vector<const double> weight, const Sides& sides, double largest,
+                       double step, const Rounds& rounds) {
+    const i64 n = fit.scores.rows, n_outputs = fit.scores.columns;
+    std::vector<double> first(n_outputs * n), second(n_outputs * n);
+    const Matrix<double> gradients{first.data(), n_outputs, n}, hessians{second.data(), n_outputs, n};
+    for (i64 round = 0; round < rounds.n_rounds; ++round) {
+        derive(fit, gradients, hessians);
+        for (i64 k = 0; k < n_outputs; ++k) {
+            for (i64 row = 0; row < n; ++row) {
+                gradients(k, row) *= weight[row];
+                hessians(k, row) *= weight[row];
+            }
+            add_tree(g, fit, sides, gradients[k], hessians[k], largest, step, round * n_outputs + k, rounds);
+        }
+        rounds.lost[round] = sum_losses(fit, weight, sides.outside, g.task.count_bits);
+        double* kept = rounds.kept + round * static_cast<i64>(sides.outside.size()) * n_outputs;
+        for (i32 row : sides.outside) kept = std::ranges::copy(fit.scores[row], kept).out;
+    }
+}
+
+}  // namespace costframe::trees

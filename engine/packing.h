@@ -1,0 +1,127 @@
+// Gradients and hessians as whole numbers: sums are exact, and do not depend on the order of rows.
+//
+// A word holds the gradient of a row above the bits of a count of one, so a sum of words adds gradients and counts at
+// once. A second word holds the hessian, if not all are one.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "span.h"
+#include "workers.h"
+
+namespace costframe::trees {
+
+constexpr i64 exact_bits = 53;  // integers below 2^53 become doubles unchanged
+constexpr i64 word_bits = 62;   // for sums of packed gradients and counts
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Units {
+    double gradient, hessian;
+};
+
+struct Sums {
+    i64 first, second;  // of first and second words
+};
+
+// Do what a conversion to double does, in steps that a compiler can do for several numbers at once.
+inline double to_double(i64 whole) {
+    const u64 bits = static_cast<u64>(whole);
+    const u64 low = (bits & 0xFFFFFFFF) | 0x4330000000000000;  // 2^52 + the lower half
+    const u64 high = (bits >> 32) ^ 0x4530000080000000;        // 2^84 + 2^63 + the upper half times 2^32
+    return (std::bit_cast<double>(high) - 0x1.00000801p84) + std::bit_cast<double>(low);
+}
+
+// Return the quotient by 2^bits, rounded down; with unsigned shifts, which come several at once.
+inline i64 shift_down(i64 whole, i64 bits) {
+    const u64 sign = u64{1} << (63 - bits);
+    return static_cast<i64>(((static_cast<u64>(whole) >> bits) ^ sign) - sign);
+}
+
+// How to read sums of words.
+struct Packing {
+    i64 n_words, count_bits;
+    Units units;
+
+    i64 rows(i64 word) const { return word & ((i64{1} << count_bits) - 1); }
+    double gradient(i64 word) const { return to_double(shift_down(word, count_bits)) * units.gradient; }
+    double hessian(Sums sums) const {
+        return n_words == 2 ? to_double(sums.second) * units.hessian : to_double(rows(sums.first));
+    }
+};
+
+// Return e with |x| = m 2^e and 1/2 <= m < 1; 0 for zero, NaN and infinity.
+inline int exponent_of(double x) {
+    int exponent = 0;
+    if (std::isfinite(x)) std::frexp(x, &exponent);
+    return exponent;
+}
+
+// Return the nearest whole number, of ties the even one.
+inline i64 round_to_whole(double x) { return static_cast<i64>(std::rint(x)); }
+
+// Return the largest size of a value; NaN if one is NaN.
+inline double largest_of(Vector<const double> values) {
+    double largest = 0.0;
+    for (double value : values) {
+        if (std::isnan(value)) return not_a_number;
+        largest = std::max(largest, std::fabs(value));
+    }
+    return largest;
+}
+
+// Return the largest power of two that keeps every sum of rounded values below 2^bits, within the range of doubles.
+// It is 1 if all values are zero, NaN if their sum is not finite. Values are those of all workers.
+inline double scale_for(Vector<const double> values, i64 bits, i64 address) {
+    const double largest = largest_over_workers(address, largest_of(values));
+    if (largest == 0.0) return 1.0;
+    if (!std::isfinite(largest)) return not_a_number;
+    const int up = std::min(31 - exponent_of(largest), 1023);
+    const double unit = std::ldexp(1.0, up);
+    i64 whole[] = {0, static_cast<i64>(values.size())};
+    for (double value : values) whole[0] += static_cast<i64>(std::ceil(std::fabs(value) * unit));  // in any order
+    sum_over_workers(address, Vector<i64>(whole));
+    int exponent = 0;
+    const double share = std::frexp(static_cast<double>(whole[0]), &exponent);
+    exponent -= up;
+    if (exponent > 1024) return not_a_number;
+    // rounding moves each value by half a unit at most
+    const double room = std::ldexp(1.0, static_cast<int>(bits)) - static_cast<double>(whole[1]) / 2.0;
+    return std::ldexp(1.0, std::clamp(exponent_of(room / share) - 1 - exponent, -1022, 1023));
+}
+
+// Return a power of two that makes the values of all workers whole numbers, nearly all digits kept, whose sums stay
+// below 2^62.
+inline double leaf_scale(Vector<const double> values, i64 address) {
+    const double largest = largest_over_workers(address, largest_of(values));
+    if (largest == 0.0) return 1.0;
+    i64 count[] = {static_cast<i64>(values.size())};
+    sum_over_workers(address, Vector<i64>(count));
+    const int highest = exponent_of(largest) + exponent_of(static_cast<double>(count[0]));
+    return std::ldexp(1.0, std::min(61 - highest, 1023));
+}
+
+// Write one or two words per row. `counts` is empty for ones; scales are one over the units.
+inline void pack_rows(Vector<const double> gradients, Vector<const double> hessians, Vector<const i64> counts,
+                      double scale, double hessian_scale, i64 count_bits, Matrix<i64> words) {
+    for (i64 row = 0; row < words.rows; ++row) {
+        const u64 gradient = static_cast<u64>(round_to_whole(gradients[row] * scale));
+        const u64 count = counts.empty() ? 1 : static_cast<u64>(counts[row]);
+        words(row, 0) = static_cast<i64>((gradient << count_bits) + count);
+        if (words.columns == 2) words(row, 1) = round_to_whole(hessians[row] * hessian_scale);
+    }
+}
+
+inline Sums sum_words(Matrix<const i64> words, Vector<const i32> rows) {
+    Sums sums{0, 0};
+    for (i32 row : rows) {
+        sums.first += words(row, 0);
+        if (words.columns == 2) sums.second += words(row, 1);
+    }
+    return sums;
+}
+
+}  // namespace costframe::trees

@@ -1,0 +1,161 @@
+// The C interface for trees of stages: tables of rows, their prices, and single rows.
+#include "ahead.h"
+#include "capped.h"
+#include "certain.h"
+#include "charges.h"
+#include "interface.h"
+#include "needs.h"
+#include "scores.h"
+
+using namespace costframe;
+
+namespace {
+
+// Call a function with a value of the type of codes, which are unsigned and have `size` bytes.
+template <typename Function>
+i64 with_codes(i64 size, Function function) {
+    return with_memory([&] {
+        if (size == 1) function(u8{});
+        if (size == 2) function(u16{});
+        if (size == 4) function(u32{});
+    });
+}
+
+}  // namespace
+
+EXPORT i64 code_rows(const double* X, i64 n, i64 d, const i64* used, i64 U, const Nodes* nodes, void* codes, i64 c,
+                     i64 size) {
+    return with_codes(size, [&]<typename Code>(Code) {
+        costframe::code_rows<Code>({X, n, d}, span(used, U), *nodes, {static_cast<Code*>(codes), c, n});
+    });
+}
+
+EXPORT i64 walk_leaves(const void* codes, i64 c, i64 n, i64 size, const Nodes* nodes, i32* leaves) {
+    return with_codes(size, [&]<typename Code>(Code) {
+        costframe::walk_leaves<const Code>({static_cast<const Code*>(codes), c, n}, *nodes,
+                                           {leaves, n, std::ssize(nodes->root)});
+    });
+}
+
+EXPORT i64 write_outputs(const void* codes, i64 n, i64 T, i64 size, const double* dense, i64 D, const i32* source,
+                         i64 C, const double* values, i64 V, const i64* rows, i64 m, const double* factor,
+                         double* out) {
+    return with_codes(size, [&]<typename Code>(Code) {
+        costframe::write_outputs<Code>({static_cast<const Code*>(codes), n, T}, {dense, n, D}, source, {values, C, V},
+                                       rows, factor, {out, m, C});
+    });
+}
+
+EXPORT i64 score_stage(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const Nodes* nodes,
+                       const Stages* stages, const Marks* marks, const double* opaque, i64 o, u64* masks, i64 k, i64 W,
+                       double* spent, const i64* rows, i64 m, i64 stage, double* scores, i64 K) {
+    return with_codes(size, [&]<typename Code>(Code) {
+        const Scoring<const Code> scoring{{X, n, d}, {static_cast<const Code*>(codes), c, n}, *nodes, *stages, *marks,
+                                          {opaque, n, o}, {masks, k, W}, {spent, k, 2}};
+        costframe::score_rows(scoring, span(rows, m), stage, {scores, m, K});
+    });
+}
+
+EXPORT i64 note_all(u64* masks, i64 k, i64 W, const i64* rows, i64 m, const i64* features, i64 f) {
+    return with_memory([&] { costframe::note_all({masks, k, W}, span(rows, m), span(features, f)); });
+}
+
+EXPORT i64 walk_row(const double* X, i64, const StepModel* model, double* scores, i64 K) {
+    return costframe::walk_row(X, *model, span(scores, K));
+}
+
+EXPORT i64 step_row(const double* supplied, i64 m, double* numbers, i64, i64* places, i64, u8* marks, i64 n_used,
+                    const StepModel* model, const double* split, i64, bool by_path, bool spends) {
+    double *scores = numbers + n_used + 4, *opaque = scores + model->n_outputs();
+    i64 *needed = places + model->n_learners, *stage = needed + n_used;
+    Account& account = *reinterpret_cast<Account*>(numbers + n_used);
+    const StepRow row{*model, numbers, marks, places, account, opaque, split, by_path, spends};
+    for (i64 i = 0; i < m; ++i) {
+        numbers[needed[i]] = supplied[i];
+        marks[needed[i]] |= is_known;
+    }
+    const i64 waiting = row.run(*stage, scores);
+    return waiting <= 0 ? waiting : Lookahead(row).find(*stage, needed);
+}
+
+EXPORT i64 mark_needed(const bool* acquired, i64 n, i64 d, const Needs* needs, u8* needed) {
+    return with_memory([&] { costframe::mark_needed({acquired, n, d}, *needs, {needed, n, needs->resources()}); });
+}
+
+EXPORT i64 price_rows(const u64* masks, i64 n, i64 W, const i64* columns, i64 U, const double* cost,
+                      const Needs* needs, const double* resource_cost, const double* weight, bool* acquired, i64 d,
+                      double* per_row, double* features, double* resources) {
+    return with_memory([&] {
+        costframe::price_rows({masks, n, W}, {columns, U, cost, *needs, resource_cost}, weight, {acquired, n, d},
+                              per_row, features, resources);
+    });
+}
+
+EXPORT i64 pay_tree(const double* X, i64 n, i64 d, const Tree* tree, const double* split, double learner, double reuse,
+                    const double* cost, const Needs* needs, const double* resource_cost, u64* masks, i64 W,
+                    double* computed, double* bought, i64* leaves) {
+    return with_memory([&]() -> i64 {
+        return costframe::pay_tree({X, n, d}, *tree, {split, learner, reuse}, {nullptr, d, cost, *needs, resource_cost},
+                                   {{masks, n, W}, computed, bought, leaves});
+    });
+}
+
+EXPORT void weigh_sets(const u64* sets, i64 M, i64 W, const double* mass, i64 B, double* found) {
+    costframe::weigh_sets({sets, M, W}, {mass, B, 256}, found);
+}
+
+EXPORT void unite_sets(const i32* first, i64 G, const i32* output, i64 E, const bool* used, i64, const u64* sets, i64 W,
+                       u64* found) {
+    costframe::unite_sets(first, output, used, {sets, E, W}, {found, G, W});
+}
+
+EXPORT void price_offers(const i64* first, i64 G, const i64* output, i64 E, const double* price, const u64* reads,
+                         i64 W, const u64* paid, const double* mass, i64 B, double* offers, i64) {
+    costframe::price_offers(first, output, span(price, G), {reads, E, W}, {paid, G, W}, {mass, B, 256}, offers);
+}
+
+EXPORT i64 note_reads(const i32* leaves, i64 n, i64 T, const i64* root, const i64* parent, i64, const i32* feature,
+                      const i64* tree, i64 l, const i64* first, const i64* group, i64 E, const bool* needs, i64 F,
+                      i64 R, u64* reads, i64 W) {
+    return with_memory([&] {
+        const LearnerReads learners{root, parent, feature, span(tree, l), first, group, {needs, F, R}};
+        costframe::note_reads({leaves, n, T}, learners, {reads, E, W});
+    });
+}
+
+EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const double* opaque, i64 o,
+                       const double* limit, const Nodes* nodes, const Stages* stages, const Bill* bill, i64* exits,
+                       bool* cut, double* share, double* scores, i64 K, double* route_scores, u64* masks, i64 W,
+                       double* spent) {
+    return with_codes(size, [&]<typename Code>(Code) {
+        CappedRow<Code> row(*nodes, *stages, *bill);
+        const Ends ends{exits, cut, share, {scores, n, K}, route_scores, {masks, n, W}, spent};
+        for (i64 i = 0; i < n; ++i) {
+            row.walk(i, {X, n, d}, {static_cast<const Code*>(codes), n, c}, {opaque, n, o}, limit[i], ends);
+        }
+    });
+}
+
+EXPORT void raise_bounds(const StepModel* model, double* lowest, double* highest) {
+    costframe::raise_bounds(*model, lowest, highest);
+}
+
+EXPORT void begin_certain_row(const StepModel* model, const Bounds* bounds, const Dues* dues, const Goal* goal,
+                              const CertainRow* row) {
+    CertainStepper(*model, *bounds, *dues, *goal, *row).begin();
+}
+
+EXPORT i64 advance_certain_row(const double* supplied, i64 m, const StepModel* model, const Bounds* bounds,
+                               const Dues* dues, const Goal* goal, const CertainRow* row) {
+    return CertainStepper(*model, *bounds, *dues, *goal, *row).advance(span(supplied, m));
+}
+
+EXPORT i64 run_certain_rows(const double* X, i64 n, i64 d, const double* opaque, i64 o, const StepModel* model,
+                            const Bounds* bounds, const Dues* dues, const Goal* goal, const CertainRow* row,
+                            double* scores, u64* masks, i64 W, double* account, i64* rounds, bool* early) {
+    return with_memory([&] {
+        CertainStepper stepper(*model, *bounds, *dues, *goal, *row);
+        const CertainEnds ends{{scores, n, row->n_outputs()}, {masks, n, W}, {account, n, 4}, rounds, early};
+        costframe::run_certain_rows({X, n, d}, {opaque, n, o}, *model, stepper, *row, ends);
+    });
+}

@@ -1,0 +1,176 @@
+// The C interface of growing and boosting trees; structs are as `costframe/engine.py` lays them out.
+#include "boosting.h"
+#include "interface.h"
+#include "regression.h"
+
+using namespace costframe;
+using namespace costframe::trees;
+
+// Words of rows: engine/packing.h
+
+EXPORT double scale_for(const double* values, i64 n, i64 bits, i64 address) {
+    return trees::scale_for(span(values, n), bits, address);
+}
+
+EXPORT double leaf_scale(const double* values, i64 n, i64 address) {
+    return trees::leaf_scale(span(values, n), address);
+}
+
+EXPORT void pack_rows(const double* gradients, i64 n, const double* hessians, i64 h, const i64* counts, i64 c,
+                      double scale, double hessian_scale, i64 count_bits, i64* words, i64 w) {
+    trees::pack_rows(span(gradients, n), span(hessians, h), span(counts, c), scale, hessian_scale, count_bits,
+                     {words, n, w});
+}
+
+// Histograms and splits: engine/histogram.h, engine/splits.h
+
+EXPORT void fill_histogram(const u8* bins, i64 n, i64 d, const i64* words, i64 w, const i32* rows, i64 m,
+                           const i64* columns, i64 k, const i64* n_bins, i64* histogram, i64 groups, i64 size,
+                           i64 lanes) {
+    trees::fill_histogram({bins, n, d}, {words, n, w}, span(rows, m), span(columns, k), span(n_bins, k),
+                          {histogram, groups, size, lanes, w});
+}
+
+EXPORT void subtract(i64* histogram, i64 groups, i64 size, i64 lanes, i64 w, i64* child, const i64* n_bins, i64 k) {
+    trees::subtract({histogram, groups, size, lanes, w}, {child, groups, size, lanes, w}, span(n_bins, k));
+}
+
+EXPORT i64 find_splits(const Task* task, i64* histogram, i64 groups, i64 size, i64 lanes, const i64* total,
+                       const double* bounds, const double* prices, i64 p, double* gain, i64* best, i64 width) {
+    return with_memory([&] {
+        const Columns columns{task->columns, task->n_bins, task->categorical, task->signs};
+        const Leaf leaf{task->packing(), *task->limits, {total[0], total[1]}, {bounds[0], bounds[1]}};
+        PriceRange range{span(prices, p), span(prices + p, p)};
+        const i64 d = task->bins.columns;
+        trees::find_splits({histogram, groups, size, lanes, task->words.columns}, columns, leaf, range, span(gain, d),
+                    {best, d, width});
+    });
+}
+
+// Rows of a tree: engine/rows.h
+
+EXPORT i64 divide_rows(const u8* column, i64 n, const i64* left_bins, i32* rows, i64 m, i32* scratch, i64* counts,
+                       i64 parts) {
+    bool goes_left[256];
+    mark_left(left_bins, goes_left);
+    for (i64 part = 0; part < parts; ++part) {
+        const i64 first = m * part / parts, size = m * (part + 1) / parts - first;
+        counts[part] = trees::divide_rows(span(column, n), goes_left, span(rows + first, size),
+                                          span(scratch + first, size));
+    }
+    return join_rows(span(rows, m), span(scratch, m), span(counts, parts));
+}
+
+EXPORT void route_rows(const u8* bins, i64 n, i64 d, const Node* nodes, i64 size, i32* leaf_of_row) {
+    trees::route_rows({bins, n, d}, {nodes, size, 10}, span(leaf_of_row, n));
+}
+
+EXPORT void label_rows(const Place* place, i64 leaves, const i32* rows, i64 m, i32* leaf_of_row, i64 n) {
+    trees::label_rows({place, leaves, 8}, span(rows, m), span(leaf_of_row, n));
+}
+
+EXPORT i64 sum_leaves(const i32* leaf_of_row, i64 n, const double* gradients, const double* hessians, i64 h,
+                      double scale, double hessian_scale, i64* sums, i64 nodes) {
+    return with_memory([&] {
+        trees::sum_leaves(span(leaf_of_row, n), span(gradients, n), span(hessians, h), scale, hessian_scale,
+                          {sums, nodes, 2});
+    });
+}
+
+EXPORT void describe_nodes(const Node* nodes, i64 size, const i64* first, i64 d, const double* cut, i64 cuts,
+                           const Place* place, i64 leaves, const Numbers* numbers, const double* sums, double l2,
+                           double gradient_unit, i32* feature, double* threshold, bool* missing_left, i32* left,
+                           i32* right, double* outputs) {
+    const Tree tree{span(feature, size), span(threshold, size), span(missing_left, size),
+                    span(left, size),    span(right, size),     span(outputs, size)};
+    trees::describe_nodes({nodes, size, 10}, span(first, d + 1), span(cut, cuts), {place, leaves, 8},
+                          {numbers, leaves, 4}, {sums, size, 2}, l2, gradient_unit, tree);
+}
+
+// Payments: engine/prices.h
+
+EXPORT void sum_marks(const u64* marks, i64 n, i64 words, const i32* rows, i64 m, const double* weight, i64 weights,
+                      double* sums, i64 items) {
+    trees::sum_marks({marks, n, words}, span(rows, m), span(weight, weights), span(sums, items));
+}
+
+EXPORT double weigh_rows(const i32* rows, i64 m, const double* weight, i64 weights) {
+    return trees::weigh_rows(span(rows, m), span(weight, weights));
+}
+
+EXPORT void price_marks(u64* marks, i64 n, i64 words, const i32* rows, i64 m, const u64* items, const double* cost,
+                        i64 n_items, i64 n_features, double* per_row, double* new_features) {
+    trees::price_marks({marks, n, words}, span(rows, m), {items, m, words}, span(cost, n_items), n_features,
+                       span(per_row, m), span(new_features, m));
+}
+
+EXPORT void begin_prices(const Prices* prices) { trees::begin_prices(*prices); }
+
+EXPORT void open_account(const Room* room, const Prices* prices, const i32* rows, i64 m) {
+    trees::open_account(*prices, *room, span(rows, m));
+}
+
+EXPORT void settle_account(const Room* room, const Prices* prices, i64 small, i64 large, const double* counted, i64 c) {
+    trees::settle_account(*prices, *room, small, large, span(counted, c));
+}
+
+EXPORT void charge(const Prices* prices, const double* money, i64 d, double* price) {
+    trees::charge(*prices, span(money, d), span(price, d));
+}
+
+EXPORT bool pay(const Room* room, const Prices* prices, i64 slot, i64 feature) {
+    return trees::pay(*prices, *room, slot, feature).changed;
+}
+
+// Growth: engine/grow.h
+
+EXPORT i64 grow(const Task* task, const Room* room, const Prices* prices, i32* rows, i64 m) {
+    return with_memory([&] { return trees::grow({*task, *room, *prices, span(rows, m)}); });
+}
+
+EXPORT i64 assist(const Task* task, const Room* room, const Prices* prices, i32* rows, i64 m) {
+    return with_memory([&] {
+        trees::assist({*task, *room, *prices, span(rows, m)});
+    });
+}
+
+// Losses and boosting: engine/losses.h, engine/boosting.h, engine/regression.h
+
+EXPORT void derive_logistic(const i64* target, i64 n, const double* scores, const double* small, float* gradient,
+                            float* hessian) {
+    trees::derive_logistic(span(target, n), span(scores, n), span(small, n), span(gradient, n), span(hessian, n));
+}
+
+EXPORT i64 sum_losses(i64 kind, const double* y, i64 n, const double* weight, double* scores, i64 K, const i32* rows,
+                      i64 m, i64 count_bits, i64 address, double* total) {
+    return with_memory([&] {
+        const Fit fit{kind, span(y, n), {scores, n, K}, address};
+        *total = trees::sum_losses(fit, span(weight, n), span(rows, m), count_bits);
+    });
+}
+
+EXPORT i64 add_rounds(const Task* task, const Room* room, const Prices* prices, i64 kind, const double* y,
+                      const double* weight, const i64* counts, const i32* inside, i64 m, const i32* outside, i64 o,
+                      double largest, double step, double* scores, i64 K, KeptNode* nodes, i64 R, i64 N,
+                      double* values, i64* sizes, double* lost, double* kept, double* gain) {
+    return with_memory([&] {
+        const i64 n = task->bins.rows, d = task->bins.columns;
+        std::vector<i32> rows(m);
+        const Fit fit{kind, span(y, n), {scores, n, K}, task->address};
+        const Sides sides{span(counts, n), span(inside, m), span(outside, o)};
+        const Rounds rounds{R, K, N, nodes, values, sizes, lost, kept, {gain, d, d}};
+        trees::add_rounds({*task, *room, *prices, rows}, fit, span(weight, n), sides, largest, step, rounds);
+    });
+}
+
+EXPORT i64 boost_many(const Task* task, const Room* room, const Prices* prices, const double* weight,
+                      const i64* counts, const i32* inside, i64 m, const i32* outside, i64 o, double step,
+                      double* residual, i64 T, KeptNode* nodes, i64 R, i64 N, double* values, i64* sizes) {
+    return with_memory([&] {
+        const i64 n = task->bins.rows;
+        std::vector<i32> rows(m);
+        const Sides sides{span(counts, n), span(inside, m), span(outside, o)};
+        return trees::boost_many({*task, *room, *prices, rows}, span(weight, n), sides, step, {residual, n, T},
+                                 {R, N, nodes, values, sizes});
+    });
+}
