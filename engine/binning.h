@@ -131,10 +131,8 @@ inline double between(double below, double above) {
 // Do the work of `choose_cuts` for one column, if no value is missing or repeated; else return false.
 inline bool cut_distinct(std::span<const double> ordered, std::span<double> cuts) {
     const i64 n = std::ssize(ordered), max_bins = std::ssize(cuts);
-    if (n <= max_bins) return false;
-    i64 rising = 0;
-    for (i64 at = 0; at < n - 1; ++at) rising += ordered[at] < ordered[at + 1];
-    if (rising < n - 1) return false;
+    const auto rests = [](double x, double next) { return !(x < next); };
+    if (n <= max_bins || std::ranges::adjacent_find(ordered, rests) != ordered.end()) return false;
     for (i64 k = 1; k < max_bins; ++k) {
         const i64 at = (k * n + max_bins - 1) / max_bins - 1;  // the first one with max_bins * (at + 1) >= k * n
         cuts[k - 1] = between(ordered[at], ordered[at + 1]);
