@@ -1,9 +1,9 @@
 """The compiled engine: its functions, each with the check of its arguments; nothing else calls the library.
 
 A function's signature says what it takes: `hash_rows(X: f8[n,d], hashes: >u8[n])` is a float64 matrix of any n rows and
-d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n, and an array of n? may be empty
-instead. Arrays are C-contiguous and in native byte order. The library gets a pointer of each array, followed by the
-sizes that no array before has told; it trusts them.
+d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n, and one of n? may be 0 instead.
+Arrays are C-contiguous and in native byte order. The library gets a pointer of each array, followed by the sizes that
+no array before has told; it trusts them.
 
 Arrays that many functions take, or that a loop passes again and again, are a struct, checked once when it is made:
 `Task(*fields)`. The library reads its fields in their order, eight bytes for a number, and for an array its pointer and
@@ -239,9 +239,9 @@ Room = _struct(
 Prices = _struct(
     "Prices(kind: i8, tradeoff: f8, root: f8, reuse: f8, row_weight: f8[n?], split: f8[d?], once: >f8[d?], "
     "once_paid: >b1[d?], begin: i8[d+1?], needed: i8[needs], feature_price: f8[d?], feature_paid: >b1[d?], "
-    "resource_price: f8[resources], resource_paid: >b1[resources], used: >b1[d?], totals: >f8[2], marks: >u8[n?,W], seen: f8[items], "
-    "uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, all_known: b1, address: i8, "
-    "unit: f8)"
+    "resource_price: f8[resources], resource_paid: >b1[resources], used: >b1[d?], totals: >f8[2], marks: >u8[n?,W], "
+    "seen: f8[items], uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, "
+    "all_known: b1, address: i8, unit: f8)"
 )
 scale_for = _bind("scale_for(values: f8[n], bits: i8, address: i8)", ctypes.c_double)
 leaf_scale = _bind("leaf_scale(values: f8[n], address: i8)", ctypes.c_double)
