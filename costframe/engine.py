@@ -1,9 +1,9 @@
 """The compiled engine: its functions, each with the check of its arguments; nothing else calls the library.
 
 A function's signature says what it takes: `hash_rows(X: f8[n,d], hashes: >u8[n])` is a float64 matrix of any n rows and
-d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n, and an array of n? may be
-empty instead. Arrays are C-contiguous and in native byte order. The library gets a pointer of each array, followed by the
-sizes that no array before has told; it trusts them.
+d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n, one of n? may be 0 instead.
+Arrays are C-contiguous and in native byte order. The library gets a pointer of each array, followed by the sizes that
+no array before has told; it trusts them.
 
 Arrays that many functions take, or that a loop passes again and again, are a struct, checked once when it is made:
 `Task(*fields)`. The library reads its fields in their order, eight bytes for a number, and for an array its pointer and
@@ -20,7 +20,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -61,34 +61,52 @@ def _choose() -> tuple[str, ctypes.CDLL]:
 level, _library = _choose()
 
 
+class _Size(NamedTuple):
+    """A size of an array: of a name or a number, and 1 more for n+1."""
+
+    text: str
+    name: str
+    number: int  # if there is no name
+    more: int
+    optional: bool
+    less: int | None  # what is subtracted for the library; None if it does not get this size
+
+    @classmethod
+    def read(cls, text: str, told: set[str], *, whole: bool) -> _Size:
+        """Read a size; the library gets those that are `whole`, optional, or not told before."""
+        name, _, more = text.removesuffix("?").partition("+")
+        fixed, optional, extra = name.isdigit(), text.endswith("?"), int(more or 0)
+        less = 0 if whole or optional else None if fixed or name in told else extra
+        return cls(text, "" if fixed else name, int(name) if fixed else 0, extra, optional, less)
+
+
 @frozen
 class _Parameter:
-    """A parameter of a function, or a field: a scalar, a struct, or an array with a name or a number for each size."""
+    """A parameter of a function, or a field: a scalar, a struct, or an array with its sizes."""
 
     name: str
     written: bool
     types: tuple[str, ...]
-    sizes: tuple[str, ...] | None
-    less: tuple[int | None, ...]  # what is subtracted from each size for the library, None if it does not get it
+    dtypes: tuple[np.dtype[Any], ...]
+    sizes: tuple[_Size, ...]
 
     def refuse(self, given: object, known: dict[str, int]) -> None:
-        shape = "" if self.sizes is None else f" of shape ({', '.join(str(known.get(s, s)) for s in self.sizes)})"
+        shape = f" of shape ({', '.join(str(known.get(s.text, s.text)) for s in self.sizes)})" if self.sizes else ""
         got = f"{given.dtype} {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
-        kinds = " or ".join(self.types)
+        kinds = " or ".join(map(str, self.dtypes or self.types))
         raise TypeError(f"{self.name}: expected C-contiguous {kinds}{shape}{', writable' * self.written}, got {got}")
 
     def pass_array(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
         """Append the pointer of an array, some of its sizes, and the width of its codes."""
-        sizes = self.sizes or ()
-        fits = isinstance(given, np.ndarray) and given.dtype.str[1:] in self.types and given.ndim == len(sizes)
-        native = fits and given.dtype.isnative and given.flags.c_contiguous
-        if not native or (self.written and not given.flags.writeable):
+        if not isinstance(given, np.ndarray) or given.dtype not in self.dtypes or given.ndim != len(self.sizes):
             self.refuse(given, known)
-        passed.append(given.ctypes.data)
-        for size, count, less in zip(sizes, given.shape, self.less, strict=True):
-            name, more = _read_size(size)
-            if count or not size.endswith("?"):
-                expected = int(name) if name.isdigit() else known.setdefault(name, count - more)
+        flags = given.flags
+        if not flags.c_contiguous or (self.written and not flags.writeable):
+            self.refuse(given, known)
+        passed.append(given.__array_interface__["data"][0])  # quicker than `ctypes.data`
+        for (_, name, number, more, optional, less), count in zip(self.sizes, given.shape, strict=True):
+            if count or not optional:
+                expected = known.setdefault(name, count - more) if name else number
                 if count != expected + more or expected < 0:
                     self.refuse(given, known)
             if less is not None:
@@ -105,24 +123,17 @@ class _Parameter:
         passed.append(given.words)
 
 
-def _read_size(size: str) -> tuple[str, int]:
-    """Return the name of a size, and what an array has more: 1 for n+1."""
-    name, _, more = size.removesuffix("?").partition("+")
-    return name, int(more or 0)
-
-
 def _parse(text: str, *, whole: bool) -> list[_Parameter]:
     """Return the parameters that a signature lists; of arrays, the library gets `whole` shapes, or new sizes only."""
     parameters, told = [], set[str]()
-    for name, written, types, listed in _PARAMETER.findall(text):
-        sizes, less = tuple(listed.split(",")) if listed else None, list[int | None]()
-        told |= _structs.get(types, set())
-        for size in sizes or ():
-            (known, more), optional = _read_size(size), size.endswith("?")
-            new = not (known.isdigit() or known in told)
-            less.append(0 if whole or optional else more if new else None)
-            told |= set() if optional else {known}
-        parameters.append(_Parameter(name, bool(written), tuple(types.split("|")), sizes, tuple(less)))
+    for name, written, kinds, listed in _PARAMETER.findall(text):
+        told |= _structs.get(kinds, set())
+        types, sizes = tuple(kinds.split("|")), list[_Size]()
+        for size in filter(None, listed.split(",")):
+            sizes.append(_Size.read(size, told, whole=whole))
+            told |= set() if sizes[-1].optional else {sizes[-1].name}
+        dtypes = tuple(map(np.dtype, types)) if sizes else ()
+        parameters.append(_Parameter(name, bool(written), types, dtypes, tuple(sizes)))
     return parameters
 
 
@@ -157,13 +168,14 @@ class _Struct:
     def __init__(self, signature: str) -> None:
         self.name, _, text = signature.partition("(")
         self.fields = _parse(text, whole=True)
-        surely = {size for each in self.fields for size in each.sizes or () if not size.endswith("?")}
-        _structs[self.name] = {_read_size(size)[0] for size in surely}
+        _structs[self.name] = {
+            size.name for each in self.fields for size in each.sizes if size.name and not size.optional
+        }
 
     def __call__(self, *given: Any) -> Record:
         passed, known = list[Any](), dict[str, int]()
         for each, value in zip(self.fields, given, strict=True):
-            if each.sizes is None:
+            if not each.sizes:
                 passed.append(int(np.float64(value).view(np.int64)) if each.types == ("f8",) else int(value))
             else:
                 each.pass_array(value, known, passed)
@@ -191,10 +203,10 @@ def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
     name, _, text = signature.partition("(")
     parameters, types = _parse(text, whole=False), list[Any]()
     for each in parameters:
-        if each.sizes is None:
+        if not each.sizes:
             types.append(_SCALARS.get(each.types[0], ctypes.c_void_p))
         else:
-            n_sizes = sum(less is not None for less in each.less)
+            n_sizes = sum(size.less is not None for size in each.sizes)
             types += [ctypes.c_void_p] + [ctypes.c_int64] * (n_sizes + (len(each.types) > 1))
     function = getattr(_library, name)
     function.argtypes, function.restype = types, ctypes.c_int64 if returns is _CODE else returns
@@ -204,7 +216,7 @@ def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
     def call(*given: Any) -> Any:
         passed, known = list[Any](), dict[str, int]()
         for parameter, value in zip(parameters, given, strict=True):
-            if parameter.sizes is not None:
+            if parameter.sizes:
                 parameter.pass_array(value, known, passed)
             elif parameter.types[0] in _structs:
                 parameter.pass_struct(value, known, passed)
@@ -290,9 +302,9 @@ Room = _Struct(
 Prices = _Struct(
     "Prices(kind: i8, tradeoff: f8, root: f8, reuse: f8, row_weight: f8[n?], split: f8[d?], once: >f8[d?], "
     "once_paid: >b1[d?], begin: i8[d+1?], needed: i8[needs], feature_price: f8[d?], feature_paid: >b1[d?], "
-    "resource_price: f8[resources], resource_paid: >b1[resources], used: >b1[d?], totals: >f8[2], "
-    "marks: >u8[n?,W], seen: f8[items], uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, all_known: b1, address: i8, "
-    "unit: f8)"
+    "resource_price: f8[resources], resource_paid: >b1[resources], used: >b1[d?], totals: >f8[2], marks: >u8[n?,W], "
+    "seen: f8[items], uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, "
+    "all_known: b1, address: i8, unit: f8)"
 )
 scale_for = _bind("scale_for(values: f8[n], bits: i8, address: i8)", ctypes.c_double)
 leaf_scale = _bind("leaf_scale(values: f8[n], address: i8)", ctypes.c_double)
@@ -393,8 +405,8 @@ note_all = _bind("note_all(masks: >u8[k,words], rows: i8[m], features: i8[f])", 
 # Single rows: engine/step.h, engine/ahead.h
 Steps = _Struct(
     "Steps(used: i8[U], word: i8[nodes], reads: i8[nodes], threshold: f8[nodes], span: i8[spans,2],"
-    " category: f8[known], use: i8[L,9], use_value: f8[L,2], read: i8[reads], target: i8[P], payload: f8[payload], stage: i8[stages,4],"
-    " stage_value: f8[stages,values], n_learners: i8, depth: i8)"
+    " category: f8[known], use: i8[L,9], use_value: f8[L,2], read: i8[reads], target: i8[P], payload: f8[payload],"
+    " stage: i8[stages,4], stage_value: f8[stages,values], n_learners: i8, depth: i8)"
 )
 walk_row = _bind("walk_row(X: f8[1,d], steps: Steps, scores: >f8[1,K])", ctypes.c_int64)
 step_row = _bind(

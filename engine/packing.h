@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -27,29 +26,15 @@ struct Sums {
     i64 first, second;  // of first and second words
 };
 
-// Do what a conversion to double does, in steps that a compiler can do for several numbers at once.
-inline double to_double(i64 whole) {
-    const u64 bits = static_cast<u64>(whole);
-    const u64 low = (bits & 0xFFFFFFFF) | 0x4330000000000000;  // 2^52 + the lower half
-    const u64 high = (bits >> 32) ^ 0x4530000080000000;        // 2^84 + 2^63 + the upper half times 2^32
-    return (std::bit_cast<double>(high) - 0x1.00000801p84) + std::bit_cast<double>(low);
-}
-
-// Return the quotient by 2^bits, rounded down; with unsigned shifts, which come several at once.
-inline i64 shift_down(i64 whole, i64 bits) {
-    const u64 sign = u64{1} << (63 - bits);
-    return static_cast<i64>(((static_cast<u64>(whole) >> bits) ^ sign) - sign);
-}
-
 // How to read sums of words.
 struct Packing {
     i64 n_words, count_bits;
     Units units;
 
     i64 rows(i64 word) const { return word & ((i64{1} << count_bits) - 1); }
-    double gradient(i64 word) const { return to_double(shift_down(word, count_bits)) * units.gradient; }
+    double gradient(i64 word) const { return static_cast<double>(word >> count_bits) * units.gradient; }
     double hessian(Sums sums) const {
-        return n_words == 2 ? to_double(sums.second) * units.hessian : to_double(rows(sums.first));
+        return n_words == 2 ? static_cast<double>(sums.second) * units.hessian : static_cast<double>(rows(sums.first));
     }
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "four.h"
 #include "room.h"
 
 namespace costframe::trees {
@@ -86,52 +87,60 @@ inline Range find_ends(const i64* running, i64 n_cells, const Leaf& leaf) {
             first_cell(running, n_cells, leaf.packing, leaf.rows() - min_rows + 1, true)};
 }
 
-// Call `look(place, rows, gradient, hessian)` for the left side of each threshold of a group's bins in a range.
-template <i64 n_words, typename Look>
-void for_thresholds(const i64* running, Range range, const Packing& packing, Look look) {
-    constexpr i64 lanes = line_words / n_words;
-    const i64 bits = packing.count_bits, mask = (i64{1} << bits) - 1;
-    const Units units = packing.units;
-    for (i64 at = lanes * range.begin; at < lanes * range.end; ++at) {
-        const i64 word = running[n_words * at], rows = word & mask;
-        const double gradient = to_double(shift_down(word, bits)) * units.gradient;
-        look(at, rows, gradient, n_words == 2 ? to_double(running[2 * at + 1]) * units.hessian : to_double(rows));
-    }
+// The left sides of four thresholds.
+struct FourSides {
+    Whole4 rows;
+    Double4 gradient, hessian;
+};
+
+// Read running sums from a place on; a range of a group's bins has a multiple of four of them.
+template <i64 n_words>
+FourSides read_sides(const i64* running, i64 at, const Packing& packing) {
+    const Whole4 first = load_four(running + n_words * at), rest = load_four(running + n_words * at + (n_words == 2) * 4);
+    const Whole4 words = n_words == 2 ? __builtin_shufflevector(first, rest, 0, 2, 4, 6) : first;
+    const Whole4 rows = words & ((i64{1} << packing.count_bits) - 1);
+    const Double4 gradient = to_doubles(shift_down(words, packing.count_bits)) * packing.units.gradient;
+    if constexpr (n_words == 1) return {rows, gradient, to_doubles(rows)};
+    return {rows, gradient, to_doubles(__builtin_shufflevector(first, rest, 1, 3, 5, 7)) * packing.units.hessian};
 }
 
 // Return whether a group's scores in a range may reach a score; false is certain. It does without divisions, which
 // take longest: G_l^2/a + G_r^2/b is less than s if G_l^2 b + G_r^2 a < s a b.
 template <i64 n_words>
 bool may_exceed(const i64* running, Range range, const Leaf& leaf, double score) {
+    constexpr i64 lanes = line_words / n_words;
     constexpr double margin = 1e-12;  // far above the rounding of a score, far below a difference that matters
     constexpr double tiny = 1e-280;   // far above the rounding of subnormal numbers
     constexpr double large = 1e300;   // a larger product may have overflown
     const i64 min_rows = static_cast<i64>(leaf.limits.min_rows), most_rows = leaf.rows() - min_rows;
-    const double g_all = leaf.gradient(), h_all = leaf.hessian(), l2 = leaf.limits.l2;
-    const double least = score * (1.0 - margin);
-    i64 many = 0;
-    for_thresholds<n_words>(running, range, leaf.packing, [&](i64, i64 rows, double g, double h) {
-        const double a = h + l2, b = (h_all - h) + l2, g_right = g_all - g, wanted = least * (a * b);
-        const bool less = (g * g * b + g_right * g_right * a + tiny < wanted) & (wanted <= large);
-        many |= (rows >= min_rows) & (rows <= most_rows) & !less;
-    });
-    return many != 0;
+    const double g_all = leaf.gradient(), h_all = leaf.hessian(), l2 = leaf.limits.l2, least = score * (1.0 - margin);
+    Whole4 many{};
+    for (i64 at = lanes * range.begin; at < lanes * range.end; at += 4) {
+        const auto [rows, g, h] = read_sides<n_words>(running, at, leaf.packing);
+        const Double4 g_right = g_all - g, a = h + l2, b = (h_all - h) + l2, wanted = least * (a * b);
+        const Whole4 less = (g * g * b + g_right * g_right * a + tiny < wanted) & (wanted <= large);
+        many |= (rows >= min_rows) & (rows <= most_rows) & ~less;
+    }
+    return (many[0] | many[1] | many[2] | many[3]) != 0;
 }
 
 // Write the scores of a group's bins in a range, by bin and column, or -1 if it breaks the limits; as whole numbers of
 // the same bits, which have the same order and are quicker to compare.
 template <i64 n_words>
 void score_bins(const i64* running, Range range, const Leaf& leaf, i64* scores) {
+    constexpr i64 lanes = line_words / n_words;
     const i64 min_rows = static_cast<i64>(leaf.limits.min_rows), most_rows = leaf.rows() - min_rows;
     const double g_all = leaf.gradient(), h_all = leaf.hessian(), l2 = leaf.limits.l2;
     const double min_hessian = leaf.limits.min_hessian;
-    for_thresholds<n_words>(running, range, leaf.packing, [=](i64 at, i64 rows, double g, double h) {
-        const double g_right = g_all - g, h_right = h_all - h, a = h + l2, b = h_right + l2;
-        const bool enough = (rows >= min_rows) & (rows <= most_rows) & (h >= min_hessian) & (h_right >= min_hessian) &
-                            (a > 0) & (b > 0);
-        const double score = g * g / (enough ? a : 1.0) + g_right * g_right / (enough ? b : 1.0);
-        scores[at] = std::bit_cast<i64>(enough ? score : -1.0);
-    });
+    const Double4 one = Double4{} + 1.0;
+    for (i64 at = lanes * range.begin; at < lanes * range.end; at += 4) {
+        const auto [rows, g, h] = read_sides<n_words>(running, at, leaf.packing);
+        const Double4 g_right = g_all - g, h_right = h_all - h, a = h + l2, b = h_right + l2;
+        const Whole4 enough = (rows >= min_rows) & (rows <= most_rows) & (h >= min_hessian) & (h_right >= min_hessian) &
+                              (a > 0.0) & (b > 0.0);
+        const Double4 score = g * g / (enough ? a : one) + g_right * g_right / (enough ? b : one);
+        store_four(std::bit_cast<Whole4>(enough ? score : -one), scores + at);
+    }
 }
 
 // Replace the scores of a group's bins by the largest one up to each bin, column by column.

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe import engine
 from costframe.core.accurate_sums import sum_over_rows, sum_products
 from costframe.core.exact_sums import exact_mean, exact_sum, to_grid
 from costframe.testing.parts import run_together
-from costframe.trees.growing.row_kernels import leaf_scale, scale_for
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40), st.randoms())
@@ -55,11 +55,11 @@ def test_sums_of_weights_on_a_grid_are_exact(values, random):
 def test_scales_do_not_depend_on_order(values, random):
     values = np.array(values)
     order = random.sample(range(len(values)), len(values))
-    for scale in (lambda each: leaf_scale(each, 0), lambda each: scale_for(each, 40, 0)):
+    for scale in (lambda each: engine.leaf_scale(each, 0), lambda each: engine.scale_for(each, 40, 0)):
         assert np.array_equal(scale(values), scale(values[order]), equal_nan=True)
-    if np.isfinite(scale := scale_for(values, 40, 0)):
+    if np.isfinite(scale := engine.scale_for(values, 40, 0)):
         assert sum(abs(int(np.rint(each * scale))) for each in values) < 2**40
-    assert sum(abs(int(np.rint(each * leaf_scale(values, 0)))) for each in values) < 2**62
+    assert sum(abs(int(np.rint(each * engine.leaf_scale(values, 0)))) for each in values) < 2**62
 
 
 @given(st.integers(0, 999))

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costframe import engine
 from costframe.core.learners.bits import bits_of
 from costframe.core.learners.leaves import tree_leaves
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree, pack
-from costframe.trees.growing.histogram_kernels import fill_histogram
 from costframe.trees.growing.prices import OncePrices
-from costframe.trees.growing.split_kernels import find_splits
+from costframe.trees.growing.room import Task
 
 pytestmark = pytest.mark.kernels
 
@@ -78,15 +78,16 @@ def found_split(cells, n_bins, g, h, *, with_hessians, l2, min_rows, min_hessian
     n_words = packed.words.shape[1]
     histogram = np.empty((1, 256, 8 // n_words, n_words), np.int64)
     n_cells, column = np.array([n_bins]), np.array([0])
-    fill_histogram(bins, packed.words, np.arange(len(cells), dtype=np.int32), column, n_cells, histogram)
+    engine.fill_histogram(bins, packed.words, np.arange(len(cells), dtype=np.int32), column, n_cells, histogram)
     total = np.append(packed.words.sum(axis=0), 0)[:2]
     gain, best = np.empty(1), np.empty((1, 8), np.int64)
-    find_splits(
-        histogram, n_cells, column, np.array([True]), total, packed.count_bits,
+    task = Task(
+        bins, bins.T.copy(), packed.words, column, n_cells, np.array([True]),
+        np.zeros(int(low > -inf or high < inf), np.int8), packed.count_bits,
         np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
-        np.zeros(int(low > -inf or high < inf), np.int8), np.array([low, high]), np.empty((2, 0)), np.zeros(1),
-        gain, best,
+        99, 99, False, 1.0, 2**62, 0,
     )  # fmt: skip
+    engine.find_splits(engine.Task(*task), histogram, total, np.array([low, high]), np.empty((2, 0)), gain, best)
     if gain[0] == -inf:
         return None
     chosen = bits_of(best[:, 4:].view(np.uint64), 256)[0]

@@ -160,7 +160,7 @@ def test_an_error_of_a_helping_thread_ends_growth(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr("costframe.trees.growing.search_kernels.assist", fail)
+    monkeypatch.setattr("costframe.engine.assist", fail)
     X, y = draw_table()
     with pytest.raises(MemoryError):
         grow_tree(BinMapper.fit(X).transform(X), -y, max_leaves=17, n_threads=2)

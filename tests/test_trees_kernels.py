@@ -1,6 +1,4 @@
-"""Every kernel between the bins and the finished tree, against its twin."""
-
-import itertools
+"""Every step between the bins and the finished tree, against its twin."""
 
 import naive_trees as naive
 import numpy as np
@@ -12,17 +10,7 @@ from costframe import engine
 from costframe.core.errors import DataError
 from costframe.trees.binning.thresholds import few_values
 from costframe.trees.growing.grow import pack
-from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
-from costframe.trees.growing.row_kernels import (
-    divide_rows,
-    join_rows,
-    leaf_scale,
-    list_bins,
-    mark_left,
-    route_rows,
-    sum_leaves,
-)
-from costframe.trees.growing.split_kernels import find_splits
+from costframe.trees.growing.room import Task
 
 pytestmark = pytest.mark.kernels
 
@@ -52,7 +40,7 @@ def by_column(histogram, d):
 def filled(bins, words, rows, columns, n_bins, size):
     """A histogram of some rows; what was there before does not matter."""
     histogram = by_group(np.full((len(columns), size, words.shape[1]), 77))
-    fill_histogram(bins, words, rows, columns, n_bins, histogram)
+    engine.fill_histogram(bins, words, rows, columns, n_bins, histogram)
     return histogram
 
 
@@ -120,7 +108,7 @@ def test_a_sibling_is_the_parent_less_the_child(seed, k, words):
     for row, count in enumerate(n_bins):
         child[row, count:255] = 0  # bins that are not in use
     found = by_group(parent)
-    subtract(found, by_group(child), n_bins)
+    engine.subtract(found, by_group(child), n_bins)
     assert np.array_equal(by_column(found, k), parent - child)
 
 
@@ -136,11 +124,9 @@ def test_partition_is_stable(seed, m, parts):
     rows = np.sort(rng.permutation(50)[:m]).astype(np.int32)
     left = [row for row in rows if goes_left[column[row]]]
     right = [row for row in rows if not goes_left[column[row]]]
-    scratch, found, edges = np.empty_like(rows), np.empty(256, bool), [m * part // parts for part in range(parts + 1)]
-    mark_left(as_bins(goes_left), found)
-    assert np.array_equal(found, goes_left)
-    counts = [divide_rows(column, found, rows[a:b], scratch[a:b]) for a, b in itertools.pairwise(edges)]
-    assert join_rows(rows, scratch, np.array(counts)) == len(left)
+    counts = np.empty(parts, np.int64)
+    assert engine.divide_rows(column, as_bins(goes_left), rows, np.empty_like(rows), counts) == len(left)
+    assert counts.sum() == len(left)
     assert rows.tolist() == left + right
 
 
@@ -150,10 +136,10 @@ def test_leaf_sums(seed, with_hessians):
     g, h = rng.standard_normal((2, 40))
     leaf_of_row, sums = rng.choice([-1, 1, 3, 4], 40).astype(np.int32), np.empty((5, 2), np.int64)
     h = np.abs(h) if with_hessians else h[:0]
-    scales = leaf_scale(g, 0), leaf_scale(h, 0) if with_hessians else 1.0
-    sum_leaves(leaf_of_row, g, h, *scales, sums)
+    scales = engine.leaf_scale(g, 0), engine.leaf_scale(h, 0) if with_hessians else 1.0
+    engine.sum_leaves(leaf_of_row, g, h, *scales, sums)
     again, order = np.empty((5, 2), np.int64), rng.permutation(40)
-    sum_leaves(leaf_of_row[order], g[order], h[order] if with_hessians else h, *scales, again)
+    engine.sum_leaves(leaf_of_row[order], g[order], h[order] if with_hessians else h, *scales, again)
     assert again.tolist() == sums.tolist()
     for leaf in range(5):
         inside = leaf_of_row == leaf
@@ -169,7 +155,9 @@ def test_routing_follows_the_tests(seed):
     nodes = np.zeros((5, 10), np.int64)
     nodes[:, :5] = [0, 0, 0, 1, 2], [1, 0, 0, 3, 4], *[[-1] * 5] * 3
     for node in range(5):
-        list_bins(int(bin_[node]), missing_left[node], nodes[node, 6:])
+        goes_left = np.arange(256) <= bin_[node]
+        goes_left[255] = missing_left[node]
+        nodes[node, 6:] = as_bins(goes_left)
     leaf_of_row = np.where(rng.random(30) < 0.5, -1, 9).astype(np.int32)
     expected = []
     for row in range(30):
@@ -178,8 +166,23 @@ def test_routing_follows_the_tests(seed):
             to_left = naive.goes_left(bins[row, nodes[node, 0]], bin_[node], missing_left[node])
             node = nodes[node, 3] if to_left else nodes[node, 4]
         expected.append(node if leaf_of_row[row] < 0 else 9)
-    route_rows(bins, nodes, leaf_of_row)
+    engine.route_rows(bins, nodes, leaf_of_row)
     assert leaf_of_row.tolist() == expected
+
+
+def found_splits(bins, packed, histogram, n_bins, limits, *, named=(), signs=(), prices=None):
+    """Gains and splits of all columns."""
+    d = len(n_bins)
+    task = Task(
+        bins, np.ascontiguousarray(bins.T), packed.words, np.arange(d), n_bins, np.array(named, bool),
+        np.array(signs, np.int8), packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]),
+        np.array(limits, float), 99, 99, False, 1.0, 2**62, 0,
+    )  # fmt: skip
+    gain, best = np.empty(d), np.zeros((d, 8 if len(named) else 4), np.int64)
+    total, bounds = np.append(packed.words.sum(axis=0), 0)[:2], np.array([-np.inf, np.inf])
+    given = np.empty((2, 0)) if prices is None else prices
+    engine.find_splits(engine.Task(*task), histogram, total, bounds, given, gain, best)
+    return gain, best
 
 
 @given(
@@ -202,13 +205,7 @@ def test_the_best_split_is_the_best_of_all(seed, n, with_hessians, l2, min_rows,
     packed = pack(g, h if with_hessians else None)
     columns = np.arange(d)
     histogram = filled(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, size)
-    total = np.append(packed.words.sum(axis=0), 0)[:2]
-    gain, best = np.empty(d), np.empty((d, 4), np.int64)
-    find_splits(
-        histogram, n_bins, columns, np.zeros(0, bool), total, packed.count_bits,
-        np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, min_hessian]),
-        np.zeros(0, np.int8), np.array([-np.inf, np.inf]), np.empty((2, 0)), np.zeros(1), gain, best,
-    )  # fmt: skip
+    gain, best = found_splits(bins, packed, histogram, n_bins, [l2, min_rows, min_hessian])
     for f in columns:
         expected = naive.best_split(
             bins[:, f].tolist(), n_bins[f], g.tolist(), h.tolist(), l2=l2, min_rows=min_rows, min_hessian=min_hessian
@@ -228,15 +225,8 @@ def test_bounds_at_infinity_and_no_signs_are_the_general_case_of_none(seed, n, w
     bins = np.stack([rng.choice([*range(count), 255], n) for count in n_bins], axis=1).astype(np.uint8)
     packed = pack(rng.standard_normal(n), rng.random(n) if with_hessians else None)
     histogram = filled(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, 256)
-    found = []
-    for signs in (np.zeros(0, np.int8), np.zeros(4, np.int8)):
-        gain, best = np.empty(4), np.zeros((4, 8), np.int64)
-        find_splits(
-            histogram, n_bins, columns, named, np.append(packed.words.sum(axis=0), 0)[:2], packed.count_bits,
-            np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, 0.0]), signs,
-            np.array([-np.inf, np.inf]), np.empty((2, 0)), np.zeros(1), gain, best,
-        )  # fmt: skip
-        found.append((gain, best))
+    given = bins, packed, histogram, n_bins, [l2, min_rows, 0.0]
+    found = [found_splits(*given, named=named, signs=signs) for signs in ([], [0] * 4)]
     for quick, general in zip(*found, strict=True):
         assert np.array_equal(quick, general)
 
@@ -317,16 +307,8 @@ def test_the_best_column_at_any_price_to_come_is_not_left_out(seed, n, with_hess
     packed = pack(g, rng.random(n) if with_hessians else None)
     histogram = filled(bins, packed.words, np.arange(n, dtype=np.int32), columns, n_bins, 256)
     prices = np.sort(rng.choice([0.0, 1e-3, 0.5, 20.0], (2, d)) * rng.random(d), axis=0)
-    gains = []
-    for given_prices in (np.empty((2, 0)), prices):
-        gain, best = np.empty(d), np.empty((d, 4), np.int64)
-        find_splits(
-            histogram, n_bins, columns, np.zeros(0, bool), np.append(packed.words.sum(axis=0), 0)[:2],
-            packed.count_bits, np.array([packed.gradient_unit, packed.hessian_unit]), np.array([l2, min_rows, 0.0]),
-            np.zeros(0, np.int8), np.array([-np.inf, np.inf]), given_prices, np.zeros(1), gain, best,
-        )  # fmt: skip
-        gains.append(gain)
-    every, some = gains
+    given = bins, packed, histogram, n_bins, [l2, min_rows, 0.0]
+    every, some = (found_splits(*given, prices=each)[0] for each in (None, prices))
     assert np.isin(some[some != every], -np.inf).all()
     for price in (*prices, *rng.uniform(*prices, (5, d))):
         if (every - price).max() > 0:

@@ -7,7 +7,6 @@ from costframe import engine
 from costframe.core.learners.cuts import lay_out_cuts
 from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
 from costframe.trees.growing.grow import grow_tree
-from costframe.trees.growing.histogram_kernels import fill_histogram
 
 N, D = 120_000, 40_000
 
@@ -28,7 +27,7 @@ def test_histograms_reach_the_last_cell(words, columns):
     values = rng.integers(-99, 99, (N, words))
     lanes = 8 // words
     found = np.empty((-(-len(columns) // lanes), 256, lanes, words), np.int64)
-    fill_histogram(bins, values, rows, columns, np.full(len(columns), 255), found)
+    engine.fill_histogram(bins, values, rows, columns, np.full(len(columns), 255), found)
     for k, column in enumerate(columns):
         for word in range(words):
             assert np.array_equal(

@@ -1,11 +1,12 @@
-"""The kernels of marks, against sets and sums."""
+"""Marks of rows, against sets and sums."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.trees.growing.price_kernels import charge, price_marks, sum_marks, weigh_rows
+from costframe import engine
+from costframe.trees.growing.prices import OncePrices
 
 pytestmark = pytest.mark.kernels
 
@@ -26,8 +27,8 @@ def test_marks_are_counted_and_weighed(seed, words, m):
     rows = np.sort(rng.permutation(600)[:m]).astype(np.int32)
     weight = rng.integers(0, 99, 600).astype(float)
     counts, sums = np.empty(64 * words), np.empty(64 * words)
-    sum_marks(marks, rows, weight[:0], counts)
-    sum_marks(marks, rows, weight, sums)
+    engine.sum_marks(marks, rows, weight[:0], counts)
+    engine.sum_marks(marks, rows, weight, sums)
     assert counts.tolist() == bits[rows].sum(axis=0).tolist()
     assert sums.tolist() == (weight[rows, None] * bits[rows]).sum(axis=0).tolist()
 
@@ -37,11 +38,11 @@ def test_a_bit_that_all_rows_have_weighs_what_the_rows_weigh(seed, n):
     rng = np.random.default_rng(seed)
     weight, rows = rng.uniform(0.1, 3, 500), np.sort(rng.choice(500, n, replace=False)).astype(np.int32)
     sums = np.empty(64)
-    sum_marks(np.full((500, 1), 5, np.uint64), rows, weight, sums)
+    engine.sum_marks(np.full((500, 1), 5, np.uint64), rows, weight, sums)
     total = 0.0
     for row in rows.tolist():
         total += float(weight[row])
-    assert [weigh_rows(rows, weight), sums[0], sums[1], sums[2]] == [total, total, 0.0, total]
+    assert [engine.weigh_rows(rows, weight), sums[0], sums[1], sums[2]] == [total, total, 0.0, total]
 
 
 @given(seeds, st.integers(1, 2))
@@ -51,7 +52,7 @@ def test_rows_that_pass_through_pay_for_what_is_new(seed, words):
     items, wanted = draw_marks(rng, 4, words)
     rows, cost = np.array([0, 2, 7, 8], np.int32), rng.integers(0, 8, 64 * words).astype(float)
     per_row, features = np.empty(4), np.empty(4)
-    price_marks(marks, rows, items, cost, 30, per_row, features)
+    engine.price_marks(marks, rows, items, cost, 30, per_row, features)
     new = wanted & ~bits[rows]
     assert per_row.tolist() == (new * cost).sum(axis=1).tolist()
     assert features.tolist() == new[:, :30].sum(axis=1).tolist()
@@ -61,8 +62,10 @@ def test_rows_that_pass_through_pay_for_what_is_new(seed, words):
 
 def test_prices_are_charged_in_loss():
     money, once = np.array([0.0, 1.0, 2.0, 1e303, 0.0, 4.0]), np.array([0.0, 0.5, 0.0, 1e303, 9.0, 9.0])
-    prices = np.empty(6)
-    charge(money, once, np.arange(6) > 3, 0.25, prices)
+    prices, state = np.empty(6), OncePrices(np.zeros(6)).state()
+    state = state._replace(tradeoff=0.25, once=once, once_paid=np.arange(6) > 3)
+    engine.charge(engine.Prices(*state), money, prices)
     assert prices.tolist() == [0.0, 0.375, 0.5, 1e300, 0.0, 1.0]
-    charge(np.array([0.0, np.inf, np.inf, np.inf, 0.0, np.inf]), once, np.arange(6) > 3, 0.0, prices)
+    infinite = np.array([0.0, np.inf, np.inf, np.inf, 0.0, np.inf])
+    engine.charge(engine.Prices(*state._replace(tradeoff=0.0)), infinite, prices)
     assert prices.tolist() == [0.0] * 6

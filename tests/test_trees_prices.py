@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from costframe import engine
 from costframe.core.prices.needs import Needs
 from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.growing.price_kernels import begin_prices, charge, open_account, pay, settle_account
 from costframe.trees.growing.prices import OncePrices
 from costframe.trees.growing.room import WEIGHT, new_room
 
@@ -19,20 +19,21 @@ class Tree:
 
     def __init__(self, prices):
         X = np.arange(3.0 * len(prices.feature_price)).reshape(3, -1)
-        self.state, self.room = prices.state(), new_room(BinMapper.fit(X).transform(X), 1, 0, 2)
-        begin_prices(self.state)
+        state, self.arrays = prices.state(), new_room(BinMapper.fit(X).transform(X), 1, 0, 2)
+        self.state, self.room = engine.Prices(*state), engine.Room(*self.arrays)
+        engine.begin_prices(self.state)
 
     def prices(self, depth=1):
         """What a leaf of all rows pays for a split on each feature."""
-        with np.errstate(over="ignore"):  # where kernels are not compiled
-            open_account(self.state, self.room, ROWS)
-            if depth:
-                settle_account(self.state, self.room, 1, 0, np.array([0.0, self.room.numbers[0, WEIGHT]]))
-            charge(self.room.money[0], self.state.once, self.state.once_paid, self.state.tradeoff, self.room.price)
-        return self.room.price.tolist()
+        engine.open_account(self.room, self.state, ROWS)
+        if depth:
+            weights = np.array([0.0, self.arrays.numbers[0, WEIGHT]])
+            engine.settle_account(self.room, self.state, 1, 0, weights)
+        engine.charge(self.state, self.arrays.money[0], self.arrays.price)
+        return self.arrays.price.tolist()
 
     def pay(self, feature):
-        return pay(self.state, self.room, 0, feature)[0]
+        return engine.pay(self.room, self.state, 0, feature)
 
 
 def test_features_and_resources_are_paid_once():

@@ -15,18 +15,15 @@ import pickle
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from costframe.core.errors import WorkersError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-__all__ = ["ALONE", "MAX", "SUM", "SUM_OF_DOUBLES", "Operation", "Workers", "combiner_at"]
+__all__ = ["ALONE", "MAX", "SUM", "SUM_OF_DOUBLES", "Operation", "Workers"]
 
 Operation = Literal[0, 1, 2]
 SUM: Operation = 0
@@ -36,8 +33,6 @@ SUM_OF_DOUBLES: Operation = 2
 T = TypeVar("T")
 
 _SIGNATURE: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-# By address, for kernels without compilation; a training that has ended leaves nothing.
-_combiners: WeakValueDictionary[int, Callable[[Operation, NDArray[Any]], None]] = WeakValueDictionary()
 
 
 class Workers(ABC):
@@ -104,37 +99,32 @@ class Workers(ABC):
         return [pickle.loads(whole[8 * at :][:size].tobytes()) for at, size in zip(places, sizes, strict=False)]  # noqa: S301 - of workers of one training, which run one another's code anyway
 
     def check(self) -> None:
-        """Raise the error of a combination inside a kernel, which cannot raise it itself."""
+        """Raise the error of a combination inside the engine, which cannot raise it itself."""
         if self._error is not None:
             raise self._error
 
     @cached_property
     def address(self) -> int:
-        """Address of a C function that combines in place, for kernels; 0 for a worker alone.
+        """Address of a C function that combines in place, for the engine; 0 for a worker alone.
 
         It takes an operation, the address of the first of n values of eight bytes, and n. After a failure it does
-        nothing, and the caller of the kernel calls `check`.
+        nothing, and the caller of the engine calls `check`.
         """
         if self.count == 1:
             return 0
 
-        def combine(operation: Operation, values: NDArray[Any]) -> None:
+        def combine(operation: Operation, first: int, count: int) -> int:
             if self._error is None:
                 try:
-                    kind = np.float64 if operation == SUM_OF_DOUBLES else np.int64
-                    given = values.view(kind)
-                    given[...] = self._combine(given, operation)
-                except BaseException as error:  # noqa: BLE001 - kernels cannot raise it; `check` does
+                    kind = ctypes.c_double if operation == SUM_OF_DOUBLES else ctypes.c_int64
+                    values = np.ctypeslib.as_array((kind * count).from_address(first))
+                    values[...] = self._combine(values, operation)
+                except BaseException as error:  # noqa: BLE001 - the engine cannot raise it; `check` does
                     self._error = error
-
-        def called(operation: int, first: int, count: int) -> int:
-            combine(operation, np.ctypeslib.as_array((ctypes.c_int64 * count).from_address(first)))  # type: ignore[arg-type]
             return 0
 
-        self._called, self._combining = _SIGNATURE(called), combine  # live as long as the address
-        address = int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
-        _combiners[address] = combine
-        return address
+        self._called = _SIGNATURE(combine)  # lives as long as the address
+        return int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
 
     def _apply(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
         if self.count == 1:
@@ -166,8 +156,3 @@ class _Alone(Workers):
 
 
 ALONE: Workers = _Alone()
-
-
-def combiner_at(address: int) -> Callable[[Operation, NDArray[Any]], None]:
-    """Return the function at an address of `Workers.address`, for kernels without compilation."""
-    return _combiners[address]

@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.engine import Record
     from costframe.training.data import Rows
     from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
-    from costframe.trees.growing.prices import PriceState
-    from costframe.trees.growing.room import Room, Task
     from costframe.trees.settings import TreeSettings
 
     FoldRows = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
-    RowsToGrow = tuple[Task, Room, PriceState]
+    RowsToGrow = tuple[int, Record, Record, Record]
     FoldFit = tuple[RowsToGrow, FoldRows, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
     Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
 
@@ -141,14 +140,13 @@ def boost_folds(
 
     def add(member: FoldFit, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
         """Add rounds; return the losses of held-out rows, their scores after each round, and the trees."""
-        (task, room, free), (inside, outside), scores, gain = member
-        nodes = np.empty((count, loss.n_outputs, 2 * task.max_leaves - 1, 5), np.int64)
+        (n_nodes, *structs), (inside, outside), scores, gain = member
+        nodes = np.empty((count, loss.n_outputs, n_nodes, 5), np.int64)
         values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
         lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
         engine.add_rounds(
-            engine.Task(*task), engine.Room(*room), engine.Prices(*free), loss.kind, y, rows.weight, counts, inside,
-            outside, np.inf if squared else _LARGEST, settings.learning_rate, scores, nodes, values, sizes, lost, kept,
-            gain,
+            *structs, loss.kind, y, rows.weight, counts, inside, outside, np.inf if squared else _LARGEST,
+            settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
         )  # fmt: skip
         return lost, kept, (nodes, values, sizes)
 
@@ -260,10 +258,9 @@ def _regress(
 ) -> tuple[NDArray[np.float64], Trees]:
     """Return the residuals, written over the targets, and the trees."""
     limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
-    task, room, free = _growing(data, rows, False, limits, settings, sides[0])
-    nodes = np.empty((settings.n_estimators, 2 * task.max_leaves - 1, 5), np.int64)
+    n_nodes, *structs = _growing(data, rows, False, limits, settings, sides[0])
+    nodes = np.empty((settings.n_estimators, n_nodes, 5), np.int64)
     values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
-    structs = engine.Task(*task), engine.Room(*room), engine.Prices(*free)
     count = engine.boost_many(
         *structs, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
     )
@@ -291,12 +288,13 @@ def _growing(
     settings: TreeSettings,
     inside: NDArray[np.int32],
 ) -> RowsToGrow:
-    """Return arguments of kernels that grow trees without prices; these split categories in order, by thresholds."""
+    """Return the most nodes of a tree, and structs to grow it without prices; by thresholds, categories too."""
     most = max(1, min(settings.max_leaves or len(inside), len(inside)))
     words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
     count_bits, columns = rows.total_repeats.bit_length(), np.flatnonzero(data.splittable)
     task = task_for(data, words, count_bits, limits, columns, max_leaves=most, categorical=np.zeros(0, np.bool_))
-    return task, new_room(data, words.shape[1], 0, most), NoPrices().state()
+    room = new_room(data, words.shape[1], 0, most)
+    return 2 * most - 1, engine.Task(*task), engine.Room(*room), engine.Prices(*NoPrices().state())
 
 
 def _as_trees(
