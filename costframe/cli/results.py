@@ -132,7 +132,8 @@ class Results:
         chosen = self.choose(frontier)
         label = "Recommended" if self.budget is None else f"Chosen within {self.budget:g} {printable(frontier.unit)}"
         useless = describe_useless_budget(frontier, chosen, self.budget)
-        self.console.print(f"\n[bold]{label}:[/] {escape(describe_model(frontier, chosen, chosen=not useless))}\n")
+        model = describe_model(frontier, chosen, chosen=not useless)
+        self.console.print(f"\n[bold]{escape(label)}:[/] {escape(model)}\n")
         for leak in self._leaks(frontier, chosen):
             self.console.print(f"First check this possible leak: {printable(leak)}\n", markup=False)
         self._show_table(frontier, chosen, every=every)
