@@ -41,21 +41,15 @@ def lowest(session: nox.Session) -> None:
 
 
 @nox.session
-def plain_kernels(session: nox.Session) -> None:
-    """Run the kernel tests without compilation, then with bounds checks."""
+def deep(session: nox.Session) -> None:
+    """Try the central law on 20,000 drawn cases, and the kernels as plain Python, then with bounds checks."""
     session.install("-e", ".[test]")
+    session.run("pytest", "tests/test_exactness.py", "--hypothesis-profile=deep", *session.posargs)
     kernels = ["-n", "2", "-m", "kernels", *session.posargs]
     compiled_only = "not predictions_are_monotone and not trees_are_those and not overshot"  # slow, or of a compiler
     session.run("pytest", *kernels, "-k", compiled_only, env={"NUMBA_DISABLE_JIT": "1"})
     cache = session.create_tmp()  # kernels compiled with checks must not meet those without
     session.run("pytest", *kernels, env={"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache})
-
-
-@nox.session
-def deep(session: nox.Session) -> None:
-    """Try the central law on 20,000 drawn cases."""
-    session.install("-e", ".[test]")
-    session.run("pytest", "tests/test_exactness.py", "--hypothesis-profile=deep", *session.posargs)
 
 
 @nox.session

@@ -12,7 +12,6 @@ import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point, paths
-from costframe.frontier.budget import Budget
 from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_alike, folds_of, halves_of
@@ -203,7 +202,7 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
 
     monkeypatch.setattr(paths, "estimate_on_rows", estimate)
     divided = folds_of(train, valid, folds, classes=True)
-    found, _ = fit_along(Trial("cegb", make, train, valid, None, "roc_auc", folds=divided), 4, Budget(), silent)
+    found, _ = fit_along(Trial("cegb", make, train, valid, None, "roc_auc", folds=divided), 4, None, silent)
     assert given[0] == values(train.X, valid.X)  # of the models themselves
     assert {count for _, count in judged} == set(range(2, 2 + (folds or 2)))
     assert not any(out & given[count - 1] for out, count in judged)
@@ -220,7 +219,7 @@ def test_the_best_of_many_thresholds_is_not_estimated_by_its_luck():
         return cf.estimator("adapt", costs=cf.CostModel.from_dict(COSTS), tradeoff=tradeoff, n_estimators=8, n_jobs=1)
 
     trial = Trial("adapt", make, train, valid, None, "roc_auc")
-    found, front = fit_along(trial, 6, Budget(), silent)
+    found, front = fit_along(trial, 6, None, silent)
     assert max(score for _, score in front) > 0.6
     honest = [each.point.score for each in found if each.point.n_features]
     assert 0.4 < np.mean(honest) < 0.55
@@ -295,7 +294,7 @@ def test_a_path_that_estimates_itself_is_believed():
         return model
 
     folds = folds_of(train, valid, 3, classes=True)
-    found, _ = fit_along(Trial("own", make, train, valid, test, "roc_auc", folds=folds), 6, Budget(), silent)
+    found, _ = fit_along(Trial("own", make, train, valid, test, "roc_auc", folds=folds), 6, None, silent)
     assert calls == [200]  # no folds are fitted
     for each in found:
         assert each.point.score_error == 0.03

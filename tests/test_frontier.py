@@ -20,7 +20,6 @@ from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.plugins.registry import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
-from costframe.frontier.budget import Budget
 from costframe.frontier.candidates import Entrant
 from costframe.frontier.checks import check_score
 from costframe.frontier.estimates import difference_error
@@ -119,15 +118,15 @@ def test_a_constant_is_kept_only_where_nothing_affordable_is_better():
     frontier = Frontier((constant, weak, good, best), "roc_auc", "CAD", 100)
     assert frontier.recommended(12) is constant
     assert frontier.useful() is good
-    assert describe_useless_budget(frontier, frontier.recommended(12), Budget(12.0)) == (
+    assert describe_useless_budget(frontier, frontier.recommended(12), 12.0) == (
         "nothing within 12 CAD beats the constant by more than the error; the cheapest that does: miser, 25 CAD per "
         "row, roc_auc 0.7 \u00b1 0.02"
     )
     assert frontier.recommended(25) is good
-    assert describe_useless_budget(frontier, good, Budget(25.0)) is None
+    assert describe_useless_budget(frontier, good, 25.0) is None
     hopeless = Frontier((constant, weak), "roc_auc", "CAD", 100)
     assert hopeless.useful() is None
-    assert "nothing found at any cost does" in describe_useless_budget(hopeless, hopeless.recommended(), Budget())
+    assert "nothing found at any cost does" in describe_useless_budget(hopeless, hopeless.recommended(), None)
 
 
 def test_the_interval_knows_of_both_errors():
@@ -309,7 +308,7 @@ class FakeTrial:
 def test_refinement_comes_close_to_the_budget(budget):
     trial = FakeTrial(lambda tradeoff: 1 / (1 + tradeoff))
     tried = [trial.fit(t) for t in (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)]
-    found = refine(trial, tried, Budget(budget), silent)
+    found = refine(trial, tried, budget, silent)
     within = [f.point.cost for f in [*tried, *found] if f.point.cost <= budget]
     assert 0.9 * budget <= max(within) <= budget
     assert len(found) <= 5
@@ -317,15 +316,15 @@ def test_refinement_comes_close_to_the_budget(budget):
 
 def test_refinement_goes_on_until_something_is_affordable():
     trial = FakeTrial(lambda tradeoff: 1 / (1 + tradeoff))
-    found = refine(trial, [trial.fit(t) for t in (0.0, 1.0)], Budget(0.05), silent)
+    found = refine(trial, [trial.fit(t) for t in (0.0, 1.0)], 0.05, silent)
     assert min(f.point.cost for f in found) <= 0.05
 
 
 def test_refinement_gives_up_and_does_nothing_where_nothing_helps():
     stubborn = FakeTrial(lambda _tradeoff: 3.0)
-    assert len(refine(stubborn, [stubborn.fit(1.0)], Budget(2.0), silent)) == 8
+    assert len(refine(stubborn, [stubborn.fit(1.0)], 2.0, silent)) == 8
     cheap = FakeTrial(lambda _tradeoff: 1.0)
-    assert refine(cheap, [cheap.fit(t) for t in (0.0, 1.0)], Budget(2.0), silent) == []
+    assert refine(cheap, [cheap.fit(t) for t in (0.0, 1.0)], 2.0, silent) == []
 
 
 def test_filling_goes_where_costs_differ_most():

@@ -15,8 +15,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError, PluginError
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.budget import Budget
-from costframe.frontier.paths import choose_points, last_affordable
+from costframe.frontier.paths import choose_points
 from costframe.frontier.set_fits import FITS
 
 FEW = {"n_estimators": 12}
@@ -49,9 +48,7 @@ def lost(front, chosen, budgets):
 def test_the_points_that_must_be_are_chosen(front, count, budget):
     plain = Place(30.0, -9.0, 0.0)
     affordable = [p for p in front if budget is not None and p.cost <= budget]
-    place = last_affordable(front, Budget(budget), lambda _: pytest.fail("there is no time budget"))
-    assert place == (len(affordable) - 1 if affordable else None)
-    chosen = choose_points(front, plain, count, full_cost=40.0, affordable=place)
+    chosen = choose_points(front, plain, count, full_cost=40.0, budget=budget)
     assert len(chosen) == len(set(chosen)) <= count + (budget is not None)
     best = front[-1].score
     cheap = next(p for p in front if p.score >= best - 0.01 * abs(best))
@@ -61,15 +58,6 @@ def test_the_points_that_must_be_are_chosen(front, count, budget):
     assert plain not in rest
     assert [p.cost for p in rest] == sorted((p.cost for p in rest), reverse=True)
     assert not affordable or affordable[-1] in chosen
-
-
-@given(fronts(), st.one_of(st.none(), st.integers(0, 60)), st.integers(0, 14))
-def test_the_dearest_point_within_both_budgets_is_found_where_latencies_rise_with_costs(front, budget, quick):
-    both = [place for place, p in enumerate(front) if place < quick and (budget is None or p.cost <= budget)]
-    measured = []
-    found = last_affordable(front, Budget(budget, 5.0), lambda place: measured.append(place) or place < quick)
-    assert found == max(both, default=None)
-    assert len(measured) <= 4  # of up to 14
 
 
 @given(fronts())

@@ -21,7 +21,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.frontier import BudgetSearch
-from costframe.frontier.budget import UselessBudgetWarning
+from costframe.frontier.search import UselessBudgetWarning
 from costframe.training.scoring import score_named
 
 
@@ -248,7 +248,7 @@ EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "rows of weight zer
     expected_failed_checks=lambda _search: EXPECTED,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore::costframe.frontier.budget.UselessBudgetWarning")
+@pytest.mark.filterwarnings("ignore::costframe.frontier.search.UselessBudgetWarning")
 def test_scikit_learn(estimator, check):
     check(estimator)
 

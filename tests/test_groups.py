@@ -15,7 +15,7 @@ from costframe.frontier.estimates import estimate_on_rows
 from costframe.frontier.rows import Division, Rows
 
 # Nothing predicts the labels of other patients.
-pytestmark = pytest.mark.filterwarnings("ignore::costframe.frontier.budget.UselessBudgetWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::costframe.frontier.search.UselessBudgetWarning")
 
 
 def grouped(n=240, count=24, seed=0):

@@ -1,5 +1,7 @@
 """Times beside prices: the latency of rows, and prices in time."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -107,6 +109,19 @@ def test_prices_through_a_preparation_keep_their_times():
     times = {price.name: price.time for price in through.resources}
     assert [times[name] for name in ("chol", "scan", "blood", "visit")] == [5.0, 30.0, 20.0, 10.0]
     assert {price.name: price.time for price in through.features}["age"] == 2.0
+
+
+def test_commands_tell_latencies_of_many_rows_from_some(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "150")
+    cf.save(TREE, "m")
+    FRAME[list(NAMES)].to_csv("t.csv", index=False)
+    middle, p95, late = TREE.cost(FRAME[list(NAMES)], latency=True).latency_quantiles([0.5, 0.95, 0.99])
+    told = f" median {middle:.4g} ms, 95 % within {p95:.4g} ms, 99 % within {late:.4g} ms"
+    assert f"{told}\n" in run("cost", "m", "t.csv").stdout
+    assert run("inspect", "m", "t.csv", "--output", "m.html").exit_code == 0
+    assert f"95 % of the rows within {p95:.4g} ms" in Path("m.html").read_text()
+    monkeypatch.setattr("costframe.cli.cost.MOST_TIMED", 20)
+    assert "(of 15 evenly spaced rows)" in run("cost", "m", "t.csv").stdout
 
 
 class Timed(Plain):

@@ -33,9 +33,9 @@ import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier
-from costframe.frontier.budget import UselessBudgetWarning
 from costframe.frontier.capped_points import frontier_of_search, frontier_under_caps
 from costframe.frontier.checks import choose_score
+from costframe.frontier.search import UselessBudgetWarning
 from costframe.training.scoring import (
     SCORES,
     best_value,

@@ -8,7 +8,6 @@ from attrs import evolve
 import costframe as cf
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import load, save
-from costframe.frontier.budget import Budget
 from costframe.frontier.points import at_tradeoff
 from costframe.frontier.rows import Rows
 from costframe.frontier.tradeoffs import mix_to_budget
@@ -63,10 +62,10 @@ def test_what_cannot_be_mixed_is_not():
     every = map(Fitted, frontier.points, frontier.models, frontier.influences)
     fits = [each for each in every if not isinstance(each.estimator.predictor_, MixedPredictor)]
     trial = trial_on(*drawn(2500, 0))
-    assert len(mix_to_budget(trial, fits, Budget(1.0))) == 1
-    assert mix_to_budget(trial, fits, Budget(1.0, 50.0)) == []
-    assert mix_to_budget(trial, [evolve(each, influence=None) for each in fits], Budget(1.0)) == []
+    assert len(mix_to_budget(trial, fits, 1.0)) == 1
+    assert mix_to_budget(trial, fits, None) == []
+    assert mix_to_budget(trial, [evolve(each, influence=None) for each in fits], 1.0) == []
     X, y = drawn(2500, 0)
-    assert mix_to_budget(trial_on(X.assign(free=np.arange(2500) % 2), y), fits, Budget(1.0)) == []
+    assert mix_to_budget(trial_on(X.assign(free=np.arange(2500) % 2), y), fits, 1.0) == []
     ranked = evolve(trial, valid=evolve(trial.valid, qid=np.zeros(len(trial.valid.y))))
-    assert mix_to_budget(ranked, fits, Budget(1.0)) == []
+    assert mix_to_budget(ranked, fits, 1.0) == []

@@ -16,7 +16,7 @@ from planned_stumps import planned
 import costframe as cf
 from costframe.core.errors import ParameterError, printable
 from costframe.frontier import Frontier, Point
-from costframe.frontier import frontier as frontier_module
+from costframe.frontier import choices as choices_module
 from costframe.frontier.words import next_buys
 from costframe.report.page import frontier_page, model_page, render_page
 from costframe.report.stages_display import view_stages
@@ -303,7 +303,7 @@ def test_the_work_of_a_report_grows_with_the_points(monkeypatch):
         found = frontier(n)
         bare = Frontier(found.points, found.score_name, found.unit, found.full_cost, influences=found.influences)
         with monkeypatch.context() as patched:
-            counted = Counted(patched, (Point, "__eq__"), (frontier_module, "difference_error"))
+            counted = Counted(patched, (Point, "__eq__"), (choices_module, "difference_error"))
             render_page(frontier_page(bare, rows(), prices(), title="patients"))
             bare.to_csv()
             repr(bare)

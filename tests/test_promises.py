@@ -16,8 +16,8 @@ from costframe.core.errors import ParameterError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.budget import UselessBudgetWarning
 from costframe.frontier.promises import Promises
+from costframe.frontier.search import UselessBudgetWarning
 from costframe.frontier.set_fits import FITS, FITS_OF_BUDGET
 from costframe.sets.archive import search_quickly
 from costframe.training.scoring import score_named

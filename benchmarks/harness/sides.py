@@ -28,7 +28,6 @@ import numpy as np
 from attrs import evolve
 
 import costframe as cf
-from costframe.frontier.budget import Budget
 from costframe.frontier.candidates import Entrant
 from costframe.frontier.paths import has_path
 from costframe.frontier.rows import Division
@@ -70,7 +69,7 @@ def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> li
         settings["min_samples_leaf"] = least_leaf(data)
     study = Study([Entrant.of(name, data, settings)], Division.of_data(data, None), SCORES[data.name])
     trial = study.trial(Task(name))
-    found = fit_all(trial, None, POINTS if has_path(trial) else None, Budget(), silent)
+    found = fit_all(trial, None, POINTS if has_path(trial) else None, None, silent)
     found = [evolve(each, model=None) for each in found]
     if kept is not None:
         kept.write_bytes(pickle.dumps(found))

@@ -37,7 +37,6 @@ __all__ = [
     "split_names",
     "target_path",
     "text",
-    "time_budget_option",
     "until_option",
     "write_into",
 ]
@@ -84,20 +83,6 @@ def seconds(value: str) -> float:
     if not (math.isfinite(time) and time > 0):
         raise click.BadParameter(f"expected a time such as 90, 90s, 200ms, 10m or 2h, got {value!r}")
     return time
-
-
-def milliseconds(value: str) -> float:
-    """Return a time with its unit, such as 50ms or 0.2s, in milliseconds."""
-    if not value.endswith("s"):
-        raise click.BadParameter(f"expected a time with its unit, such as 50ms or 0.2s, got {value!r}")
-    return 1000.0 * seconds(value)
-
-
-time_budget_option = click.option(
-    "--time-budget", type=milliseconds, metavar="T",
-    help="Choose the best model that has the values of 95 % of the rows within this time, such as 50ms or 0.2s; prices "
-    "need times.",
-)  # fmt: skip
 
 
 def _costs_option(more: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

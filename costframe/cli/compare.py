@@ -22,7 +22,6 @@ from costframe.cli.arguments import (
     split_names,
     target_path,
     text,
-    time_budget_option,
 )
 from costframe.cli.given_data import open_data
 from costframe.cli.group import (
@@ -65,7 +64,6 @@ Examples:
 @click.argument("data", required=False, type=text)
 @first_options
 @click.option("--budget", type=cap, metavar="B", help="Choose the best model whose mean cost is at most B.")
-@time_budget_option
 @click.option(
     "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
     help="Directory for all results: points.csv, pictures, report.html, and the models.",
@@ -94,7 +92,6 @@ def compare(
     data: str | None,
     algorithms: str | None,
     budget: float | None,
-    time_budget: float | None,
     score: str | None,
     points: int | None,
     folds: int | None,
@@ -116,7 +113,6 @@ def compare(
     """
     from costframe.cli.results import Results
     from costframe.cli.screen import Screen
-    from costframe.frontier.budget import Budget
     from costframe.frontier.checks import check_score, choose_algorithms
     from costframe.frontier.rows import Division
     from costframe.training.console import output as make_console
@@ -133,9 +129,7 @@ def compare(
     if folds:
         Division.of_data(dataset, folds)  # it refuses a wrong number before an old run is cleared
     print_broken_plugins()
-    bounds = Budget(budget, time_budget)
-    bounds.check_prices(dataset.costs)
-    results = Results(dataset, bounds, output, make_console())
+    results = Results(dataset, budget, output, make_console())
     results.introduce()
     if time_limit is None and on_terminal():
         time_limit = PATIENCE
@@ -151,7 +145,6 @@ def compare(
             points=points,
             score=named,
             budget=budget,
-            time_budget=time_budget,
             folds=folds,
             time_limit=to_fit,
             cluster=cluster,

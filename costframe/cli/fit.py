@@ -19,7 +19,6 @@ from costframe.cli.arguments import (
     score_option,
     target_path,
     text,
-    time_budget_option,
 )
 from costframe.cli.given_data import is_larger_than_memory, open_data
 from costframe.cli.group import end_interrupted, name_written_files
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from costframe.datasets import Dataset
-    from costframe.frontier.budget import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.training.console import Output
@@ -52,7 +50,6 @@ Examples:
 @click.option("--algorithm", required=True, metavar="NAME", type=text, help="A name from `costframe algorithms`.")
 @click.option("--budget", type=cap, metavar="B", help="Search for the best model whose mean cost is at most B.")
 @click.option("--tradeoff", type=amount, metavar="L", help="Loss accepted per unit of cost per row.")
-@time_budget_option
 @click.option("--output", required=True, metavar="MODEL", type=target_path, help="File to write the model to.")
 @force_option
 @score_option
@@ -64,7 +61,6 @@ def fit(
     algorithm: str,
     tradeoff: float | None,
     budget: float | None,
-    time_budget: float | None,
     folds: int | None,
     score: str | None,
     cluster: str | None,
@@ -72,7 +68,7 @@ def fit(
     force: bool,
     **reading: Any,
 ) -> None:
-    """Fit an algorithm on the train rows of DATA, at a tradeoff or within budgets, and save the predictor.
+    """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
 
     DATA is the name of a data set, or a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet,
     .feather or .arrow. It may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. Texts of
@@ -84,15 +80,11 @@ def fit(
     """
     from costframe.core.storage.saving import save
     from costframe.datasets.leaks import Leak
-    from costframe.frontier.budget import Budget
     from costframe.frontier.checks import check_saved, choose_algorithms
     from costframe.training.console import output as make_console
 
-    bounds = Budget(budget, time_budget)
-    if (tradeoff is None) != bool(bounds):
-        raise ParameterError(
-            "give either --tradeoff (loss per unit of cost), or --budget (mean cost per row at most) or --time-budget"
-        )
+    if (tradeoff is None) == (budget is None):
+        raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")
     check_fit([algorithm], reading["task"], score)
     check_file(output)
     check_overwrite([output], force=force)
@@ -106,18 +98,17 @@ def fit(
     dataset = open_data(data, **reading)
     choose_algorithms(dataset.task, [algorithm], len(dataset.classes))
     check_saved(algorithm, dataset.task, len(dataset.classes))
-    bounds.check_prices(dataset.costs)
     console = make_console()
     for note in dataset.notes:
         console.print(printable(note), style="" if isinstance(note, Leak) else "dim", markup=False)
     if tradeoff is not None and folds is None:
         folds = 0  # there is no choice to estimate
-    terms = {"score": score, "budget": budget, "time_budget": time_budget, "folds": folds}
+    terms = {"score": score, "budget": budget, "folds": folds}
     frontier, interrupted = _sweep(dataset, [algorithm], None if tradeoff is None else [tradeoff], **terms)
     with _name_budget(interrupted=interrupted):
-        point = frontier.recommended(budget, time_budget=time_budget) if bounds else frontier.points[0]
+        point = frontier.points[0] if budget is None else frontier.recommended(budget)
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
-    _report(console, dataset, frontier, point, bounds, output)
+    _report(console, dataset, frontier, point, budget, output)
     if interrupted:
         fits = format_count(len(frontier.points), "model")
         end_interrupted(f"interrupted; {output} is the best of the {fits} fitted so far")
@@ -149,7 +140,9 @@ def _name_budget(*, interrupted: bool) -> Iterator[None]:
         raise
 
 
-def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: Budget, output: Path) -> None:
+def _report(
+    console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
+) -> None:
     from costframe.frontier.words import describe_model, describe_useless_budget
 
     with name_written_files(str(output)):
@@ -159,7 +152,7 @@ def _report(console: Output, dataset: Dataset, frontier: Frontier, point: Point,
             format_count(point.n_learners, "learner"),
         )
         console.print(f"It reads {point.n_features} of {features}, with {learners}.", markup=False)
-        if budget and (text := describe_useless_budget(frontier, point, budget)):
+        if budget is not None and (text := describe_useless_budget(frontier, point, budget)):
             console.print(text, style="bold", markup=False)
         console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)
         console.finish()

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from costframe.datasets import Dataset
-    from costframe.frontier.budget import Budget
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.training.console import Output
@@ -46,7 +45,7 @@ class Results:
     """The results of a run on a data set, chosen within a budget if there is one."""
 
     dataset: Dataset
-    budget: Budget
+    budget: float | None
     output: Path
     console: Output
 
@@ -81,12 +80,12 @@ class Results:
 
     def choose(self, frontier: Frontier) -> Point:
         """Return the recommended point, of those within the budget."""
-        return frontier.recommended(self.budget.cost, time_budget=self.budget.time)
+        return frontier.recommended(self.budget)
 
     def table(self, frontier: Frontier) -> Table:
         """Return the table of a frontier, also of one so far, which may have nothing within the budget."""
         try:
-            chosen, frontier = self.choose(frontier), frontier.within_time(self.budget.time)
+            chosen = self.choose(frontier)
         except ParameterError:
             chosen = frontier.recommended()
         return frontier_table(frontier, chosen, width=self.console.width)
@@ -102,7 +101,7 @@ class Results:
             "points.csv": frontier.to_csv().encode(),
             "frontier.png": picture.to_bytes("png"),
             "frontier.svg": picture.to_bytes("svg"),
-            "report.html": self._report(frontier, within_time=chosen is not None).encode(),
+            "report.html": self._report(frontier, chosen).encode(),
         }
         if chosen is not None and (file := frontier.file(chosen) or self._saved(chosen)) is not None:
             files[RECOMMENDED] = file.read_bytes()
@@ -113,14 +112,11 @@ class Results:
         file = self.output / MODELS / f"{point.name}.model"
         return file if point.algorithm == CONSTANT and file.exists() else None
 
-    def _report(self, frontier: Frontier, *, within_time: bool) -> str:
+    def _report(self, frontier: Frontier, chosen: Point | None) -> str:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
-        if within_time:
-            facts += [("possible leak", leak) for leak in self._leaks(frontier, self.choose(frontier))]
-        page = frontier_page(
-            frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget.cost,
-            time_budget=self.budget.time if within_time else None,
-        )  # fmt: skip
+        if chosen is not None:
+            facts += [("possible leak", leak) for leak in self._leaks(frontier, chosen)]
+        page = frontier_page(frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget)
         return render_page(page)
 
     def _leaks(self, frontier: Frontier, point: Point) -> list[str]:
@@ -134,14 +130,15 @@ class Results:
     def show(self, frontier: Frontier, *, every: bool) -> None:
         """Print the choice, the frontier, how sure the choice is, what a bit more would buy, and what it pays for."""
         chosen = self.choose(frontier)
-        label = f"Chosen within {self.budget.describe(frontier.unit)}" if self.budget else "Recommended"
+        label = "Recommended" if self.budget is None else f"Chosen within {self.budget:g} {printable(frontier.unit)}"
         useless = describe_useless_budget(frontier, chosen, self.budget)
-        self.console.print(f"\n[bold]{label}:[/] {escape(describe_model(frontier, chosen, chosen=not useless))}\n")
+        model = describe_model(frontier, chosen, chosen=not useless)
+        self.console.print(f"\n[bold]{escape(label)}:[/] {escape(model)}\n")
         for leak in self._leaks(frontier, chosen):
             self.console.print(f"First check this possible leak: {printable(leak)}\n", markup=False)
         self._show_table(frontier, chosen, every=every)
         words = [None if useless else describe_choice(frontier, chosen)]
-        words += [str(buy) for buy in next_buys(frontier.within_time(self.budget.time), chosen)]
+        words += [str(buy) for buy in next_buys(frontier, chosen)]
         words += [useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))]
         if said := [text for text in words if text]:
             self.console.print("\n".join(["", *said]), markup=False)
@@ -158,16 +155,11 @@ class Results:
         self.console.finish()
 
     def _show_table(self, frontier: Frontier, chosen: Point, *, every: bool) -> None:
-        in_time = frontier.within_time(self.budget.time)
-        purchases = name_purchases(in_time, chosen, self.dataset)
-        table = frontier_table(in_time, chosen, purchases, width=self.console.width)
+        purchases = name_purchases(frontier, chosen, self.dataset)
+        table = frontier_table(frontier, chosen, purchases, width=self.console.width)
         notes = [f"scores are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows"]
         if chosen.rows_lacked:
             notes.append("the models themselves are trained on more rows, so their intervals reach further up")
-        if frontier.has_times:
-            notes.append("latency: mean wait of a row for its values, and the longest of 95 % of the rows")
-        if len(in_time) < len(frontier):
-            notes.append(f"{len(frontier) - len(in_time)} slower models left out")
         self.console.print(table)
         if every:
             full, omitted = points_table(frontier, chosen, width=self.console.width)

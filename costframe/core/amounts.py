@@ -21,9 +21,9 @@ def with_error(score: float, error: float) -> str:
     return f"{score:.4f} \u00b1{error:.3f}".replace("\u00b10.", "\u00b1.")
 
 
-def milliseconds(time: float | None) -> str:
+def milliseconds(time: float) -> str:
     """Return a time as text."""
-    return "-" if time is None else f"{time:.4g} ms"
+    return f"{time:.4g} ms"
 
 
 def whole_percent(share: float) -> str:

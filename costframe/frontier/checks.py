@@ -28,6 +28,7 @@ EVERY = "all"  # in place of names of algorithms
 __all__ = [
     "EVERY",
     "FitError",
+    "check_budget",
     "check_saved",
     "check_score",
     "check_searched",
@@ -41,6 +42,12 @@ __all__ = [
     "joint_error",
     "name_failures",
 ]
+
+
+def check_budget(budget: Any) -> None:
+    """Refuse a budget on the mean cost per row that is no number >= 0; None is no budget."""
+    if budget is not None and not (is_real_number(budget) and budget >= 0):
+        raise ParameterError(f"budget: expected a number >= 0, got {shown(budget)}")
 
 
 def check_tradeoffs(tradeoffs: Sequence[float] | None) -> None:

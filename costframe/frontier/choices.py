@@ -6,12 +6,10 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from costframe.core.amounts import milliseconds
 from costframe.core.errors import ParameterError, printable, quote_names, shown, suggestion
-from costframe.frontier.budget import Budget
-from costframe.frontier.checks import check_share
+from costframe.frontier.checks import check_budget, check_share
 from costframe.frontier.estimates import NINE_OF_TEN, Difference, difference_error, product, score_interval
 from costframe.frontier.points import FIRST_LOOK, Point, at_tradeoff, best_first
 from costframe.training.model_path import keep_non_dominated
@@ -19,7 +17,6 @@ from costframe.training.scoring import best_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
@@ -93,55 +90,28 @@ class Choices:
         """Return the sort key of a point: the lower end of its score's interval, then its cost, the lowest last."""
         return self.score_interval(point)[0], -self[point].cost
 
-    @property
-    def has_times(self) -> bool:
-        """Whether points have latencies, because prices have times."""
-        return any(point.latency_p95 is not None for point in self.points)
-
-    def best(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
-        """Return the point whose score is best by the lower end of its interval, of those within both budgets.
+    def best(self, budget: float | None = None) -> Point:
+        """Return the point whose score is best by the lower end of its interval.
 
         Parameters
         ----------
         budget : float, optional
             Upper bound on the mean cost per row.
-        time_budget : float, optional
-            Upper bound in milliseconds on the latency of 95 % of the rows, `Point.latency_p95`.
 
         Raises
         ------
         ParameterError
-            If no point is within them; the text names the nearest one.
+            If no point is within the budget; the text names the cheapest.
         """
-        return max(self._affordable(budget, time_budget), key=self.rank)
+        return max(self._affordable(budget), key=self.rank)
 
-    def recommended(self, budget: float | None = None, *, time_budget: float | None = None) -> Point:
-        """Return the cheapest point as good as the best, of those within both budgets; see `best`.
+    def recommended(self, budget: float | None = None) -> Point:
+        """Return the cheapest point as good as the best, of those within a budget; see `best`.
 
         It is within one standard error of the best, by the lower ends of intervals, or surely within 0.5 % of it.
         It is a constant only if no affordable point beats that by more than the error.
         """
-        return self._cheapest_near_best(self._affordable(budget, time_budget))
-
-    def within_time(self, time_budget: float | None) -> Self:
-        """Return the frontier of the points within a time budget; errors as for `best`, None changes nothing."""
-        if time_budget is None:
-            return self
-        budget = Budget(time=time_budget)
-        if not self.has_times:
-            raise ParameterError("time_budget: the points have no latency, because the prices have no times")
-        kept = [place for place, point in enumerate(self.points) if budget.allows(point)]
-        if not kept:
-            least = min(self.points, key=budget.used)
-            raise ParameterError(
-                f"time_budget: no model has 95 % of the rows within {milliseconds(time_budget)}; the quickest found "
-                f"has them within {milliseconds(least.latency_p95)} ({at_tradeoff(least)})"
-            )
-
-        def keep(given: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(given[place] for place in kept) if given else ()
-
-        return evolve(self, points=keep(self.points), models=keep(self.models), influences=keep(self.influences))
+        return self._cheapest_near_best(self._affordable(budget))
 
     def cheapest(self, within: float = 0.01) -> Point:
         """Return the cheapest point whose score is within a share, at least 0 and below 1, of the best score.
@@ -212,15 +182,16 @@ class Choices:
         surely = self.is_within_error(point, best)
         return surely or self.difference(point, best).low >= -NEGLIGIBLE * abs(best.score)
 
-    def _affordable(self, cost: float | None, time: float | None) -> list[Point]:
-        """Return the points within budgets on the mean cost and on time; refuse budgets that no point keeps."""
-        budget, points = Budget(cost), self.within_time(time).points
-        if kept := [point for point in points if budget.allows(point)]:
+    def _affordable(self, budget: float | None) -> Sequence[Point]:
+        """Return the points within a budget; refuse one that no point keeps."""
+        check_budget(budget)
+        if budget is None:
+            return self.points
+        if kept := [point for point in self.points if point.cost <= budget]:
             return kept
-        least = min(points, key=lambda point: point.cost)
-        also = "" if time is None else f" with 95 % of the rows within {milliseconds(time)}"
+        least = min(self.points, key=lambda point: point.cost)
         raise ParameterError(
-            f"budget: no model costs at most {cost:g} {printable(self.unit)} per row{also}; the cheapest found costs "
+            f"budget: no model costs at most {budget:g} {printable(self.unit)} per row; the cheapest found costs "
             f"{least.cost:g} ({at_tradeoff(least)})"
         )
 

@@ -13,9 +13,9 @@ from costframe.core.checks import as_path
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
 from costframe.core.threads import thread_count
-from costframe.frontier.budget import Budget
 from costframe.frontier.candidates import Entrant, candidates_of, common_prices, fit_constant, task_of
 from costframe.frontier.checks import (
+    check_budget,
     check_score,
     check_time_limit,
     check_tradeoffs,
@@ -95,7 +95,6 @@ class Frontier(Choices):
         points: int | None = None,
         score: Any = None,
         budget: float | None = None,
-        time_budget: float | None = None,
         folds: int | None = None,
         parameters: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
@@ -131,9 +130,6 @@ class Frontier(Choices):
             As `scoring` of `BudgetSearch`. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional
             Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
-        time_budget : float, optional
-            Milliseconds in which 95 % of the rows of valid have their values, at prices with times. Like `budget`, it
-            adds points just within it; if a feature alone takes longer, also those of fits without such features.
         folds : int, optional
             Number of folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
             queries) and each class has 5 rows, else 0.
@@ -179,8 +175,7 @@ class Frontier(Choices):
             from costframe.datasets import load
 
             data = load(data)
-        bounds = Budget(budget, time_budget)
-        bounds.check_prices(data.costs)
+        check_budget(budget)
         check_tradeoffs(tradeoffs)
         check_time_limit(time_limit, directory)
         chosen = check_score(data, score)
@@ -190,7 +185,7 @@ class Frontier(Choices):
                 failed(name, unfit)
         entrants, division = [Entrant.of(name, data, parameters or {}) for name in names], Division.of_data(data, folds)
         store = Store(None if directory is None else as_path(directory, "directory"))
-        study = Study(entrants, division, chosen, tradeoffs, points, bounds, store, time_limit)
+        study = Study(entrants, division, chosen, tradeoffs, points, budget, store, time_limit)
         if store.directory is not None:
             open_run(store.directory, describe_run(data, chosen, folds, parameters or {}), resume=resume)
 
@@ -232,7 +227,6 @@ class Frontier(Choices):
         costs: object = None,
         scoring: Any = None,
         budget: float | None = None,
-        time_budget: float | None = None,
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         cv: Any = None,
@@ -262,7 +256,7 @@ class Frontier(Choices):
             estimators' own, which must agree.
         cv : int or splitter of scikit-learn, optional
             Number of folds, as `folds` of `sweep`, or a splitter that holds out each row of X (then X_val) once.
-        scoring, budget, time_budget, tradeoffs, points, progress, failed
+        scoring, budget, tradeoffs, points, progress, failed
             As `score`, `budget`, ... of `sweep`; errors have the labels.
         n_jobs : int, optional
             Number of estimators to fit side by side, by joblib: `joblib.parallel_config` sets the backend, and the
@@ -273,7 +267,7 @@ class Frontier(Choices):
         CostframeError
             If an argument is wrong, or an estimator refuses the data.
         """
-        bounds = Budget(budget, time_budget)
+        check_budget(budget)
         check_tradeoffs(tradeoffs)
         given = Rows.of(X, y, sample_weight, qid, groups=groups)
         valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
@@ -282,12 +276,11 @@ class Frontier(Choices):
         candidates = candidates_of(estimators)
         task = task_of(candidates, has_queries=qid is not None)
         prices, classes = common_prices(costs, candidates, X), task == "classification"
-        bounds.check_prices(prices.costs)
         score = choose_score("scoring", scoring, task, max(given.count_classes(), 2) if classes else 0)
         rows = Division.of_rows(
             given, valid, test, cv=cv, share=validation_fraction, seed=random_state, classes=classes
         )
-        study = Study([each.priced(prices) for each in candidates], rows, score, tradeoffs, points, bounds)
+        study = Study([each.priced(prices) for each in candidates], rows, score, tradeoffs, points, budget)
         found = study.fit(by_joblib(n_jobs), progress=progress, failed=failed)
         return cls.of(found, str(score), prices.costs.unit, prices.full_cost)
 

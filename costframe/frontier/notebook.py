@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import fields_dict
 
-from costframe.core.amounts import cost, milliseconds, saving, with_error
+from costframe.core.amounts import cost, saving, with_error
 from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
 from costframe.frontier.paths import choose_places
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["describe_frontier", "frontier_html", "points_frame", "rows_of_frontier", "to_cells"]
 
 MOST_ROWS = 6  # of a table of the frontier
-TIMES = ("latency", "95 % within")  # columns of prices with times
 COLUMNS: dict[str, Callable[[Choices, Point], str]] = {
     "model": lambda _, point: point.name or point.algorithm,
     "algorithm": lambda _, point: point.algorithm,
@@ -37,8 +36,6 @@ COLUMNS: dict[str, Callable[[Choices, Point], str]] = {
     "90% interval": lambda frontier, point: "{:.4f} to {:.4f}".format(*frontier.score_interval(point)),
     "cost": lambda _, point: cost(point.cost),
     "saves": lambda frontier, point: saving(point.cost, frontier.full_cost),
-    "latency": lambda _, point: milliseconds(point.latency),
-    "95 % within": lambda _, point: milliseconds(point.latency_p95),
     "test score": lambda _, point: "-" if point.test_score is None else f"{point.test_score:.4f}",
     "test cost": lambda _, point: cost(point.test_cost),
     "features": lambda _, point: str(point.n_features),
@@ -47,10 +44,9 @@ COLUMNS: dict[str, Callable[[Choices, Point], str]] = {
 }
 
 
-def to_cells(frontier: Choices, points: Iterable[Point], columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Return the names of columns, without those of times where prices have none, and a row of texts for each point."""
-    names = [name for name in columns if frontier.has_times or name not in TIMES]
-    return names, [[COLUMNS[name](frontier, point) for name in names] for point in points]
+def to_cells(frontier: Choices, points: Iterable[Point], columns: Sequence[str]) -> list[list[str]]:
+    """Return a row of texts for each point."""
+    return [[COLUMNS[name](frontier, point) for name in columns] for point in points]
 
 
 def rows_of_frontier(frontier: Choices, chosen: Point) -> list[Point]:
@@ -80,22 +76,18 @@ def frontier_html(frontier: Choices) -> str:
     """Return a table of at most six non-dominated points with the recommendation, without colors of its own."""
     chosen = frontier.recommended()
     points = rows_of_frontier(frontier, chosen)
-    (_, _, _, *others), rows = to_cells(frontier, points, ("model", "score", "cost", "saves", *TIMES))
-    header = "point", f"{frontier.score_name} \u00b1 error", f"cost ({frontier.unit} per row)", *others
+    rows = to_cells(frontier, points, ("model", "score", "cost", "saves"))
+    header = "point", f"{frontier.score_name} \u00b1 error", f"cost ({frontier.unit} per row)", "saves"
     table = html_table(f"{_count(frontier)}; the best at each cost:", header, rows, points.index(chosen))
     return f"<div>{table}<p>Recommended: {escape(describe_model(frontier, chosen))}</p></div>"
 
 
 def points_records(frontier: Choices) -> list[dict[str, Any]]:
-    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`.
-
-    Latencies are left out where prices have no times.
-    """
+    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`."""
     worth_having = frozenset(frontier.non_dominated())
-    known = [name for name in fields_dict(Point) if frontier.has_times or not name.startswith("latency")]
     more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
     return [
-        {name: getattr(p, name) for name in known} | {"non_dominated": int(p in worth_having)} | more
+        {name: getattr(p, name) for name in fields_dict(Point)} | {"non_dominated": int(p in worth_having)} | more
         for p in frontier.points
     ]
 
@@ -119,8 +111,7 @@ def points_frame(frontier: Choices) -> pd.DataFrame:
     except ImportError as error:
         raise ImportError("to_frame needs pandas: pip install pandas; to_csv gives the same table") from error
     frame = pd.DataFrame(points_records(frontier)).set_index("name")
-    optional = ["test_score", "test_error", "test_cost", "latency", "latency_p95"]
-    return frame.astype({name: "float64" for name in optional if name in frame})
+    return frame.astype(dict.fromkeys(("test_score", "test_error", "test_cost"), "float64"))
 
 
 def _count(frontier: Choices) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import time
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,21 +11,20 @@ from sklearn.base import is_classifier
 
 from costframe.core.errors import ParameterError, format_count
 from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
-from costframe.frontier.trial import measure_latency, optional_arguments
+from costframe.frontier.trial import optional_arguments
 from costframe.training.scoring import with_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from costframe.core.predictors.predictor import Predictor
-    from costframe.frontier.budget import Budget
     from costframe.frontier.rows import Fold, Rows
     from costframe.frontier.trial import Fitted, Progress, Trial
     from costframe.training.model_path import PathPoint
 
-__all__ = ["FitsPath", "ModelPath", "choose_places", "choose_points", "fit_along", "has_path", "last_affordable"]
+__all__ = ["FitsPath", "ModelPath", "choose_places", "choose_points", "fit_along", "has_path"]
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
@@ -69,20 +67,19 @@ def has_path(trial: Trial) -> bool:
 
 
 def fit_along(
-    trial: Trial, points: int, budget: Budget, progress: Progress
+    trial: Trial, points: int, budget: float | None, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
     """Fit a path once, and once more for each of `Trial.folds_for`, and measure the points of `choose_points`.
 
     Progress counts it as `points` fits. It also returns cost and score of all non-dominated points.
     """
-    what = {"path": points, "budget": budget.cost, "time_budget": budget.time}
-    found, front = trial.recall(what, lambda: _fit_path(trial, points, budget, progress))
+    found, front = trial.recall({"path": points, "budget": budget}, lambda: _fit_path(trial, points, budget, progress))
     progress(points, points, f"{trial.algorithm} along its path: {format_count(len(found), 'point')}")
     return found, front
 
 
 def _fit_path(
-    trial: Trial, points: int, budget: Budget, progress: Progress
+    trial: Trial, points: int, budget: float | None, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
     began, name, model = time.perf_counter(), f"{trial.algorithm} along its path", trial.make(0.0)
     folds = trial.folds_for(model)
@@ -109,14 +106,7 @@ def _fit_path(
         seconds = time.perf_counter() - began
         front, plain = path.frontier(), path.plain()
         full = model.costs_.full_cost(model.predictor_.feature_names)
-
-        def keeps_time(place: int) -> bool:
-            found = measure_latency(path.predictor(front[place]), model.costs_, trial.valid)[1]
-            return budget.time is None or found is None or found <= budget.time
-
-        chosen = choose_points(
-            front, plain, points, full_cost=full, affordable=last_affordable(front, budget, keeps_time)
-        )
+        chosen = choose_points(front, plain, points, full_cost=full, budget=budget)
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
         if trial.train.groups is not None and any(own):
             if not trial.folds:
@@ -195,29 +185,16 @@ def _join(chosen: Sequence[Any], folds: Sequence[Fold], found: Sequence[Sequence
     return [join_folds(each, places, variance if len({one.score for one in each}) > 1 else 0.0) for each in points]
 
 
-def last_affordable(front: Sequence[PathPoint], budget: Budget, keeps_time: Callable[[int], bool]) -> int | None:
-    """Return the place of the dearest point within a budget; None without a budget, or if there is none.
-
-    Latencies are measured, which takes a while, so a bisection takes them to rise with costs.
-    """
-    if not budget:
-        return None
-    count = sum(budget.cost is None or point.cost <= budget.cost for point in front)
-    if budget.time is not None:
-        count = bisect_left(range(count), x=True, key=lambda place: not keeps_time(place))
-    return count - 1 if count else None
-
-
 def choose_points(
-    front: Sequence[PathPoint], plain: PathPoint, count: int, *, full_cost: float, affordable: int | None = None
+    front: Sequence[PathPoint], plain: PathPoint, count: int, *, full_cost: float, budget: float | None = None
 ) -> list[PathPoint]:
     """Choose at most `count` points: the model trained without prices, and points of a frontier by descending cost.
 
     It always chooses the best point, the cheapest within 1 % of it, the plain one and the cheapest one, in this order
     if `count` is small. It adds the others one by one: each time the point that most reduces the loss in score against
-    the whole frontier, summed over budgets up to `full_cost`, the price of all features. It adds the point at the place
-    `affordable`, the best within a budget, even beyond `count`. `front` has the non-dominated points by ascending cost;
-    `plain` comes first in the result.
+    the whole frontier, summed over budgets up to `full_cost`, the price of all features. It adds the best point within
+    a `budget`, even beyond `count`. `front` has the non-dominated points by ascending cost; `plain` comes first in the
+    result.
     """
     cost, score = (np.array([getattr(point, name) for point in front]) for name in ("cost", "score"))
     last = len(front) - 1
@@ -225,8 +202,8 @@ def choose_points(
     own = next((place for place, point in enumerate(front) if same_point(point, plain)), -1)
     kept = list(dict.fromkeys([last, good, own, 0]))[:count]
     kept += choose_places(cost, score, kept, count - len(kept), full_cost)
-    if affordable is not None:
-        kept.append(affordable)
+    if budget is not None and cost[0] <= budget:
+        kept.append(int(np.searchsorted(cost, budget, "right")) - 1)
     rest = [front[place] for place in sorted(set(kept) - {-1, own}, reverse=True)]
     return [plain, *rest] if own in kept else rest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from costframe.core.amounts import cost, milliseconds
+from costframe.core.amounts import cost
 from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
 
@@ -59,9 +59,6 @@ class Point:
         model of the point in a run is `models/NAME.model`.
     cost_error : float
         Standard error of `cost`; 0 if all rows cost the same.
-    latency, latency_p95 : float or None
-        Where prices have times: milliseconds that a row of valid waits for its sources in the mean, and that 95 % of
-        them wait at most. Of more than 2,000 rows, those of evenly spaced ones.
     mixed_with : float or None
         Of a mixture (`MixedPredictor`): the tradeoff of the second model, which answers a part of the rows.
     """
@@ -82,15 +79,12 @@ class Point:
     rows_lacked: float = 0.0
     cost_error: float = 0.0
     name: str = ""
-    latency: float | None = None
-    latency_p95: float | None = None
     mixed_with: float | None = None
 
     def __repr__(self) -> str:
         tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
         found = f"score {plus_minus(self.score, self.score_error)}", f"cost {plus_minus(self.cost, self.cost_error)}"
-        waits = "" if self.latency_p95 is None else f"95 % within {milliseconds(self.latency_p95)}"
-        return brief(self, self.name or self.algorithm, *found, tested, waits, format_count(self.n_features, "feature"))
+        return brief(self, self.name or self.algorithm, *found, tested, format_count(self.n_features, "feature"))
 
     def _repr_html_(self) -> str:
         rows = [("held-out rows", plus_minus(self.score, self.score_error), plus_minus(self.cost, self.cost_error))]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
-from costframe.core.cost.latency import Clock
 from costframe.core.stages.stages import apply_link, squeeze
 from costframe.core.threads import thread_count
 from costframe.sets.archive import search_quickly
@@ -15,27 +14,23 @@ from costframe.sets.choice import choose_spread
 from costframe.training.scoring import influence, score_named, standard_error, with_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from costframe.core.prices.costs import CostModel
     from costframe.frontier.rows import Rows
     from costframe.training.estimator import CostAwareEstimator
     from costframe.training.library_scores import LibraryScore
 
-__all__ = ["Promise", "Promises", "time_of_round"]
+__all__ = ["Promise", "Promises"]
 
 _SETS = 12  # sets of the archive's front, with the empty set and all features
 
 
 @frozen
 class Promise:
-    """A set of features with its cost and time per row, and the score and standard error of a quick fit on it."""
+    """A set of features with its cost per row, and the score and standard error of a quick fit on it."""
 
     columns: tuple[int, ...]
     cost: float
     score: float
     error: float
-    time: float = 0.0  # if all is fetched in one round
 
 
 @define(eq=False)
@@ -65,13 +60,5 @@ def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> 
             return []
         error = standard_error(influence(of_codes, y, predictions, weight, qid))
         columns = tuple(sorted(features))
-        time = time_of_round(data.costs, [data.feature_names[f] for f in columns])
-        found.append(Promise(columns, archive.prices.of_set(features), score, error, time))
+        found.append(Promise(columns, archive.prices.of_set(features), score, error))
     return found
-
-
-def time_of_round(costs: CostModel, names: Iterable[str]) -> float:
-    """Return the milliseconds that a row waits for some features together."""
-    clock = Clock(costs)
-    clock.add_round(names)
-    return clock.time

@@ -13,11 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.core.amounts import cost, milliseconds
+from costframe.core.amounts import cost
 from costframe.core.checks import needed
 from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
-from costframe.frontier.budget import Budget, UselessBudgetWarning
 from costframe.frontier.checks import check_searched
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.rows import Rows
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.frontier.trial import Progress as ProgressCallback
 
-__all__ = ["BudgetSearch"]
+__all__ = ["BudgetSearch", "UselessBudgetWarning"]
 
 MOST_BUYS = 3  # that a search names
 
@@ -60,22 +59,23 @@ def _show_progress() -> AbstractContextManager[ProgressCallback]:
     return show_progress()
 
 
-class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A search over estimators and tradeoffs that keeps the best model within a budget on the mean cost, or on time.
+class UselessBudgetWarning(UserWarning):
+    """Warning: no model within a budget beats a constant by more than the error."""
 
-    Of models whose scores differ by less than the standard error, it keeps the cheapest. If no fit is near a budget on
-    the cost, it may keep a mixture of two; see `MixedPredictor`.
+
+class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A search over estimators and tradeoffs that keeps the best model whose mean cost per row is within a budget.
+
+    Of models whose scores differ by less than the standard error, it keeps the cheapest. If no fit is near the
+    budget, it may keep a mixture of two; see `MixedPredictor`.
 
     Parameters
     ----------
     estimator : estimator of costframe, or a list of estimators, or a mapping of labels to them
         The search varies the `tradeoff` of each; the others in a list are those of `Frontier.fit`.
-    budget : float, optional
+    budget : float
         Upper bound on the mean cost per row of the validation rows, in the cost model's unit, without once-per-batch
         prices.
-    time_budget : float, optional
-        Upper bound in milliseconds on the latency of 95 % of the validation rows, at prices with times. At least one of
-        both budgets is needed; the model keeps both.
     tradeoffs : sequence of float, optional
         First tradeoffs. By default one fit of an estimator with `fit_path` gives all models; other estimators begin at
         0 and a grid in units of (loss of the best constant) / (cost of all features).
@@ -110,10 +110,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     frontier_ : Frontier
         All fitted models, with estimates; `frontier_.to_frame()` is a table of them.
     best_point_ : Point
-    margin_ : float or None
-        The budget minus the mean cost of the chosen model; None without a budget on the cost.
-    time_margin_ : float or None
-        The time budget minus the latency of 95 % of the rows; None without a time budget.
+    margin_ : float
+        The budget minus the mean cost of the chosen model.
     next_buys_ : tuple of Buy
         What a larger budget would buy, by ascending cost; the text of each is a sentence.
     """
@@ -121,9 +119,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         estimator: Any,
-        budget: float | None = None,
+        budget: float,
         *,
-        time_budget: float | None = None,
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         scoring: Any = None,
@@ -135,7 +132,6 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.estimator = estimator
         self.budget = budget
-        self.time_budget = time_budget
         self.tradeoffs = tradeoffs
         self.points = points
         self.scoring = scoring
@@ -169,9 +165,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             If no model is within the budget; the text names the cheapest.
         """
-        bounds = Budget(self.budget, self.time_budget)
-        if not bounds:
-            raise ParameterError("budget: expected a number >= 0, or a time_budget, got None for both")
+        if self.budget is None:
+            raise ParameterError("budget: expected a number >= 0, got None")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
         with _show_progress() if self.verbose else nullcontext(silent) as progress:
@@ -189,7 +184,6 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 groups_val=groups_val,
                 scoring=self.scoring,
                 budget=self.budget,
-                time_budget=self.time_budget,
                 tradeoffs=self.tradeoffs,
                 points=self.points,
                 cv=self.cv,
@@ -198,14 +192,12 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 progress=progress,
                 n_jobs=self.n_jobs,
             )
-        self.best_point_ = self.frontier_.recommended(self.budget, time_budget=self.time_budget)
-        if text := describe_useless_budget(self.frontier_, self.best_point_, bounds):
+        self.best_point_ = self.frontier_.recommended(self.budget)
+        if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
             warnings.warn(text, UselessBudgetWarning, stacklevel=3)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
-        self.margin_ = None if self.budget is None else self.budget - self.best_point_.cost
-        p95 = self.best_point_.latency_p95
-        self.time_margin_ = None if self.time_budget is None or p95 is None else self.time_budget - p95
-        self.next_buys_ = next_buys(self.frontier_.within_time(self.time_budget), self.best_point_, MOST_BUYS)
+        self.margin_ = self.budget - self.best_point_.cost
+        self.next_buys_ = next_buys(self.frontier_, self.best_point_, MOST_BUYS)
         return self
 
     @property
@@ -214,11 +206,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "best_point_")
         point, frontier = self.best_point_, self.frontier_
         margin = f"{point.name}: {frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f} at "
-        margin += f"{cost(point.cost)} \u00b1 {point.cost_error:.2g} {frontier.unit} per row, both estimates"
-        margin += "" if self.margin_ is None else f", {cost(self.margin_)} below the budget"
-        if self.time_margin_ is not None:
-            p95 = milliseconds(point.latency_p95)
-            margin += f"; 95 % of the rows within {p95}, {milliseconds(self.time_margin_)} below the time budget"
+        margin += f"{cost(point.cost)} \u00b1 {point.cost_error:.2g} {frontier.unit} per row, both estimates, "
+        margin += f"{cost(self.margin_)} below the budget"
         return "\n".join([printable(margin), *map(str, self.next_buys_)])
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:

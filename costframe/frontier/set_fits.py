@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from costframe.frontier.budget import Budget
-from costframe.frontier.promises import Promise, time_of_round
+from costframe.frontier.promises import Promise
 from costframe.training.estimator import CostAwareEstimator
 
 if TYPE_CHECKING:
     from costframe.frontier.store import Fitted
     from costframe.frontier.trial import Progress, Trial
 
-__all__ = ["FITS", "FITS_OF_BUDGET", "fit_promising", "without_slow_features"]
+__all__ = ["FITS", "FITS_OF_BUDGET", "fit_promising"]
 
 FITS, FITS_OF_BUDGET = 3, 2  # most further fits of an algorithm
 _ERRORS = 2.0  # least standard errors of a promise above the algorithm's scores
@@ -26,7 +25,7 @@ def fit_promising(
     trial: Trial,
     found: list[Fitted],
     front: list[tuple[float, float]],
-    budget: Budget,
+    budget: float | None,
     progress: Progress,
     *,
     repeat: bool,
@@ -43,24 +42,21 @@ def fit_promising(
         if not isinstance(model, CostAwareEstimator) or model.traits.searches_sets:
             return []
         nothing, *promises = trial.promises.of(model, trial.train, trial.score) or [Promise((), 0.0, 0.0, 0.0)]
-    time = Budget(time=budget.time)
-    in_time = [(fitted.point.cost, fitted.point.score) for fitted in found if time.allows(fitted.point)]
-    reached = [*front, *in_time] if budget.time is None else in_time  # the latencies of `front` are unknown
+    reached = [*front, *((fitted.point.cost, fitted.point.score) for fitted in found)]
     constant = max([nothing.score, *(each.point.score for each in found if not each.point.n_features)])
     clearly = _CLEARLY * (max([constant, *(score for _, score in reached)]) - constant)
     error = max(fitted.point.score_error for fitted in found)
-    most = math.inf if budget.cost is None else budget.cost
     added: list[Fitted] = []
 
     def own(cost: float) -> float:
-        return max([constant, *(score for paid, score in reached if paid <= (most if budget else cost))])
+        return max([constant, *(score for paid, score in reached if paid <= (cost if budget is None else budget))])
 
     def is_worth(promise: Promise) -> bool:
         least = promise.error if own(promise.cost) == constant else _ERRORS * math.hypot(promise.error, error)
-        affordable = promise.cost <= most and (budget.time is None or promise.time <= budget.time)
+        affordable = budget is None or promise.cost <= budget
         return affordable and promise.score - own(promise.cost) > max(clearly, least)
 
-    while len(added) < (FITS_OF_BUDGET if budget else FITS):
+    while len(added) < (FITS if budget is None else FITS_OF_BUDGET):
         left = [each for each in promises if is_worth(each)]
         if not left:
             break
@@ -72,26 +68,10 @@ def fit_promising(
         point = added[-1].point
         progress(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
         kept = point.score - own(best.cost) > clearly
-        if kept == bool(budget):  # the budget has a better model, or the estimates without fits were too high
+        if kept == (budget is not None):  # the budget has a better model, or the estimates without fits were too high
             break
         reached.append((best.cost, point.score))
     return sorted(added, key=lambda fitted: -fitted.point.cost)
-
-
-def without_slow_features(trial: Trial, model: Any, budget: Budget) -> Trial | None:
-    """Return a trial that never reads features that alone take longer than a time budget.
-
-    `model` is one of its fits. It is None if there are no such features, or no others, or if its estimator cannot leave
-    features out.
-    """
-    if budget.time is None or model is None:
-        return None
-    with trial.guard():
-        if not isinstance(trial.make(0.0), CostAwareEstimator):
-            return None
-    names = model.predictor_.feature_names
-    quick = [f for f, name in enumerate(names) if time_of_round(model.costs_, [name]) <= budget.time]
-    return _within(trial, tuple(quick), repeat=trial.fits_repeat) if 0 < len(quick) < len(names) else None
 
 
 def _within(trial: Trial, columns: tuple[int, ...], *, repeat: bool) -> Trial:

@@ -24,7 +24,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from costframe.core.errors import CostframeError, WorkersError
 from costframe.core.plugins.registry import registry
 from costframe.core.threads import thread_count
-from costframe.frontier.budget import Budget
 from costframe.frontier.checks import FitError, joint_error
 from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.promises import Promises
@@ -95,7 +94,7 @@ class Study:
     score: str | LibraryScore
     tradeoffs: Sequence[float] | None = None
     points: int | None = None
-    budget: Budget = field(factory=Budget)
+    budget: float | None = None
     store: Store = field(factory=Store)
     time_limit: float | None = None
     key: str = field(factory=lambda: uuid.uuid4().hex, init=False)
@@ -152,7 +151,7 @@ class Study:
             trial = self.trial(task, kept)
             if trial.has_tradeoff:
                 return fit_all(trial, self.tradeoffs, self.points, self.budget, progress)
-            found = fit_all(trial, [0.0], None, Budget(), progress)
+            found = fit_all(trial, [0.0], None, None, progress)
         except CostframeError as error:
             return error
         return [evolve(fitted, model=fitted.model.fitted) for fitted in found]

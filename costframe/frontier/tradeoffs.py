@@ -16,7 +16,7 @@ from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
 from costframe.frontier.estimates import Estimate, mix_estimates
 from costframe.frontier.paths import fit_along, has_path
-from costframe.frontier.set_fits import fit_promising, without_slow_features
+from costframe.frontier.set_fits import fit_promising
 from costframe.frontier.trial import continue_progress, fit_at
 from costframe.training.estimator import CostAwareEstimator
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.frontier.budget import Budget
     from costframe.frontier.rows import Rows
     from costframe.frontier.trial import Fitted, Progress, Trial
 
@@ -40,20 +39,14 @@ _MOST_ALIKE = 0.02  # of the rows, with equal values of all free features
 
 
 def fit_all(
-    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: Budget, progress: Progress
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, progress: Progress
 ) -> list[Fitted]:
-    """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget, and within sets.
-
-    If some features alone take longer than a time budget, the fits but those within sets are made without these too.
-    """
+    """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget, and within sets."""
     if points is not None:
         check_number("points", points, low=1, whole=True)
     found, front = _fit_own(trial, tradeoffs, points, budget, progress)
-    done = points or POINTS_OF_PATHS if front else len(found)
-    if (quick := without_slow_features(trial, found[0].estimator, budget)) is not None:
-        found += _fit_own(quick, tradeoffs, points, budget, continue_progress(progress, done, least=done))[0]
-        done *= 2
-    if tradeoffs is None or budget:
+    if tradeoffs is None or budget is not None:
+        done = points or POINTS_OF_PATHS if front else len(found)
         repeat = bool(front) or trial.fits_repeat
         found += fit_promising(trial, found, front, budget, continue_progress(progress, done), repeat=repeat)
     found += mix_to_budget(trial, found, budget)
@@ -61,7 +54,7 @@ def fit_all(
 
 
 def _fit_own(
-    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: Budget, progress: Progress
+    trial: Trial, tradeoffs: Sequence[float] | None, points: int | None, budget: float | None, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
     """Return fits of a trial, and cost and score of all models of its path."""
     if tradeoffs is None and has_path(trial):
@@ -70,7 +63,7 @@ def _fit_own(
         found = _fit_grid(trial, points or POINTS_OF_FITS, progress)
     else:
         found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
-    if budget:
+    if budget is not None:
         found += refine(trial, found, budget, continue_progress(progress, len(found), least=REFINEMENTS))
     return found, []
 
@@ -137,8 +130,8 @@ def fill(trial: Trial, found: Sequence[Fitted], points: int, progress: Progress)
     return every
 
 
-def refine(trial: Trial, tried: Sequence[Fitted], budget: Budget, progress: Progress) -> list[Fitted]:
-    """Fit at further tradeoffs, so that costs or latencies on valid approach a budget from below.
+def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progress) -> list[Fitted]:
+    """Fit at further tradeoffs, so that costs on valid approach a budget from below.
 
     It is a bisection on the logarithm of the tradeoff, between the largest that exceeds the budget and the smallest
     above it that does not; if all exceed the budget, it tries larger ones first.
@@ -151,10 +144,10 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: Budget, progress: Prog
 
     known = sorted(tried, key=lambda fitted: fitted.point.tradeoff)
     top = known[-1]
-    while not budget.allows(top.point) and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
+    while top.point.cost > budget and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
         top = attempt(4 * top.point.tradeoff)
-    dear = [fitted.point.tradeoff for fitted in [*known, *found] if not budget.allows(fitted.point)]
-    if not dear or not budget.allows(top.point):
+    dear = [fitted.point.tradeoff for fitted in [*known, *found] if fitted.point.cost > budget]
+    if not dear or top.point.cost > budget:
         return found
     low = max(dear)
     high = min(f.point.tradeoff for f in [*known, *found] if f.point.tradeoff > low)
@@ -162,25 +155,24 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: Budget, progress: Prog
         if high < CLOSE * low:
             break
         middle = attempt(math.sqrt(low * high) if low > 0 else high / 10)
-        within = budget.allows(middle.point)
-        if within and budget.used(middle.point) >= NEARLY_ALL:
+        within = middle.point.cost <= budget
+        if within and middle.point.cost >= NEARLY_ALL * budget:
             break
         low, high = (low, middle.point.tradeoff) if within else (middle.point.tradeoff, high)
     return found
 
 
-def mix_to_budget(trial: Trial, found: Sequence[Fitted], budget: Budget) -> list[Fitted]:
+def mix_to_budget(trial: Trial, found: Sequence[Fitted], budget: float | None) -> list[Fitted]:
     """Return the mixture with the best score at a budget on the mean cost, if it is better than each fit within it.
 
     It mixes a fit within the budget and one beyond: the pair on the upper hull of cost and score. There is none for
-    rankings, under a budget on time, for fits without influences of rows, and where the free features tell few rows
-    apart, for their hash draws the model of a row.
+    rankings, for fits without influences of rows, and where the free features tell few rows apart, for their hash draws
+    the model of a row.
     """
-    known = [each for each in found if each.influence is not None]
-    within = [each for each in known if budget.allows(each.point)]
-    if budget.cost is None or budget.time is not None or trial.valid.qid is not None or not within:
+    if budget is None or trial.valid.qid is not None:
         return []
-    most = _FILLED * budget.cost
+    known = [each for each in found if each.influence is not None]
+    within, most = [each for each in known if each.point.cost <= budget], _FILLED * budget
     pairs = [
         (one, other, (most - one.point.cost) / (other.point.cost - one.point.cost))
         for one in within
@@ -195,7 +187,7 @@ def mix_to_budget(trial: Trial, found: Sequence[Fitted], budget: Budget) -> list
         return []
     if not (by := _free_features(models[0], trial)):
         return []
-    recalled = {"mixed": budget.cost, "tradeoffs": [each.point.tradeoff for each in best[:2]]}
+    recalled = {"mixed": budget, "tradeoffs": [each.point.tradeoff for each in best[:2]]}
     return trial.recall(recalled, lambda: ([_mix(trial, best, models, by)], []))[0]
 
 

@@ -15,7 +15,6 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.budget import IN_TIME
 from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance
 from costframe.frontier.points import Point
 from costframe.frontier.promises import Promises
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from costframe.core.cost.expected import CostReport
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.costs import CostModel
     from costframe.frontier.estimates import Estimate
     from costframe.frontier.rows import Fold
     from costframe.training.library_scores import LibraryScore
@@ -40,12 +37,11 @@ __all__ = [
     "Trial",
     "continue_progress",
     "fit_at",
-    "measure_latency",
     "optional_arguments",
     "silent",
 ]
 
-ROWS_REPLAYED, ROWS_TIMED = 50, 2000  # rounds and latencies step through rows one by one, which is slow
+ROWS_REPLAYED = 50  # rounds step through rows one by one, which is slow
 
 
 class Progress(Protocol):
@@ -164,7 +160,6 @@ class Trial:
         elif report is None:  # a search without test rows, with score and cost from folds
             report = _cost(model, self.valid)
         n_features, n_learners = _size(model.predictor_, report)
-        latency, latency_p95 = measure_latency(model.predictor_, model.costs_, self.valid)
         point = Point(
             algorithm=self.algorithm,
             tradeoff=float(tradeoff),
@@ -181,8 +176,6 @@ class Trial:
             rounds=_mean_rounds(model, last.X),
             seconds=seconds,
             rows_lacked=known.rows_lacked,
-            latency=latency,
-            latency_p95=latency_p95,
         )
         return Fitted(point, model, known.influence)
 
@@ -202,18 +195,6 @@ def _mean_cost(report: CostReport, rows: Rows) -> tuple[float, float]:
     weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
     moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)
     return report.mean, float(np.sqrt(moved @ moved))
-
-
-def measure_latency(predictor: Predictor, costs: CostModel, rows: Rows) -> tuple[float, float] | tuple[None, None]:
-    """Return the mean latency of rows, and that of 95 % of them, in milliseconds; None if prices have no times."""
-    if not costs.has_times:
-        return None, None
-    some = rows.take(np.arange(0, len(rows.y), -(-len(rows.y) // ROWS_TIMED)))
-    waits = ExpectedCost(costs).evaluate(predictor, some.X, latency=True).latency  # rows wait alone, not in queries
-    assert waits is not None  # noqa: S101 - it was asked for
-    weight = None if some.weight is None else np.asarray(some.weight, np.float64)
-    late = np.quantile(waits, IN_TIME, method="inverted_cdf", weights=weight)
-    return float(np.average(waits, weights=weight)), float(late)
 
 
 def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.amounts import compare_cost, cost, milliseconds, with_error
+from costframe.core.amounts import compare_cost, cost, with_error
 from costframe.core.errors import brief, format_count, printable, shown
 from costframe.frontier.choices import NEGLIGIBLE, plain_point
 from costframe.frontier.estimates import NINE_OF_TEN
@@ -18,7 +18,6 @@ from costframe.training.query_scores import QueryScore
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from costframe.frontier.budget import Budget
     from costframe.frontier.choices import Choices
     from costframe.frontier.estimates import Difference
     from costframe.frontier.points import Point
@@ -51,8 +50,6 @@ def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> s
     estimate = with_error(point.score, point.score_error)
     text += f"; its {name} is {point.test_score:.4f} there (estimated {estimate})" if tested else ""
     text += "" if tested else f"; its {name} is estimated as {estimate}"
-    if point.latency is not None:
-        text += f"; 95 % of the rows wait at most {milliseconds(point.latency_p95)}"
     return text + (f". It is {describe_recommendation(frontier, point)}." if chosen else ".")
 
 
@@ -74,21 +71,19 @@ def describe_recommendation(frontier: Choices, chosen: Point) -> str:
     return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
 
 
-def describe_useless_budget(frontier: Choices, chosen: Point, budget: Budget) -> str | None:
+def describe_useless_budget(frontier: Choices, chosen: Point, budget: float | None) -> str | None:
     """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
     if chosen.n_features:
         return None
     if chosen.algorithm == CONSTANT:
         return "no fit has ended: this model is a constant, which reads nothing"
-    bounds = budget.describe(frontier.unit)
-    within = f"nothing within {bounds}" if bounds else "nothing"
-    useful = frontier.useful()
+    unit, useful = printable(frontier.unit), frontier.useful()
+    within = "nothing" if budget is None else f"nothing within {budget:g} {unit}"
     if useful is None:
         return f"{within} beats the constant by more than the error, and nothing found at any cost does"
-    waits = "" if useful.latency_p95 is None else f", 95 % of the rows within {milliseconds(useful.latency_p95)}"
     return (
         f"{within} beats the constant by more than the error; the cheapest that does: {useful.algorithm}, "
-        f"{useful.cost:.4g} {printable(frontier.unit)} per row{waits}, {frontier.score_name} {useful.score:.4g} "
+        f"{useful.cost:.4g} {unit} per row, {frontier.score_name} {useful.score:.4g} "
         f"\u00b1 {useful.score_error:.2g}"
     )
 

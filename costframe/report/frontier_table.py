@@ -12,7 +12,7 @@ from costframe.core.amounts import whole_percent
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import printable
 from costframe.frontier.choices import distinct
-from costframe.frontier.notebook import TIMES, rows_of_frontier, to_cells
+from costframe.frontier.notebook import rows_of_frontier, to_cells
 from costframe.report.tables import narrow_table, payments
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["frontier_table", "name_purchases", "points_table"]
 
 ROWS_PAID, NEARLY_ALL = 2000, 0.995  # rows to find purchases on, and the share of them that needs no number
-OTHER_COLUMNS, TIME_COLUMNS, LEAST_LETTERS = 66, 24, 20  # letters of the other columns, and least for purchases
+OTHER_COLUMNS, LEAST_LETTERS = 66, 20  # letters of the other columns, and least for purchases
 # A narrow table keeps score and cost on test.
-EXPENDABLE = ("learners", "rounds", "features", "latency", "score", "cost", "tradeoff", "95 % within")
-EVERY = ("algorithm", "tradeoff", "score", "cost", *TIMES, "test score", "test cost", "features", "learners", "rounds")
+EXPENDABLE = ("learners", "rounds", "features", "score", "cost", "tradeoff")
+EVERY = ("algorithm", "tradeoff", "score", "cost", "test score", "test cost", "features", "learners", "rounds")
 
 
 def frontier_table(
@@ -39,11 +39,12 @@ def frontier_table(
     A narrow table leaves out the purchases, then the intervals.
     """
     points, purchases = rows_of_frontier(frontier, chosen), purchases or {}
-    room = max(width - OTHER_COLUMNS - (TIME_COLUMNS if frontier.has_times else 0), LEAST_LETTERS)
+    room = max(width - OTHER_COLUMNS, LEAST_LETTERS)
 
     def make(without: frozenset[str]) -> Table:
-        wanted = ("model", "score alone", "90% interval", "cost", "saves", *TIMES)
-        (first, _, *others), rows = to_cells(frontier, points, [name for name in wanted if name not in without])
+        wanted = ("model", "score alone", "90% interval", "cost", "saves")
+        first, _, *others = columns = [name for name in wanted if name not in without]
+        rows = to_cells(frontier, points, columns)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
         table.add_column("", no_wrap=True)
         table.add_column(first, overflow="fold")
@@ -68,7 +69,8 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
     good = frozenset(frontier.non_dominated())
 
     def make(without: frozenset[str]) -> Table:
-        (first, *others), rows = to_cells(frontier, points, [name for name in EVERY if name not in without])
+        first, *others = columns = [name for name in EVERY if name not in without]
+        rows = to_cells(frontier, points, columns)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, int(width > 90), 0, 0), show_edge=False)
         table.add_column("", no_wrap=True)
         table.add_column(first, overflow="fold")
@@ -84,7 +86,7 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
         return table
 
     table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
-    return table, [name for name in EVERY if name in without and (frontier.has_times or name not in TIMES)]
+    return table, [name for name in EVERY if name in without]
 
 
 def _add(table: Table, marks: str, row: list[str], *, bold: bool) -> None:

@@ -19,7 +19,7 @@ from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
-from costframe.frontier.notebook import TIMES, to_cells
+from costframe.frontier.notebook import to_cells
 from costframe.frontier.points import at_tradeoff, best_first
 from costframe.frontier.store import MODELS
 from costframe.frontier.words import describe_model, next_buys
@@ -48,7 +48,7 @@ __all__ = ["frontier_page", "model_page", "render_page"]
 MOST_CARDS = 30
 MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent
 ANY_BUDGET = "Recommended at any budget"
-COLUMNS = ("model", "score", "cost", "saves", *TIMES, "test score", "test cost", "features", "algorithm")
+COLUMNS = ("model", "score", "cost", "saves", "test score", "test cost", "features", "algorithm")
 PICTURE = 5.6, 4.0  # inches
 # The page's own colors, which differ in the dark, instead of the picture's.
 PAINTS = {color.lower(): f"var(--c{number})" for number, color in enumerate(COLORS)}
@@ -128,7 +128,6 @@ def frontier_page(
     part: str = "test",
     facts: Iterable[tuple[str, str]] = (),
     budget: float | None = None,
-    time_budget: float | None = None,
 ) -> Page:
     """Return the page of a frontier.
 
@@ -147,15 +146,10 @@ def frontier_page(
         Lines below the title.
     budget : float, optional
         Mean cost per row that the page opens with; by default it opens without a limit.
-    time_budget : float, optional
-        Bound on the latency of 95 % of the rows of all models that the page chooses, in milliseconds.
     """
     X = X[:: -(-len(X) // MOST_ROWS) or 1]
     names = {point: point.name or f"{point.algorithm}-{place}" for place, point in enumerate(frontier.points, 1)}
-    in_time = frontier.within_time(time_budget)
-    chosen = _choose(in_time)
-    if time_budget is not None:
-        facts = [*facts, ("chosen models", f"have 95 % of the rows within {milliseconds(time_budget)}")]
+    chosen = _choose(frontier)
     limits = [*(limit for limit, _ in chosen[1:]), math.inf]
     choices = tuple(
         Choice(limit, names[point], _round_between(limit, end))
@@ -164,12 +158,10 @@ def frontier_page(
     # The page can show any choice; models of the frontier that no budget chooses fill the room that is left.
     shown = list(dict.fromkeys([*(point for _, point in chosen), *frontier.non_dominated()]))
     shown = sorted(shown[: max(MOST_CARDS, len({point for _, point in chosen}))], key=_cost_of)
-    cards = []
-    for point in shown:
-        own = in_time if point in in_time.points else frontier
-        cards.append(_frontier_card(own, point, names[point], X, costs, format_count(len(X), f"{part} row")))
+    paid_by = format_count(len(X), f"{part} row")
+    cards = tuple(_frontier_card(frontier, point, names[point], X, costs, paid_by) for point in shown)
     view = FrontierView(frontier, names, choices, budget)
-    return Page(title, tuple(facts), frontier.unit, tuple(cards), view, _lead(in_time, budget))
+    return Page(title, tuple(facts), frontier.unit, cards, view, _lead(frontier, budget))
 
 
 def _lead(frontier: Frontier, budget: float | None) -> str:
@@ -221,10 +213,6 @@ def _frontier_card(
     figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
     sentence = f"{name}, algorithm {point.algorithm}, {label} {point.score:.4f}, {between}; "
     sentence += f"costs {cost(point.cost)} {unit} per row, saves {saved}"
-    if point.latency is not None:
-        within = f"95 % of the rows within {milliseconds(point.latency_p95)}"
-        figures.append(("latency per row", milliseconds(point.latency), within))
-        sentence += f"; latency {milliseconds(point.latency)} per row, {within}"
     if point.test_score is not None:
         figures.append((f"{label} on test", f"{point.test_score:.4f}", f"at {cost(point.test_cost)} per row"))
         sentence += f"; on test {point.test_score:.4f} at {cost(point.test_cost)}"
@@ -320,7 +308,7 @@ def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
 
     numbers = {card.name: number for number, card in enumerate(page.cards)}
     ordered = sorted(view.frontier.points, key=lambda point: (point.cost, -point.score))
-    columns, cells = to_cells(view.frontier, ordered, COLUMNS)
+    cells = to_cells(view.frontier, ordered, COLUMNS)
     every = [(numbers.get(view.names[p]), [view.names[p], *row[1:]]) for p, row in zip(ordered, cells, strict=True)]
     good, chosen = frozenset(view.frontier.non_dominated()), {one.name for one in view.choices}
     last = view.choices[-1]
@@ -332,7 +320,7 @@ def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
         "chosen": view.choice(budget),
         "occasion": ANY_BUDGET if budget >= last.cost else f"Within {budget:.12g} {page.unit} per row",
         "any_budget": ANY_BUDGET,
-        "columns": columns,
+        "columns": COLUMNS,
         "every": every,
         "best": [row for p, row in zip(ordered, every, strict=True) if p in good or view.names[p] in chosen],
     }
