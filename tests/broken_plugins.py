@@ -4,11 +4,9 @@ import attrs
 import numpy as np
 from planned_stumps import HONEST, PlannedStumps, StumpsClassifier, StumpsRegressor
 
+from costframe import Answer, StageTree
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.predictor import Predictor
-from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.needs import Needs
-from costframe.core.stages.stages import Answer
 from costframe.core.stages.stops import Rung
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.hooks import Algorithm
@@ -33,28 +31,6 @@ def breaks(law, words):
 
 
 # --- predictors that lie in one place ---
-
-
-class Delegate(Predictor):
-    """An honest predictor behind another class."""
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    feature_names = property(lambda self: self.inner.feature_names)
-    costs = property(lambda self: self.inner.costs)
-
-    def predict(self, X, **limits):
-        return self.inner.predict(X, **limits)
-
-    def decision_function(self, X, **limits):
-        return self.inner.decision_function(X, **limits)
-
-    def begin(self, request):
-        return self.inner.begin(request)
-
-    def cost(self, X, costs=None, **how):
-        return self.inner.cost(X, costs, **how)
 
 
 class AsksForAll:
@@ -96,7 +72,7 @@ def cost(change=lambda _report, _how: {}, **replaced):
     """Make a method that changes a report, or limits given to it."""
 
     def report(self, X, costs=None, **how):
-        found = self.inner.cost(X, costs, **changed(how, replaced))
+        found = StageTree.cost(self, X, costs, **changed(how, replaced))
         return attrs.evolve(found, **change(found, how))
 
     return {"cost": report}
@@ -107,29 +83,31 @@ def inquire(wrap=lambda inquiry, _names: inquiry, **replaced):
 
     def begin(self, costs=None, acquisition="path", known=(), **how):
         terms = changed({"acquisition": acquisition, "known": known, **how}, replaced)
-        return wrap(self.inner.inquire(costs, **terms), self.feature_names)
+        return wrap(StageTree.inquire(self, costs, **terms), self.feature_names)
 
     return {"inquire": begin}
 
 
 def predict(change):
-    return {"predict": lambda self, X, **limits: change(self.inner.predict(X, **limits), X)}
+    return {"predict": lambda self, X, **limits: change(StageTree.predict(self, X, **limits), X)}
 
 
 def scores(self, X, **limits):
-    return np.where(np.isnan(X).all(axis=1), np.nan, self.inner.decision_function(X, **limits))
+    return np.where(np.isnan(X).all(axis=1), np.nan, StageTree.decision_function(self, X, **limits))
 
 
-def lying(law, words, predictor, kind=StumpsRegressor):
-    """Register a regressor that is honest but for its predictor."""
+def at_own_prices(self, X, **terms):
+    return PlannedPredictor.predict(self, X, **terms | {"costs": None, "tradeoff": None})
 
-    class Lying(kind):
-        def fit(self, *data, **more):
-            super().fit(*data, **more)
-            self.predictor_ = predictor(self.predictor_)
-            return self
 
-    breaks(law, words)(Lying)
+def mean_price(costs):
+    return np.mean([each.cost for each in (*costs.features, *costs.resources)])
+
+
+def mistrust(self, X, costs=None, **how):
+    mean = mean_price(costs) if costs else 0.0
+    tradeoff = None if mean in {0.0, mean_price(COSTS)} else 1e9
+    return PlannedPredictor.cost(self, X, costs, **how, tradeoff=tradeoff)
 
 
 DEARER = cost(lambda report, how: {"per_row": report.per_row - 0.5 * (how.get("acquisition") == "learner")})
@@ -154,45 +132,36 @@ LIES = {
     "no_row_exceeds_its_cap": ("more than its cap", cost(max_cost=lambda cap: cap + 1.0)),
     "caps_are_kept_to_the_last_digit": ("than its cap", cost(**WIDER) | inquire(**WIDER)),
     "what_is_unavailable_is_never_asked_for": ("are unavailable", inquire(unavailable=lambda _: ())),
-    "a_capped_report_is_what_is_fetched": ("differ", {"predict": lambda self, X, **_: self.inner.predict(X)}),
+    "a_capped_report_is_what_is_fetched": ("differ", {"predict": lambda self, X, **_: StageTree.predict(self, X)}),
     "a_cap_beyond_reach_changes_nothing": ("are cut by a cap that all can", cost(max_cost=lambda cap: 0.9 * cap)),
+    "saved_is_loaded": ("predictions differ after loading", predict(lambda p, _: p + 1.0)),
+    "prices_may_change_after_training": ("the inquiry ends in", {"predict": at_own_prices}),
+    "what_gets_cheaper_is_bought_no_less": ("no longer buy it", {"cost": mistrust}),
+    "a_larger_tradeoff_buys_no_more": ("which is more", {}),  # its ladder is upside down
 }
+
+
+def lying(law, words, methods):
+    """Register a regressor that is honest but for some methods of its predictor, a tree of stages or a plan."""
+
+    class Lying(PlannedStumps if law in PLANS else StumpsRegressor):
+        def fit(self, *data, **more):
+            super().fit(*data, **more)
+            one = self.predictor_
+            kind = type("Lies", (type(one),), methods)
+            if law in PLANS:
+                ladder = () if methods else (Rung(0.0, 1e9), Rung(1.0, 0.0))
+                self.predictor_ = kind(one.bank, one.gains_bank, one.stops, one.tradeoff, one.costs, ladder=ladder)
+            else:
+                self.predictor_ = kind(one.bank, one.stages, one.costs)
+            return self
+
+    breaks(law, words)(Lying)
+
+
+PLANS = list(LIES)[-3:]
 for law, (words, methods) in LIES.items():
-    lying(law, words, type("Lies", (Delegate,), methods))
-
-
-@attrs.define(eq=False, frozen=True)
-class HasMoreThanItsParts(StageTree):
-    """A stage tree with something beside its bank and stages, which no file holds."""
-
-    def predict(self, X, **how):
-        return super().predict(X, **how) + 1.0
-
-
-class PredictsAtItsOwnPrices(PlannedPredictor):
-    def predict(self, X, **terms):
-        return super().predict(X, **terms | {"costs": None, "tradeoff": None})
-
-
-class MistrustsWhatIsCheap(PlannedPredictor):
-    def cost(self, X, costs=None, **how):
-        mean = mean_price(costs) if costs else 0.0
-        return super().cost(X, costs, **how, tradeoff=None if mean in {0.0, mean_price(COSTS)} else 1e9)
-
-
-def mean_price(costs):
-    return np.mean([each.cost for each in (*costs.features, *costs.resources)])
-
-
-def plan(kind, *ladder):
-    return lambda one: kind(one.bank, one.gains_bank, one.stops, one.tradeoff, one.costs, ladder=ladder)
-
-
-UPSIDE_DOWN = plan(PlannedPredictor, Rung(0.0, 1e9), Rung(1.0, 0.0))
-lying("saved_is_loaded", "after loading", lambda tree: HasMoreThanItsParts(tree.bank, tree.stages, tree.costs))
-lying("prices_may_change_after_training", "the inquiry ends in", plan(PredictsAtItsOwnPrices), PlannedStumps)
-lying("what_gets_cheaper_is_bought_no_less", "no longer buy it", plan(MistrustsWhatIsCheap), PlannedStumps)
-lying("a_larger_tradeoff_buys_no_more", "which is more", UPSIDE_DOWN, PlannedStumps)
+    lying(law, words, methods)
 
 
 # --- training that goes wrong in one place ---

@@ -10,10 +10,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "costf
 from costframe_stumps import costframe_algorithms
 from costframe_stumps.estimators import StumpsClassifier, StumpsRegressor
 
+from costframe import Answer, WeakLearnerBank
 from costframe.core.errors import CostModelError
-from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.stages.stages import Answer
 from costframe.core.stages.stops import Stop
 
 __all__ = ["HONEST", "FeaturesAndResources", "PlannedStumps", "StumpsClassifier", "StumpsRegressor", "planned"]

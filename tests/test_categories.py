@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe import Answer, StageTree, SteppedPredictor, WeakLearnerBank
 from costframe.core.errors import BankError, DataError, InquiryError
-from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.predictors.stepped import SteppedPredictor
-from costframe.core.stages.stages import Answer
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.datasets.model_rows import read_rows

@@ -2,8 +2,6 @@
 
 import asyncio
 import pickle
-import re
-from pathlib import Path
 
 import naive
 import naive_certain
@@ -20,13 +18,11 @@ from test_planned import chain
 from test_walks import QUIET
 
 import costframe as cf
+from costframe import Answer, Route, StageTree, WeakLearnerBank
 from costframe.core.errors import ParameterError, StorageError
-from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, Route
 from costframe.testing.counting import expect_as_reported, inquire
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 from costframe.testing.strategies import tree_tables as tables
@@ -229,12 +225,3 @@ def voters():
 def test_what_does_not_fit_is_refused(call, words):
     with pytest.raises(ParameterError, match=words):
         call()
-
-
-def test_the_page_runs():
-    page = (Path(__file__).resolve().parents[1] / "docs" / "certain.md").read_text("utf-8")
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    names = {}
-    exec(compile(code, "docs/certain.md", "exec"), names)  # noqa: S102 - our own text
-    assert names["early"].mean < 0.5 * names["whole"].mean
-    assert names["answer"].reason == "certain"

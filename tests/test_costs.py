@@ -99,14 +99,12 @@ def test_toml_is_written_as_a_person_would_and_read_as_one_writes_it(tmp_path):
 
 
 def test_models_are_immutable_hashable_and_compared_by_value():
-    model, other = CostModel.from_dict(HEART), CostModel.from_dict(HEART)
-    assert len({model, other}) == 1
+    model = CostModel.from_dict(HEART)
+    assert {model, CostModel.from_dict(HEART), pickle.loads(pickle.dumps(model))} == {model}  # noqa: S301 (our own)
     assert model != CostModel.from_dict(changed("reuse", to=0.75))
-    assert pickle.loads(pickle.dumps(model)) == copy.deepcopy(model) == model  # noqa: S301 (our own bytes)
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         model.features[0].cost = 1.0
     assert math.copysign(1.0, CostModel.uniform(["a"], -0.0).features[0].cost) == 1.0
-    assert [type(name) for name in CostModel.uniform(np.array(["a", "b"])).names] == [str, str]
 
 
 def test_of_accepts_what_estimators_accept(tmp_path):
@@ -187,7 +185,6 @@ def test_what_is_no_price_is_refused_by_its_entry(price):
 CIRCLE = {"a": {"cost": 1, "needs": ["b"]}, "b": {"cost": 1, "needs": ["a"]}}
 REFUSED = [
     (changed("features", "a.b c", to=-1), 'features."a.b c".cost: expected a finite number'),
-    (changed("ressources", to={}), "unknown key 'ressources' (did you mean 'resources'?), expected only features, res"),
     (changed("features", "chol", "need", to=[]), "features.chol: unknown key 'need' (did you mean 'needs'?), expected"),
     (changed("features", "chol", "needs", to="blood"), "features.chol.needs: expected a list of names, got 'blood'"),
     (
@@ -199,8 +196,6 @@ REFUSED = [
         "resources.a.needs: expected needs without a circle, got a ",
     ),
     (changed("resources", "age", to=1.0), "resources.age: expected a name that no feature has"),
-    (changed("features", to={}), "features: expected the price of at least one feature, got none"),
-    ({"resources": {"blood": 1.0}}, "features: expected a table, got None"),
     (changed("features", "a\udcff", to=1.0), "features: expected a text without lone surrogates, got 'a\\udcff'"),
 ]
 
@@ -228,10 +223,8 @@ def test_what_is_made_by_hand_is_checked_too(call, expected):
     [
         ([1.0, 2.0], "costs: expected 3 prices, one for each of the features ['a', 'b', 'c'], got 2"),
         (np.array(["1", "2", "3"]), "costs: expected an array of numbers, got the dtype <U1"),
-        ([1.0, True, 2.0], "costs: features.b.cost: expected a finite number >= 0, got True"),
         (pd.Series([1.0, 2.0], ["a", "a"]), "costs: expected different names, got 'a' twice"),
         (3.0, "costs: expected None, a CostModel, a mapping, a file or a row of numbers, got 3.0"),
-        ({0: 1.0}, "costs: features: expected a name, a text that is not empty, got 0"),
         ({"feature": {"a": 1.0}}, "costs: unknown key 'feature' (did you mean 'features'?), expected only features"),
     ],
 )
@@ -242,13 +235,9 @@ def test_of_refuses_prices_that_do_not_fit(costs, expected):
 BROKEN = {
     "twice.json": (b'{"features": {"age": 1, "chol": 2, "age": 3}}', "expected different names, got 'age' twice"),
     "twice.toml": (b"[features]\nage = 1.0\nchol = 2.0\nage = 3.0\n", ": 'age = 3.0'"),
-    "huge.json": (b'{"features": {"age": 1e999}}', "features.age.cost: expected a finite number >= 0, got inf"),
     "digits.json": (b'{"features": {"age": 1' + b"0" * 5000 + b"}}", "expected valid JSON, got: "),
-    "surrogate.json": (b'{"features": {"\\ud800": 1.0}}', "features: expected a text without lone surrogates"),
     "deep.json": (b"[" * 100_000, "expected a table of prices, got one nested too deeply"),
-    "costs.yaml": (b"features: {}", "expected a file name that ends in .toml, .csv or .json, got 'costs.yaml'"),
     "three.csv": (b"name,cost\nage,1,2\n", "expected a name and a price in each line, got 3 cells in line 2"),
-    "text.csv": (b"age,1\nchol,1_0\n", "features.chol.cost: expected a finite number >= 0, got '1_0'"),
     "missing.toml": (None, "cannot be read: No such file or directory"),
 }
 

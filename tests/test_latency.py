@@ -104,7 +104,8 @@ def test_measured_times_separate_what_is_shared():
     slow = Timed(FRAME, 40.0, {"chol": 5.0, "pulse": 7.0})
     clocks = {"clock": lambda: slow.now, "work_clock": lambda: slow.worked}
     with sources(FRAME, slow) as both:
-        measured, alone = (measure(both, FRAME["key"], *costs, **clocks) for costs in ((COSTS,), ()))
+        measured = measure(both, FRAME["key"], COSTS, **clocks)
+        alone = measure(both, FRAME["key"], repeats=1, **clocks)
     times = {price.name: price.time for price in (*measured.features, *measured.resources)}
     assert times == pytest.approx(
         {"age": 0.0, "scan": 0.0, "chol": 5.0, "pulse": 7.0, "blood": 40.0, "visit": 10.0, "rest": 0.0}
@@ -112,8 +113,7 @@ def test_measured_times_separate_what_is_shared():
     assert measured.full_cost() == COSTS.full_cost()
     assert measured.trip_time == pytest.approx(0.25)  # the median of two lookups, one of which works
     assert np.array_equal(TREE.cost(X, measured).per_row, TREE.cost(X, COSTS).per_row)
-    assert alone.unit == "ms"
-    assert {price.name for price in alone.resources} == {"blood", "rest"}
+    assert (alone.unit, {price.name for price in alone.resources}) == ("ms", {"blood", "rest"})
 
 
 def test_what_cannot_be_measured_is_refused():

@@ -118,7 +118,6 @@ def X():  # noqa: N802 - a table
 @pytest.mark.parametrize(
     ("prices", "cap", "cost"),
     [
-        ([0.1, 0.2], 0.3, 0.3),
         ([0.1, 0.2, 0.3], np.nextafter(0.6, 0.0), 0.3),
         ([1e9, 4e-8], 1e9 + 0.1, np.nextafter(1e9, np.inf)),  # no double is written as their sum: the next one above
         ([1 / 3] * 3, 0.9999999999999999, 0.9999999999999999),

@@ -75,13 +75,6 @@ def test_a_blend_is_the_sum_of_its_links_in_tables_inquiries_and_files(tmp_path_
             np.testing.assert_array_equal(together, twice.predict(X))
 
 
-def test_shares_of_nothing_and_weights_of_nothing():
-    values = np.array([[1.0, 3.0], [0.0, 0.0]])
-    np.testing.assert_array_equal(Part("normalized", 2).outputs(values), [[0.25, 0.75], [0.5, 0.5]])
-    blend = Blend((Part("identity", 2),), [[1.0], [0.0]], [0.0])
-    np.testing.assert_array_equal(blend.outputs(np.array([[2.0, np.nan], [np.nan, 1.0]])), [[2.0], [np.nan]])
-
-
 def in_a_cascade():
     answer, route = model(BLEND).stages[0], cf.Route([0], [1.0], 0.0, 0.0, 1.0, 1, 2)
     return cf.StageTree(cf.WeakLearnerBank.columns(NAMES), (route, answer, answer))

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe import Answer, CostModel
 from costframe.core.errors import BankError, StorageError
 from costframe.core.learners import tree_table
 from costframe.core.learners.node_layout import path_masks
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.prices.costs import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
-from costframe.core.stages.stages import Answer
 from costframe.trees.binning.thresholds import at_quantiles, distinct, quantile_columns
 
 MB = 2**20

@@ -9,12 +9,10 @@ from test_planned import LABORATORY, chain
 from test_walks import QUIET, mixtures
 
 import costframe as cf
-from costframe.core.errors import CostModelError, ParameterError, StorageError
-from costframe.core.learners.bank import WeakLearnerBank
+from costframe import Answer, StageTree, WeakLearnerBank
+from costframe.core.errors import ParameterError, StorageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
 from costframe.core.storage.saving import checksum
 from costframe.frontier.choices import Budget
 from costframe.frontier.points import at_tradeoff
@@ -65,7 +63,6 @@ def test_costs_lie_between_by_the_share():
 
 
 WRONG = {
-    "a dear feature": (lambda _: mixture(costs={"a": 1.0, "b": 2.0}), CostModelError, "'a'"),
     "a mixture within": (lambda m: evolve(m, first=m), ParameterError, "no mixture itself"),
     "other prices": (lambda m: evolve(m, second=m.second.with_costs(LABORATORY)), ParameterError, "the costs of the f"),
     "a tradeoff": (lambda m: m.inquire(tradeoff=1.0), ParameterError, "tradeoff: expected None"),

@@ -102,7 +102,6 @@ class NoPredict(BaseEstimator):
     ("hook", "reason"),
     [
         (raising(SystemExit(3)), "SystemExit: 3"),
-        (lambda: [Kind], "expected Algorithm objects, got type"),
         (lambda: [algorithm("twice"), algorithm("twice")], "distinct names, got 'twice'"),
         (lambda: [algorithm("half", regressor=NoPredict)], "'half': regressor NoPredict lacks predict"),
     ],

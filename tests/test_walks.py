@@ -14,7 +14,6 @@ from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.exact_prices import exact
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.testing.case import same_bits
@@ -214,45 +213,28 @@ def test_a_step_that_fails_changes_nothing(kind, data):
         expect_retries(begin, dict(zip(model.feature_names, row, strict=True)), what)
 
 
-def failing_first(function):
-    """Make a function whose first call fails."""
+@pytest.mark.parametrize("limits", [{}, {"max_cost": 2.0}])
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_step_that_failed_is_taken_again_with_other_values(behind, limits):
+    """An opaque learner, or an operation behind which columns stand, raises at first."""
     calls = []
 
-    def called(*given):
-        calls.append(given)
+    def fails_first(rows):
+        calls.append(rows)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return function(*given)
+        return rows[:, :1]
 
-    return called
-
-
-def failing_models():
-    """Make models of a + b, one of whose functions fails at first."""
-    learners = [OpaqueLearner(name, lambda rows: rows[:, 0], (f,)) for f, name in enumerate("ab")]
-    learners[0] = attrs.evolve(learners[0], function=failing_first(learners[0].function))
-    answer = cf.Answer([0, 1], [1.0, 1.0], 0.0)
-    yield cf.StageTree(WeakLearnerBank.opaque(("a", "b"), learners), (answer,))
-    gated = cf.Route([0], [1.0], 0.0, 0.0, 1.0, 1, 2), cf.Answer([0], [2.0], 0.0), answer
-    operations = [OpaqueOperation("a", lambda rows: rows[:, :1], (0, 1))]
-    operations += [OpaqueOperation("b", failing_first(lambda rows: rows[:, 1:]), (0, 1))]
-    preparation = Preparation(("a", "b"), operations, (2, 3), ("made a", "made b"))
-    yield PreparedPredictor(cf.StageTree(WeakLearnerBank.columns(preparation.names), gated), preparation)
-    pause = failing_first(lambda: None)
-
-    def steps():
-        first = yield ["a"]
-        pause()
-        second = yield ["b"]
-        return first["a"] + second["b"]
-
-    yield SteppedPredictor(("a", "b"), steps, fallback=0.0)
-
-
-@pytest.mark.parametrize("kind", range(3), ids=["opaque", "prepared", "stepped"])
-@pytest.mark.parametrize("limits", [{}, {"max_cost": 2.0}])
-def test_a_step_that_failed_is_taken_again_with_other_values(kind, limits):
-    inquiry = list(failing_models())[kind].inquire(**limits)
+    bank = WeakLearnerBank.columns(("a", "b"))
+    if not behind:
+        learners = [OpaqueLearner(name, fails_first, (f,)) for f, name in enumerate("ab")]
+        bank = WeakLearnerBank.opaque(("a", "b"), learners)
+    model = cf.StageTree(bank, (cf.Answer([0, 1], [1.0, 1.0], 0.0),))
+    if behind:
+        model = PreparedPredictor(
+            model, Preparation(("a", "b"), [OpaqueOperation("a", fails_first, (0,))], (2, 1), ("a", "b"))
+        )
+    inquiry = model.inquire(**limits)
     with pytest.raises(KeyboardInterrupt):
         inquiry.supply(dict.fromkeys(inquiry.needs, 70.0))
     assert (inquiry.cost, inquiry.acquired) == (0.0, ())
