@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from test_planned import LABORATORY, chain
-from test_walks import QUIET, mixtures
+from test_walks import FEWER, QUIET, mixtures
 
 import costframe as cf
 from costframe import Answer, StageTree, WeakLearnerBank
@@ -25,6 +25,7 @@ from costframe.testing.strategies import rows
 
 
 @QUIET
+@FEWER
 @given(mixtures(("x0", "x1")), rows(2))
 def test_rows_are_those_of_the_predictor_that_their_hash_draws(mixed, X):
     second, other = mixed.second_answers(X), np.where(X == 0, -X, X)

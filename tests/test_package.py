@@ -57,10 +57,8 @@ def test_a_misspelt_name_gets_a_near_one(name, words):
 @pytest.mark.parametrize("face", ["plugin", "trees", "stagewise", "sets", "gates", "adoption"])
 def test_faces_have_all_names_of_their_stubs(face):
     module = importlib.import_module(f"costframe.{face}")
-    assert len(module.__all__) > 3
     assert all(getattr(module, name) is not None for name in module.__all__)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = module.nothing
+    assert not hasattr(module, "nothing")
 
 
 def documented(cls):

@@ -23,6 +23,7 @@ from costframe.testing.strategies import NASTY, banks, cost_models, feature_name
 
 pytestmark = pytest.mark.kernels
 MORE = settings(max_examples=max(100, settings().max_examples))
+FEWER = settings(max_examples=max(30, settings().max_examples // 2))
 QUIET = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 CAPS = (None, 0.0, 0.1, 1.0, 2.5, 3.6, 6.0, 1e6, 3e6)
 
@@ -128,6 +129,7 @@ def seen(model, row, limits):
 
 @QUIET
 @pytest.mark.parametrize("kind", ["plan", *MODELS])
+@FEWER
 @given(st.data())
 def test_the_loaded_model_is_the_saved_one_to_the_last_byte(tmp_path_factory, kind, data):
     names = data.draw(feature_names())
