@@ -11,7 +11,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, VotingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from test_planned import chain
@@ -183,16 +183,6 @@ def test_models_around_a_sum_take_it(tmp_path):
             expect_as_reported(early, i, end, source, f"row {i}")
         with pytest.raises(StorageError, match=r"CertainPredictor; save the model without cf\.certain"):
             cf.save(ending, tmp_path / "a")
-
-
-def test_means_of_trees_end_rows_by_their_means():
-    X = np.round(np.random.default_rng(0).normal(size=(200, 3)), 1)
-    y = X[:, 0] + X[:, 1] ** 2 > 0.5
-    forest = cf.adopt(RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y)).with_costs(None)
-    near = cf.certain(forest, 0.2)
-    assert 0.01 < np.abs(near.decision_function(X) - forest.decision_function(X)).max() <= 0.2
-    assert near.cost(X).cut.any()
-    np.testing.assert_array_equal(labels(cf.certain(forest, "class"), X), labels(forest, X))
 
 
 TREE = summed(stumps([-1.0, 1.0]))

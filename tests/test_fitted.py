@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
 import costframe as cf
-from costframe.core.errors import CostframeError, DataError
+from costframe.core.errors import CostframeError
 from costframe.core.storage.stored_parts import build_classes
 from costframe.testing.case import same_bits
 from costframe.training.estimator import CostAwareClassifier
@@ -99,16 +99,6 @@ def test_a_saved_plan_regressor_and_ranker_too(tmp_path):
         assert same_bits(again.predict(X), model.predict(X))
         with pytest.raises(AttributeError, match=f"a {kind} has no predict_proba"):
             _ = again.predict_proba  # as of the original: evaluators ask whether it has them
-
-
-def test_frames_need_only_the_columns_that_a_model_reads(tmp_path):
-    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b=1.0)
-    model = cf.MiserClassifier(n_estimators=3).fit(frame, LABELS["texts"])
-    again = through_file(model, tmp_path)
-    read = frame[list(again.predictor_.used_features)].assign(b="not a number", other="nor this")
-    assert again.predict(read).tolist() == model.predict(frame).tolist()
-    with pytest.raises(DataError, match="the data lack 'a'"):
-        again.predict(read.drop(columns="a"))
 
 
 BANK, STAGES = cf.WeakLearnerBank.columns(["a"]), (cf.Answer([0], [1.0], [0.0], "sigmoid"),)

@@ -60,17 +60,6 @@ def test_a_cache_that_cannot_be_written_is_told_once_and_leaves_no_index(run, tm
         assert len(files(tmp_path, "*.nbi")) == len(files(tmp_path, "*.nbc")) == 1
 
 
-@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
-@pytest.mark.parametrize("content", [b"\x80\x04garbage", None], ids=["garbage", "cut"])
-def test_damaged_files_are_told_once_and_replaced(run, tmp_path, pattern, content):
-    run()
-    for file in files(tmp_path, pattern):
-        file.write_bytes(file.read_bytes()[:-20] if content is None else content)
-    (told,) = run()
-    assert told.startswith(f"kernels compile in memory, for their cache in {tmp_path}")
-    assert run() == []
-
-
 PARTS = """
 from costframe.core.jit import kernel, kernel_apart
 from scale.layout import (

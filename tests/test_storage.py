@@ -19,7 +19,6 @@ from costframe import Answer, CostModel, Route, StageTree, SteppedPredictor, Wea
 from costframe.core.errors import CostframeError, StorageError, printable
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.stages.blend import Blend, Part
 from costframe.core.stages.stops import Rung
 from costframe.core.storage.saving import load, save
 from costframe.testing.strategies import banks, feature_names, stage_trees
@@ -280,14 +279,6 @@ def test_forged_files_are_refused(saved, case):
     assert forged(*parts_of(content)) == content
     edit, words = (FORGED | FORGED_PLANS)[case]
     assert words in refusal(saved, forged(*edit(*parts_of(content))))
-
-
-def test_a_file_without_a_part_of_a_blend_is_refused(tmp_path, monkeypatch):
-    blend = Blend((Part("exp"),), [[1.0]], [0.0])
-    monkeypatch.setattr("costframe.core.storage.stored_parts._BLEND", {"weights": "<f8"})
-    save(StageTree(WeakLearnerBank.columns(("a",)), (Answer([0], [1.0], 0.0, blends=[blend]),)), tmp_path / "short")
-    monkeypatch.undo()
-    assert "no array 'stage.0.blend.0.intercept'" in refusal(tmp_path / "short")
 
 
 # --- writing ---
