@@ -1,16 +1,23 @@
-"""The example plugin's regressor with a plan: a constant, its first stumps, all of them."""
+"""The example plugin, and its regressor with a plan: a constant, its first stumps, all of them."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
-from attrs import evolve
-from broken_base import StumpsRegressor
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "costframe-stumps"))
+
+from costframe_stumps import costframe_algorithms
+from costframe_stumps.estimators import StumpsClassifier, StumpsRegressor
+
+from costframe import Answer, WeakLearnerBank
 from costframe.core.errors import CostModelError
-from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.stages.stages import Answer
-from costframe.core.stages.stops import Rung, Stop
+from costframe.core.stages.stops import Stop
 
-__all__ = ["InducedStumps", "PlannedStumps"]
+__all__ = ["HONEST", "FeaturesAndResources", "PlannedStumps", "StumpsClassifier", "StumpsRegressor", "planned"]
+
+(HONEST,) = costframe_algorithms()
 
 
 def planned(tree, X, y, tradeoff):
@@ -30,14 +37,8 @@ def planned(tree, X, y, tradeoff):
     return PlannedPredictor(bank, score, stops, tradeoff, tree.costs)
 
 
-class PlannedStumps(StumpsRegressor):
-    """A regressor that plans."""
-
-    def fit(self, X, y, sample_weight=None, **more):
-        super().fit(X, y, sample_weight, **more)
-        rows = self._read(X)
-        self.predictor_ = planned(self.predictor_, rows, np.asarray(y, np.float64), self.tradeoff)
-        return self
+class FeaturesAndResources(StumpsRegressor):
+    """A regressor that refuses prices of computing."""
 
     def _train(self, data):
         for name in ("split", "learner", "reuse"):
@@ -46,16 +47,11 @@ class PlannedStumps(StumpsRegressor):
         return super()._train(data)
 
 
-class InducedStumps(PlannedStumps):
-    """A regressor that follows another plan at its own prices: to the first stumps, and no further."""
+class PlannedStumps(FeaturesAndResources):
+    """A regressor that plans."""
 
     def fit(self, X, y, sample_weight=None, **more):
         super().fit(X, y, sample_weight, **more)
-        first, *others = self.predictor_.stops
-        if others:
-            ahead = first.gains.intercept - np.eye(len(others))[0]
-            first = evolve(first, planned=evolve(first.gains, intercept=ahead))
-            others = [evolve(each, planned=each.gains and evolve(each.gains, intercept=[1.0])) for each in others]
-        ladder = [Rung(0.0, self.predictor_.tradeoff, planned=bool(others))]
-        self.predictor_ = evolve(self.predictor_, stops=[first, *others], ladder=ladder)
+        rows = self._read(X)
+        self.predictor_ = planned(self.predictor_, rows, np.asarray(y, np.float64), self.tradeoff)
         return self

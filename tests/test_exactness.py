@@ -12,11 +12,14 @@ from costframe.core.errors import CostframeError
 from costframe.core.prices.needs import Needs
 from costframe.core.stages.stages import log_odds
 from costframe.engine import price_rows
-from costframe.testing.counting import CountingSource
+from costframe.testing.case import same_bits
+from costframe.testing.counting import inquire
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
-pytestmark = pytest.mark.kernels
-
+pytestmark = [
+    pytest.mark.kernels,
+    pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning"),
+]
 MORE = settings(max_examples=max(100, settings().max_examples))  # than of other properties, as this is the central law
 
 
@@ -27,71 +30,45 @@ def cases(draw):
     return tree, draw(cost_models(names)), draw(rows(len(names))), draw(st.sampled_from(("path", "learner")))
 
 
-def same_bits(a, b):
-    return np.array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64), equal_nan=True)
-
-
 def close(a, b):
     return abs(a - b) <= 1e-9 * max(1.0, abs(a))
 
 
-def inquire(tree, costs, row, acquisition):
-    source = CountingSource(dict(zip(tree.feature_names, row.tolist(), strict=True)), costs)
-    inquiry = tree.inquire(costs, acquisition)
-    while inquiry.needs:
-        inquiry.supply(source(inquiry.needs))
-    return inquiry.answer, source
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 @MORE
 @given(cases())
 def test_hard_report_equals_naive_twin_equals_counted_inquiry(case):
     tree, costs, X, acquisition = case
-    report = tree.cost(X, costs, acquisition=acquisition, rounds=True)
-    values, exits = tree.predict(X), tree.exits(X)
+    report, prices = tree.cost(X, costs, acquisition=acquisition, rounds=True), costs.select(tree.feature_names)
+    values, exits, scores = tree.predict(X), tree.exits(X), tree.decision_function(X)
+    of_stage = stage_costs(tree, prices, X, acquisition)
     assert same_bits(report.predictions, values)
+    assert same_bits(scores, tree.decision_function(np.asfortranarray(X)))
     for i, row in enumerate(X):
-        visited, scores = naive.route_taken(tree, row)
+        visited, own = naive.route_taken(tree, row)
         cost, acquired = naive.hard_cost(tree, row, costs, acquisition)
-        end, source = inquire(tree, costs, row, acquisition)
+        end, source = inquire(tree, row, costs, acquisition)
         answer = tree.stages[visited[-1]]
         assert exits[i] == end.exit == visited[-1]
         assert same_bits(values[i], end.value)
-        assert same_bits(end.value, np.squeeze(naive.link(answer.link, scores, answer.level)))
+        assert same_bits(end.value, np.squeeze(naive.link(answer.link, own, answer.level)))
+        assert same_bits(scores[i], tree.decision_function(X[i : i + 1])[0])
         assert close(report.per_row[i], cost)
         assert end.cost == report.per_row[i]
+        assert close(of_stage[i, visited].sum(), cost)
         assert set(end.acquired) == set(source.fetched) == acquired
         assert {name for name, bought in zip(tree.feature_names, report.acquired[i], strict=True) if bought} == acquired
         assert end.rounds == source.calls == report.rounds[i]
-        bought = sum(report_part(tree, costs, acquired))
+        columns = [tree.feature_names.index(name) for name in acquired]
+        bought = prices.cost[columns].sum() + (prices.resource_cost * prices.needs[columns].any(axis=0)).sum()
         assert close(source.charged, bought)
-    check_parts(report, costs, tree)
+    if len(tree.links) > 1 and len(X):
+        assert same_bits(scores.reshape(len(X), -1), log_odds(values.reshape(len(X), -1)))
+    check_parts(report, prices)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
-@MORE
-@given(cases())
-def test_the_stages_on_a_rows_way_add_up_to_its_cost(case):
-    tree, costs, X, acquisition = case
-    of_stage = stage_costs(tree, costs.select(tree.feature_names), X, acquisition)
-    paid = tree.cost(X, costs, acquisition=acquisition).per_row
-    for i, row in enumerate(X):
-        visited, _ = naive.route_taken(tree, row)
-        assert close(of_stage[i, visited].sum(), paid[i])
-
-
-def report_part(tree, costs, acquired):
-    prices = costs.select(tree.feature_names)
-    columns = [tree.feature_names.index(name) for name in acquired]
-    yield prices.cost[columns].sum()
-    yield (prices.resource_cost * prices.needs[columns].any(axis=0)).sum()
-
-
-def check_parts(report, costs, tree):
+def check_parts(report, prices):
     parts = sum(report.by_feature.values()) + sum(report.by_resource.values()) + report.evaluation.total
     assert close(report.mean, parts)
-    prices = costs.select(tree.feature_names)
     if report.acquired.dtype == np.bool_:
         assert report.fixed == pytest.approx(prices.once[report.acquired.any(axis=0)].sum())
     if len(report.per_row):
@@ -99,7 +76,6 @@ def check_parts(report, costs, tree):
         assert report.by_stage[0] == 1.0
 
 
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 @MORE
 @given(cases(), st.sampled_from((None, 0.3, 20.0)))
 def test_soft_report_equals_the_sum_over_all_ways(case, steepness):
@@ -109,64 +85,33 @@ def test_soft_report_equals_the_sum_over_all_ways(case, steepness):
         cost, chances = naive.soft_cost(tree, row, costs, acquisition, steepness)
         assert close(report.per_row[i], cost)
         assert np.allclose(report.acquired[i], [chances[name] for name in tree.feature_names], rtol=0, atol=1e-9)
-    check_parts(report, costs, tree)
+    check_parts(report, costs.select(tree.feature_names))
 
 
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 @MORE
 @given(cases(), st.data())
-def test_what_was_not_acquired_cannot_matter(case, data):
-    tree, costs, X, acquisition = case
-    for row in X:
-        end, _ = inquire(tree, costs, row, acquisition)
-        other = row.copy()
-        for f, name in enumerate(tree.feature_names):
-            if name not in end.acquired:
-                other[f] = data.draw(st.sampled_from((np.nan, np.inf, -1.0, 0.5, 7.0)))
-        again, _ = inquire(tree, costs, other, acquisition)
-        assert same_bits(again.value, end.value)
-        assert (again.exit, again.acquired, again.rounds) == (end.exit, end.acquired, end.rounds)
-        assert same_bits(tree.predict(other[None])[0], end.value)
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
-@MORE
-@given(cases())
-def test_every_need_is_read_whatever_the_other_values_are(case):
+def test_every_need_is_read_and_what_was_not_acquired_cannot_matter(case, data):
     """Each feature asked for is acquired by the naive walk too, for any completion of what is not known yet."""
     tree, costs, X, acquisition = case
     for row in X[:2]:
         inquiry, known = tree.inquire(costs, acquisition), {}
-        while inquiry.needs:
-            needs = inquiry.needs
+        while needs := inquiry.needs:
             for filler in (np.nan, -np.inf, 0.5, np.inf):
                 guess = np.array([known.get(name, filler) for name in tree.feature_names])
                 assert set(needs) <= naive.hard_cost(tree, guess, costs, acquisition)[1]
             values = dict(zip(tree.feature_names, row.tolist(), strict=True))
             known |= {name: values[name] for name in needs}
             inquiry.supply({name: values[name] for name in needs})
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
-@MORE
-@given(cases())
-def test_one_row_many_rows_and_any_layout_give_the_same_bits(case):
-    tree, _, X, _ = case
-    together = tree.decision_function(X)
-    assert together.shape[0] == len(X)
-    assert same_bits(together, tree.decision_function(np.asfortranarray(X)))
-    for i in range(len(X)):
-        assert same_bits(together[i], tree.decision_function(X[i : i + 1])[0])
-    if len(tree.links) > 1 and len(X):
-        values = tree.predict(X).reshape(len(X), -1)
-        assert same_bits(together.reshape(len(X), -1), log_odds(values))
-    if "ranked" in tree.links:
-        assert same_bits(together, tree.predict(X))
+        end, others = inquiry.answer, st.sampled_from((np.nan, np.inf, -1.0, 0.5, 7.0))
+        other = np.array([known[name] if name in known else data.draw(others) for name in tree.feature_names])
+        again, _ = inquire(tree, other, costs, acquisition)
+        assert (again.exit, again.acquired, again.rounds) == (end.exit, end.acquired, end.rounds)
+        assert same_bits(again.value, end.value)
+        assert same_bits(tree.predict(other[None])[0], end.value)
 
 
 @MORE
 @given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5), st.sampled_from(("hard", "soft")))
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 def test_a_weight_of_two_is_a_row_given_twice(case, weights, routing):
     tree, costs, X, acquisition = case
     counts = np.array(weights[: len(X)], np.int64)
@@ -183,13 +128,12 @@ def test_a_weight_of_two_is_a_row_given_twice(case, weights, routing):
     assert weighted.by_stage == pytest.approx(repeated.by_stage)
 
 
-@pytest.mark.parametrize("n_features", [0, 1, 3, 64, 65, 130])
+@pytest.mark.parametrize("n_features", [0, 3, 64, 65, 130])
 @pytest.mark.parametrize("step", [1, 2])
 def test_prices_of_rows_are_summed_in_order(n_features, step):
     rng = np.random.default_rng(n_features)
-    n, resources, columns = 300, 5, np.arange(n_features) * step
+    n, resources, columns = 100, 5, np.arange(n_features) * step
     bought = rng.random((n, n_features)) < rng.random((n, 1))
-    bought[7] = False
     padded = np.zeros((n, 64 * max(1, -(-n_features // 64))), np.uint8)
     padded[:, :n_features] = bought
     masks = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)

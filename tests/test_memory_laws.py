@@ -1,23 +1,22 @@
-"""Laws of many resources, features and tests: memory stays linear, and results equal those of slow, obvious twins."""
+"""Laws of many resources, features, tests and columns: memory stays linear, and results equal those of naive twins."""
 
 import tracemalloc
 
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe import Answer, CostModel
 from costframe.core.errors import BankError, StorageError
 from costframe.core.learners import tree_table
-from costframe.core.learners.node_layout import lay_out_nodes, path_counts, path_masks
+from costframe.core.learners.node_layout import path_masks
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.prices.costs import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
-from costframe.core.stages.stages import Answer
-from costframe.training.data import Rows
-from costframe.trees.growing.prices import once_prices
+from costframe.trees.binning.thresholds import at_quantiles, distinct, quantile_columns
 
 MB = 2**20
 seeds = st.integers(0, 2**32 - 1)
@@ -32,13 +31,6 @@ def peak(function):
         tracemalloc.stop()
 
 
-def chain(n_resources, n_features=20):
-    """Feature i needs the i-th resource, and each resource the next one."""
-    after = [(f"r{i + 1}",) for i in range(n_resources - 1)] + [()]
-    resources = tuple(ResourcePrice(f"r{i}", 1.0, after[i]) for i in range(n_resources))
-    return CostModel(tuple(FeaturePrice(f"f{i}", 1.0, (f"r{i}",)) for i in range(n_features)), resources)
-
-
 def random_trees(rng, n_features, n_trees, n_inner):
     """Grow trees by splitting random leaves."""
     tables = []
@@ -49,10 +41,8 @@ def random_trees(rng, n_features, n_trees, n_inner):
             feature[node], left[node], right[node] = int(rng.integers(n_features)), len(feature), len(feature) + 1
             for each in (feature, left, right):
                 each += [-1, -1]
-        n = len(feature)
-        tables.append(
-            TreeTable.single(feature, rng.normal(size=n), rng.random(n) < 0.5, left, right, rng.normal(size=n))
-        )
+        n, values = len(feature), rng.normal(size=(2, len(feature)))
+        tables.append(TreeTable.single(feature, values[0], rng.random(n) < 0.5, left, right, values[1]))
     return TreeTable.concatenate(tables)
 
 
@@ -61,37 +51,31 @@ def answer_of(table, names, costs=None):
     return cf.StageTree(bank, [Answer(np.arange(len(table)), np.ones((len(table), 1)), [0.0])], costs)
 
 
-# --- resources ---------------------------------------------------------------------------------------------------
+# --- resources ---
 
 
 @st.composite
 def drawn_needs(draw, n_features=4):
     n = draw(st.integers(1, 12))
     later = [draw(st.sets(st.integers(r + 1, n - 1), max_size=3)) if r + 1 < n else set() for r in range(n)]
-    order = draw(st.permutations(range(n)))  # those needed come before or after
-    resources = [set()] * n
+    order, resources = draw(st.permutations(range(n))), [set()] * n  # those needed come before or after
     for r in range(n):
         resources[order[r]] = {order[s] for s in later[r]}
-    features = [draw(st.sets(st.integers(0, n - 1), max_size=3)) for _ in range(n_features)]
-    return features, resources
+    return [draw(st.sets(st.integers(0, n - 1), max_size=3)) for _ in range(n_features)], resources
 
 
 def closure(direct, resources):
-    found = set()
-    for r in direct:
-        found |= {r} | closure(resources[r], resources)
-    return found
+    return set().union(*({r} | closure(resources[r], resources) for r in direct))
 
 
 @given(drawn_needs(), seeds)
 def test_needs_equal_their_naive_closure(drawn, seed):
     features, resources = drawn
     needs, expected = Needs.of(*drawn), [closure(each, resources) for each in features]
-    rng, n = np.random.default_rng(seed), len(resources)
-    acquired = rng.random((5, len(features))) < 0.5
+    acquired = np.random.default_rng(seed).random((5, len(features))) < 0.5
     rows = [set().union(*(expected[f] for f in np.flatnonzero(row))) for row in acquired]
     assert [set(np.flatnonzero(row).tolist()) for row in needs.of_rows(acquired)] == rows
-    assert needs.count_rows(acquired).tolist() == [sum(r in row for row in rows) for r in range(n)]
+    assert needs.count_rows(acquired).tolist() == [sum(r in row for row in rows) for r in range(len(resources))]
     assert [needs.unpaid(f) for f in range(len(features))] == expected
     assert needs.unpaid(0, expected[1]) == expected[0] - expected[1]
     assert set(np.flatnonzero(needs.of_set([0, 2])).tolist()) == expected[0] | expected[2]
@@ -102,13 +86,14 @@ def test_needs_equal_their_naive_closure(drawn, seed):
 
 
 def test_a_chain_of_resources_is_selected_and_paid_in_linear_memory():
-    model = chain(20_000)
+    n = 20_000  # feature i needs the i-th resource, and each resource the next one
+    resources = tuple(ResourcePrice(f"r{i}", 1.0, (f"r{i + 1}",) if i + 1 < n else ()) for i in range(n))
+    model = CostModel(tuple(FeaturePrice(f"f{i}", 1.0, (f"r{i}",)) for i in range(20)), resources)
     prices, most = peak(lambda: model.select(model.names))
     assert most < 8 * MB
-    assert model.full_cost() == 20_020
+    assert prices.alone[:2].tolist() == [20_001.0, 20_000.0]
     table = TreeTable.single([7, -1, -1], [0.0] * 3, [False] * 3, [1, -1, -1], [2, -1, -1], np.arange(3.0))
-    tree = answer_of(table, model.names, model)
-    rows = np.zeros((3, 20))
+    tree, rows = answer_of(table, model.names, model), np.zeros((3, 20))
     tree.cost(rows)  # compiles
     report, most = peak(lambda: tree.cost(rows))
     assert most < 16 * MB
@@ -116,75 +101,29 @@ def test_a_chain_of_resources_is_selected_and_paid_in_linear_memory():
     assert cf.predict_one(tree, rows[0]).cost == 1.0 + 19_993
     assert tree.inquire(max_cost=19_993.5).answer.reason == "max_cost"
     assert tree.inquire(unavailable=["r19999"]).answer.reason == "unavailable"
-    assert tree.inquire(unavailable=["r6"]).needs == ("f7",)
-    assert tree.inquire(known=["r7"]).needs == ("f7",)
-    assert prices.alone[:2].tolist() == [20_001.0, 20_000.0]
+    assert tree.inquire(unavailable=["r6"]).needs == tree.inquire(known=["r7"]).needs == ("f7",)
 
 
-@pytest.mark.parametrize("max_cost", [None, 25.0, 60.0])
-@pytest.mark.parametrize("acquisition", ["path", "learner"])
-@settings(max_examples=25)
-@given(seeds)
-def test_rows_pay_for_many_shared_resources_like_their_inquiries(max_cost, acquisition, seed):
-    rng = np.random.default_rng(seed)
-    names, price = [f"r{r}" for r in rng.permutation(20)], rng.uniform(0.1, 9.0, 30)
-    resources = tuple(
-        ResourcePrice(name, price[r], tuple(rng.choice(names[:r], min(r, 2), replace=False).tolist()))
-        for r, name in enumerate(names)
-    )[::-1]
-    costs = CostModel(
-        tuple(FeaturePrice(f"f{f}", price[20 + f], tuple({str(rng.choice(names))})) for f in range(10)), resources
-    )
-    tree = answer_of(random_trees(rng, 10, 3, 4), costs.names, costs)
-    X = rng.normal(size=(4, 10))
-    report = tree.cost(X, acquisition=acquisition, max_cost=max_cost)
-    for i, row in enumerate(X):
-        inquiry = tree.inquire(acquisition=acquisition, max_cost=max_cost)
-        while inquiry.needs:
-            inquiry.supply({name: row[int(name[1:])] for name in inquiry.needs})
-        assert report.per_row[i] == pytest.approx(inquiry.answer.cost, rel=1e-12)
-        assert report.predictions[i] == inquiry.answer.value
-        assert {costs.names[f] for f in np.flatnonzero(report.acquired[i])} == set(inquiry.answer.acquired)
-    if max_cost is None:
-        expected = [naive.hard_cost(tree, row, costs, acquisition)[0] for row in X]
-        assert report.per_row.tolist() == pytest.approx(expected, rel=1e-12)
-
-
-# --- trees over many features ------------------------------------------------------------------------------------
-
-
-@given(seeds, st.integers(1, 4))
-def test_features_on_a_path_are_counted_once(seed, n_features):
-    nodes = lay_out_nodes(random_trees(np.random.default_rng(seed), n_features, 3, 6), n_features)
-    expected = np.bitwise_count(path_masks(nodes.parent, nodes.feature, n_features)).sum(axis=1)
-    assert path_counts(nodes.parent, nodes.feature, n_features).tolist() == expected.tolist()
+# --- trees over many features ---
 
 
 @pytest.mark.parametrize("acquisition", ["path", "learner"])
 def test_many_features_are_priced_by_their_naive_twin(acquisition):
     rng, d = np.random.default_rng(3), 700
-    costs = CostModel(
-        tuple(FeaturePrice(f"f{f}", float(f), split=0.125 * (f % 3)) for f in range(d)), learner=0.5, reuse=0.25
-    )
-    tree = answer_of(random_trees(rng, d, 60, 20), costs.names, costs)
+    features = tuple(FeaturePrice(f"f{f}", float(f), split=0.125 * (f % 3)) for f in range(d))
+    costs = CostModel(features, learner=0.5, reuse=0.25)
+    tree, X = answer_of(random_trees(rng, d, 60, 20), costs.names, costs), rng.normal(size=(5, d))
     assert not len(path_masks(tree.layout.nodes.parent, tree.layout.nodes.feature, len(tree.layout.used)))
-    X = rng.normal(size=(5, d))
     expected = [naive.hard_cost(tree, row, costs, acquisition)[0] for row in X]
     assert tree.cost(X, acquisition=acquisition).per_row.tolist() == pytest.approx(expected, rel=1e-12)
 
 
-def balanced(d):
-    """One tree with a test of each of d features."""
-    node = np.arange(2 * d + 1)
-    inner = node < d
-    children = [np.where(inner, 2 * node + k, -1) for k in (1, 2)]
-    none = np.zeros(len(node))
-    return TreeTable.single(np.where(inner, node, -1), none, none > 0, *children, none)
-
-
 def test_paths_through_a_tree_over_many_features_take_linear_memory():
-    names = tuple(f"f{f}" for f in range(20_000))
-    tree, X = answer_of(balanced(20_000), names), np.zeros((4, 20_000))
+    d = 20_000  # one tree with a test of each
+    node = np.arange(2 * d + 1)
+    children, none = [np.where(node < d, 2 * node + k, -1) for k in (1, 2)], np.zeros(2 * d + 1)
+    balanced = TreeTable.single(np.where(node < d, node, -1), none, none > 0, *children, none)
+    tree, X = answer_of(balanced, tuple(f"f{f}" for f in range(d))), np.zeros((4, d))
     tree.cost(X)  # compiles, and lays out
     for acquisition in ("path", "learner"):
         report, most = peak(lambda how=acquisition: tree.cost(X, acquisition=how))
@@ -192,35 +131,15 @@ def test_paths_through_a_tree_over_many_features_take_linear_memory():
         assert report.per_row.tolist() == [15.0 if acquisition == "path" else 20_000.0] * 4
 
 
-# --- categories --------------------------------------------------------------------------------------------------
+# --- categories ---
 
 
 def category_stumps(sets, missing_left):
-    rows = [(0, np.nan, missing, 1, 2) for missing in missing_left]
-    tables = [
-        TreeTable.single(
-            [f, -1, -1], [t, 0, 0], [m, False, False], [left, -1, -1], [right, -1, -1], np.arange(3.0), {0: values}
-        )
-        for (f, t, m, left, right), values in zip(rows, sets, strict=True)
-    ]
-    return TreeTable.concatenate(tables)
-
-
-def test_many_tests_of_single_categories_take_linear_memory():
-    rng = np.random.default_rng(0)
-    sets = [[float(c)] for c in rng.permutation(1500)] + [np.arange(750.0), [2.0, 1499.0]]
-    table = category_stumps(sets, rng.random(len(sets)) < 0.5)
-    nodes, most = peak(lambda: lay_out_nodes(table, 1))
-    assert len(nodes.sets) < 20 * len(sets)
-    assert most < 8 * MB
-    X = np.array([[0.0], [17.0], [749.0], [750.0], [1499.0], [1500.0], [np.nan]])
-    tree = answer_of(table, ["a"])
-    sides = [np.isin(X[:, 0], each) != missing for each, missing in zip(sets, table.missing_left[::3], strict=True)]
-    expected = np.where(sides, 1.0, 2.0).sum(axis=0).tolist()
-    assert tree.predict(X).tolist() == expected
-    assert [tree.predict(row[np.newaxis])[0] for row in X] == expected
-    assert [cf.predict_one(tree, row).value for row in X[:2]] == expected[:2]
-    assert tree.predict(X, max_cost=5.0).tolist() == expected
+    shape = [1, -1, -1], [2, -1, -1], np.arange(3.0)
+    return TreeTable.concatenate([
+        TreeTable.single([0, -1, -1], [np.nan, 0, 0], [missing, False, False], *shape, {0: values})
+        for missing, values in zip(missing_left, sets, strict=True)
+    ])  # fmt: skip
 
 
 SIZES = {
@@ -232,12 +151,11 @@ SIZES = {
 
 @pytest.mark.parametrize("limit", SIZES)
 def test_too_many_of_something_are_refused_when_trees_are_made_or_loaded(limit, monkeypatch, tmp_path):
-    table = category_stumps([[1.0], [2.0]], [False, True])
+    table, (most, text) = category_stumps([[1.0], [2.0]], [False, True]), SIZES[limit]
     if limit == "MOST_COLUMNS":
         plain = TreeTable.single([0, -1, -1], [0.5, 0, 0], [False] * 3, [1, -1, -1], [2, -1, -1], np.arange(3.0))
         table = TreeTable.concatenate([table, plain])
     cf.save(answer_of(table, ["a"]), tmp_path / "model")
-    most, text = SIZES[limit]
     monkeypatch.setattr(tree_table, "_SMALL", 0)
     monkeypatch.setattr(tree_table, limit, most)
     with pytest.raises(BankError, match=text):
@@ -246,38 +164,20 @@ def test_too_many_of_something_are_refused_when_trees_are_made_or_loaded(limit, 
         cf.load(tmp_path / "model")
 
 
-def test_too_many_thresholds_of_one_feature_are_refused(monkeypatch):
-    table = random_trees(np.random.default_rng(0), 1, 1, 5)
-    monkeypatch.setattr(tree_table, "_SMALL", 0)
-    monkeypatch.setattr(tree_table, "MOST_RANKS", 5)
-    with pytest.raises(BankError, match="expected fewer than 5 thresholds of one feature, got 5"):
-        table.restrict([0])
-    monkeypatch.setattr(tree_table, "MOST_RANKS", 6)
-    assert table.restrict([0]).n_nodes == 11
+# --- tables of many columns ---
 
 
-@given(seeds)
-def test_no_layout_is_larger_than_the_checks_suppose(seed):
+@given(seeds, st.integers(2, 255))
+def test_compiled_thresholds_equal_their_twins(seed, max_bins):
     rng = np.random.default_rng(seed)
-    wide = rng.random() < 0.5
-    sets = [np.unique(rng.integers(0, 3000 if wide else 50, rng.integers(1, 6))) for _ in range(rng.integers(1, 60))]
-    table = category_stumps(sets, rng.random(len(sets)) < 0.5)
-    nodes = lay_out_nodes(table, 1)
-    for limit, held in (("MOST_RANKS", len(nodes.sets)), ("MOST_COLUMNS", len(nodes.column_missing))):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tree_table, "_SMALL", 0)
-            patch.setattr(tree_table, limit, held)
-            with pytest.raises(BankError, match="expected fewer than"):
-                table.restrict(np.arange(len(table)))
-
-
-def test_prices_of_trees_take_memory_by_what_features_need():
-    d = 20_000
-    features = tuple(FeaturePrice(f"f{i}", 1.0, (f"r{i}",)) for i in range(d))
-    prices = CostModel(features, tuple(ResourcePrice(f"r{i}", 1.0) for i in range(d))).select(
-        [f"f{i}" for i in range(d)]
-    )
-    rows = Rows(np.zeros((2, 1)), np.zeros(2), np.ones(2))
-    state, most = peak(lambda: once_prices(prices, rows).state())
-    assert state.items.tolist() == list(range(d))
-    assert most < 20 * MB  # a byte for each feature and resource are 380
+    n = int(rng.integers(1, 600))
+    columns = np.stack([
+        rng.normal(size=n),
+        rng.integers(0, rng.integers(1, 400), n),
+        np.where(rng.random(n) < 0.3, np.nan, rng.exponential(size=n)),
+        np.where(rng.random(n) < 0.2, rng.choice([-np.inf, np.inf], n), rng.normal(size=n).round(2)),
+    ])  # fmt: skip
+    for column, found in zip(columns, quantile_columns(np.sort(columns, axis=1), max_bins), strict=True):
+        values, masses = distinct(column, None)
+        expected = None if len(values) <= max_bins else at_quantiles(values, masses, max_bins).tolist()
+        assert (found if found is None else found.tolist()) == expected

@@ -1,115 +1,43 @@
-"""Mixtures: each row is predicted, charged and asked for as by the predictor that its hash draws."""
+"""Mixtures: each row is predicted and charged as by the predictor that its hash draws; searches fill budgets so."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from attrs import evolve
 from hypothesis import given
-from hypothesis import strategies as st
-from test_planned import FEWER, LABORATORY, chain, inquire, same_bits
+from test_planned import LABORATORY, chain
+from test_walks import FEWER, QUIET, mixtures
 
 import costframe as cf
-from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import CostModelError, ParameterError, StorageError
-from costframe.core.learners.bank import WeakLearnerBank
+from costframe import Answer, StageTree, WeakLearnerBank
+from costframe.core.errors import ParameterError, StorageError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
-from costframe.core.storage.saving import checksum, load, save
-from costframe.testing.counting import expect_as_reported
-from costframe.testing.counting import inquire as step_through
-from costframe.testing.strategies import banks, cost_models, feature_names, planned_predictors, rows, stage_trees
-
-pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
-
-
-@st.composite
-def cases(draw):
-    names = draw(feature_names())
-    costs = draw(cost_models(names, computing=False))
-    by = draw(st.sets(st.sampled_from(names), min_size=1))
-    free = tuple(evolve(each, cost=0.0, needs=(), once=0.0) if each.name in by else each for each in costs.features)
-    costs = evolve(costs, features=free)
-    parts = [draw(planned_predictors(names, opaque=False)) for _ in range(2)]
-    width = {part.n_outputs for part in parts} | {part.stops[0].answer.link for part in parts}
-    if len(width) > 2:
-        parts[1] = evolve(parts[0], tradeoff=draw(st.sampled_from((0.0, 2.0))))
-    parts = [part.with_costs(costs) for part in parts]
-    return MixedPredictor(*parts, draw(st.sampled_from((0.0, 0.3, 0.5, 1.0))), sorted(by)), draw(rows(len(names)))
+from costframe.core.storage.saving import checksum
+from costframe.frontier.points import at_tradeoff
+from costframe.frontier.rows import Rows
+from costframe.frontier.tradeoffs import mix_to_budget
+from costframe.frontier.trial import Fitted, Trial
+from costframe.testing.case import same_bits
+from costframe.testing.counting import inquire
+from costframe.testing.strategies import rows
 
 
+@QUIET
 @FEWER
-@given(cases(), st.sampled_from((None, 0.0, 1.0, 3.5)))
-def test_rows_are_those_of_the_predictor_that_their_hash_draws(case, cap):
-    mixed, X = case
-    second = mixed.second_answers(X)
-    report = mixed.cost(X, max_cost=cap)
-    values = mixed.predict(X, max_cost=cap)
+@given(mixtures(("x0", "x1")), rows(2))
+def test_rows_are_those_of_the_predictor_that_their_hash_draws(mixed, X):
+    second, other = mixed.second_answers(X), np.where(X == 0, -X, X)
+    other[np.isnan(X)] = -np.nan
+    assert np.array_equal(second, mixed.second_answers(other))  # zeros of both signs and all missing values are alike
+    report, values = mixed.cost(X), mixed.predict(X)
     for i, row in enumerate(X):
         model = (mixed.first, mixed.second)[int(second[i])]
-        alone = model.cost(X[i : i + 1], max_cost=cap)
-        assert report.per_row[i] == alone.per_row[0]
-        hashed = [f for f, name in enumerate(mixed.feature_names) if name in mixed.by]
-        assert set(np.flatnonzero(report.acquired[i])) == set(np.flatnonzero(alone.acquired[0])) | set(hashed)
-        assert same_bits(values[i], model.predict(X[i : i + 1], max_cost=cap)[0])
-        end, asked = inquire(mixed, row, max_cost=cap)
-        assert same_bits(end.value, values[i])
-        assert (end.cost, end.exit) == (report.per_row[i], int(second[i]))
-        assert {*asked} == {mixed.feature_names[f] for f in np.flatnonzero(report.acquired[i])}
-    assert same_bits(mixed.decision_function(X)[second], mixed.second.decision_function(X[second]))
-
-
-@st.composite
-def trees(draw):
-    names = draw(feature_names(4))
-    costs, by = draw(cost_models(names)), draw(st.sets(st.sampled_from(names), min_size=1))
-    features = (evolve(each, cost=0.0, needs=()) if each.name in by else each for each in costs.features)
-    n_outputs = draw(st.integers(1, 2))
-    parts = [draw(stage_trees(draw(banks(names)), n_outputs=n_outputs)) for _ in range(2)]
-    if len({part.n_predictions for part in parts}) > 1:
-        parts[1] = parts[0]
-    costs = evolve(costs, features=tuple(features))
-    parts = [part.with_costs(costs) for part in parts]
-    return MixedPredictor(*parts, draw(st.sampled_from((0.0, 0.5, 1.0))), sorted(by)), draw(rows(len(names)))
-
-
-@FEWER
-@given(trees(), st.data(), st.sampled_from(("path", "learner")), st.sampled_from((None, 0.0, 3.5)))
-def test_a_report_is_what_inquiries_pay_with_limits_and_prices_of_every_kind(case, data, acquisition, cap):
-    mixed, X = case
-    names = [*mixed.feature_names, *mixed.costs.resource_names]
-    limits = {"max_cost": cap, "unavailable": sorted(data.draw(st.sets(st.sampled_from(names), max_size=2)))}
-    report = mixed.cost(X, acquisition=acquisition, rounds=True, **limits)
-    for i, row in enumerate(X):
-        end, source = step_through(mixed, row, mixed.costs, acquisition, **limits)
-        expect_as_reported(report, i, end, source, f"row {i}", by_the_book=False)
-        given = dict(zip(mixed.feature_names[:2], row.tolist(), strict=False))
-        end, source = step_through(mixed, row, mixed.costs, acquisition, known=given)
-        assert not set(source.fetched) & set(given)
-        assert same_bits(end.value, mixed.predict(X[i : i + 1])[0])
-    assert same_bits(mixed.predict(X, **limits), report.predictions) or acquisition == "learner"
-    parts = sum(report.by_feature.values()) + sum(report.by_resource.values()) + report.evaluation.total
-    assert report.mean == pytest.approx(parts, rel=1e-9, abs=1e-9)
-
-
-@given(rows(2))
-def test_zeros_of_both_signs_and_all_missing_values_draw_alike(X):
-    mixed, other = mixture(0.5), np.where(X == 0, -X, X)
-    other[np.isnan(X)] = -np.nan
-    assert np.array_equal(mixed.second_answers(X), mixed.second_answers(other))
-
-
-@FEWER
-@given(cases())
-def test_the_loaded_mixture_is_the_saved_one(tmp_path_factory, case):
-    mixed, X = case
-    path = tmp_path_factory.getbasetemp() / "mixture"
-    save(mixed, path)
-    content, again = path.read_bytes(), load(path)
-    assert same_bits(again.predict(X), mixed.predict(X))
-    assert np.array_equal(again.cost(X).per_row, mixed.cost(X).per_row)
-    save(again, path)
-    assert path.read_bytes() == content
+        assert report.per_row[i] == model.cost(X[i : i + 1]).per_row[0]
+        assert same_bits(values[i], model.predict(X[i : i + 1])[0])
+        assert inquire(mixed, row, mixed.costs)[0].exit == int(second[i])
+    if {*mixed.first.links} == {*mixed.second.links}:
+        assert same_bits(mixed.decision_function(X)[second], mixed.second.decision_function(X[second]))
 
 
 def numbers(n=20_000, seed=0):
@@ -127,46 +55,18 @@ def mixture(share=0.25, costs=FREE):
 
 def test_costs_lie_between_by_the_share():
     mixed, X = mixture(), numbers()
-    assert mixed.first.cost(X).mean == 0
-    assert mixed.second.cost(X).mean == 2
+    assert (mixed.first.cost(X).mean, mixed.second.cost(X).mean) == (0, 2)
     assert mixed.cost(X).mean == pytest.approx(0.5, abs=0.03)
     assert list(mixed.cost(X).by_stage) == pytest.approx([0.75, 0.25], abs=0.02)
     assert np.array_equal(mixed.second_answers(X), mixed.second_answers(X[::-1])[::-1])
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_one_row_and_none(share):
-    mixed = mixture(share)
-    assert mixed.predict(numbers(1)).shape == (1,)
-    assert mixed.predict(np.empty((0, 2))).shape == (0,)
-    assert mixed.cost(np.empty((0, 2))).per_row.shape == (0,)
-    assert ExpectedCost(mixed.costs).evaluate(mixed, numbers(1)).mean == 2 * share
-
-
-def test_without_a_feature_of_the_hash_tables_and_inquiries_draw_alike():
-    mixed, X = evolve(mixture(0.5, {"a": 0.0, "b": 0.0}), by=["a", "b"]), numbers(50)
-    report = mixed.cost(X, unavailable=["b"])
-    ends = [step_through(mixed, row, mixed.costs, unavailable=["b"])[0] for row in X]
-    assert [end.exit for end in ends] == mixed.second_answers(X, frozenset({1})).astype(int).tolist()
-    assert [end.cost for end in ends] == report.per_row.tolist()
-    assert not report.acquired[:, 1].any()
-    assert not np.array_equal(mixed.second_answers(X), mixed.second_answers(X, frozenset({1})))
+    assert [cf.ExpectedCost(FREE).evaluate(mixture(share), X[:1]).mean for share in (0.0, 1.0)] == [0.0, 2.0]
 
 
 WRONG = {
-    "a dear feature": (lambda _: mixture(costs={"a": 1.0, "b": 2.0}), CostModelError, "'a'"),
-    "dear when it predicts": (lambda m: m.predict(numbers(3), costs=[1.0, 1.0]), CostModelError, "'a'"),
-    "dear in a report": (lambda m: m.cost(numbers(3), [1.0, 1.0]), CostModelError, "'a'"),
-    "an unknown feature": (lambda m: evolve(m, by=["c"]), ParameterError, "by: expected distinct features"),
-    "no feature": (lambda m: evolve(m, by=[]), ParameterError, "by: expected distinct features"),
     "a mixture within": (lambda m: evolve(m, first=m), ParameterError, "no mixture itself"),
-    "other prices": (
-        lambda m: evolve(m, second=m.second.with_costs(LABORATORY)), ParameterError, "expected the costs of the first"
-    ),
-    "a share of more": (lambda m: evolve(m, share=1.5), ParameterError, "share"),
-    "a tradeoff": (lambda m: m.predict(numbers(3), tradeoff=1.0), ParameterError, "tradeoff: expected None"),
-    "a tradeoff of a row": (lambda m: m.inquire(tradeoff=1.0), ParameterError, "tradeoff: expected None"),
-}  # fmt: skip
+    "other prices": (lambda m: evolve(m, second=m.second.with_costs(LABORATORY)), ParameterError, "the costs of the f"),
+    "a tradeoff": (lambda m: m.inquire(tradeoff=1.0), ParameterError, "tradeoff: expected None"),
+}
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -181,6 +81,59 @@ def test_functions_in_a_mixture_are_not_saved(tmp_path):
     tree = StageTree(bank, [Answer([0], [1.0], [0.0])], cf.CostModel.from_dict({"features": {"a": 0.0}}))
     mixed = MixedPredictor(tree, tree, 0.5, ["a"])
     with pytest.raises(StorageError, match="no opaque learners in a mixture"):
-        save(mixed, tmp_path / "mixture")
+        cf.save(mixed, tmp_path / "mixture")
     assert checksum(mixed) == b""
-    assert not (tmp_path / "mixture").exists()
+
+
+# --- in searches ---
+
+COSTS = {"free": 0.0, "bureau": 2.5}
+
+
+def drawn(n, seed):
+    random = np.random.default_rng(seed)
+    cause, free = random.normal(size=n), random.normal(size=n)
+    X = pd.DataFrame({"free": free, "bureau": cause + 0.3 * random.normal(size=n)})
+    return X, (random.random(n) < 1 / (1 + np.exp(1 + 2 * cause - 0.4 * free))).astype(int)
+
+
+def search(budget, costs=COSTS):
+    model = cf.CEGBClassifier(costs, n_estimators=10, n_jobs=1)
+    return cf.BudgetSearch(model, budget, points=4).fit(*drawn(2500, 0))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return search(1.0)
+
+
+def test_a_mixture_fills_a_budget_and_costs_what_is_stated(found, tmp_path):
+    assert isinstance(found.predictor_, MixedPredictor)
+    point, (X, _) = found.best_point_, drawn(20_000, 1)
+    assert 0.9 <= point.cost <= 1.0
+    assert abs(found.cost(X).mean - point.cost) < 3 * np.hypot(point.cost_error, 1.25 / np.sqrt(len(X)))
+    assert point.score == max(each.score for each in found.frontier_.points if each.cost <= 1.0)
+    assert f"a mixture of tradeoffs {point.tradeoff:.3g} and {point.mixed_with:.3g}" in at_tradeoff(point)
+    cf.save(found.best_estimator_, tmp_path / "model")
+    assert np.array_equal(cf.load(tmp_path / "model").predict_proba(X), found.predict_proba(X))
+
+
+@pytest.mark.parametrize(("budget", "costs"), [(9.0, COSTS), (1.0, {"free": 0.1, "bureau": 2.5})])
+def test_without_need_or_means_nothing_is_mixed(budget, costs):
+    assert not isinstance(search(budget, costs).predictor_, MixedPredictor)
+
+
+def test_what_cannot_be_mixed_is_not(found):
+    every = map(Fitted, found.frontier_.points, found.frontier_.models, found.frontier_.influences)
+    fits = [each for each in every if not isinstance(each.estimator.predictor_, MixedPredictor)]
+    X, y = drawn(2500, 0)
+
+    def trial_on(X):
+        return Trial("cegb", None, Rows(X[:1800], y[:1800]), Rows(X[1800:], y[1800:]), None, "roc_auc")
+
+    trial = trial_on(X)
+    assert len(mix_to_budget(trial, fits, 1.0)) == 1
+    assert mix_to_budget(trial, [evolve(each, influence=None) for each in fits], 1.0) == []
+    assert mix_to_budget(trial_on(X.assign(free=np.arange(2500) % 2)), fits, 1.0) == []
+    ranked = evolve(trial, valid=evolve(trial.valid, qid=np.zeros(700)))
+    assert mix_to_budget(ranked, fits, 1.0) == []
