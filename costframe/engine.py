@@ -1,7 +1,7 @@
 """The compiled engine: its functions, each with the check of its arguments; nothing else calls the library.
 
 A function's signature says what it takes: `hash_rows(X: f8[n,d], hashes: >u8[n])` is a float64 matrix of any n rows and
-d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n, one of n? may be 0 instead.
+d columns, and a uint64 vector of n values that it writes; a size n+1 is one more than n, and one of n? may be 0.
 Arrays are C-contiguous and in native byte order. The library gets a pointer of each array, followed by the sizes that
 no array before has told; it trusts them.
 

@@ -162,8 +162,9 @@ inline i64 split_leaf(const Growth& g, i64 slot, bool owed) {
     mark_left(room.nodes[parent.node].left_bins, room.goes_left);
     const i64 n_left = divide_leaf(g, slot, owed);
     if (n_left < 0) return -1;
-    const Packing packing = task.packing();  // rows of all workers
-    const bool few_left = 2 * packing.rows(room.best[slot][parent.feature].left.first) <= packing.rows(parent.sums.first);
+    const Packing packing = task.packing();
+    const i64 all_left = packing.rows(room.best[slot][parent.feature].left.first);  // of all workers
+    const bool few_left = 2 * all_left <= packing.rows(parent.sums.first);
     const i64 left = few_left ? fresh : slot, right = few_left ? slot : fresh;
     inherit(g, slot, fresh, left, right);
     open_leaf(room, left, child, parent.depth + 1, parent.begin, n_left);

@@ -105,7 +105,9 @@ struct Histograms {
     i64* data;
     i64 count, groups, bins, lanes, n_words;
 
-    Histogram operator[](i64 at) const { return {data + at * groups * bins * line_words, groups, bins, lanes, n_words}; }
+    Histogram operator[](i64 at) const {
+        return {data + at * groups * bins * line_words, groups, bins, lanes, n_words};
+    }
 };
 
 // For jobs of several threads; they wait at the first three numbers, which lie in different lines of a cache.

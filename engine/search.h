@@ -152,7 +152,8 @@ inline void do_part(const Growth& g, i64 part) {
         return fill_histogram(task.bins, task.words, mine, task.columns, task.n_bins, sums);
     }
     if (board.owed == 1) mark_rows(g.prices, mine, place.feature);
-    board.counts[part] = divide_rows(task.by_column[place.feature], room.goes_left, mine, room.rows.subspan(first, size));
+    const auto column = task.by_column[place.feature];
+    board.counts[part] = divide_rows(column, room.goes_left, mine, room.rows.subspan(first, size));
 }
 
 // Do parts of the jobs of a thread that grows a tree, until it stops.

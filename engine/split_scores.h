@@ -96,7 +96,8 @@ struct FourSides {
 // Read running sums from a place on; a range of a group's bins has a multiple of four of them.
 template <i64 n_words>
 FourSides read_sides(const i64* running, i64 at, const Packing& packing) {
-    const Whole4 first = load_four(running + n_words * at), rest = load_four(running + n_words * at + (n_words == 2) * 4);
+    const i64* from = running + n_words * at;
+    const Whole4 first = load_four(from), rest = load_four(from + 4 * (n_words - 1));
     const Whole4 words = n_words == 2 ? __builtin_shufflevector(first, rest, 0, 2, 4, 6) : first;
     const Whole4 rows = words & ((i64{1} << packing.count_bits) - 1);
     const Double4 gradient = to_doubles(shift_down(words, packing.count_bits)) * packing.units.gradient;

@@ -130,6 +130,33 @@ inline void write_split(const Leaf& leaf, Sums left, Sums missing, i64 ways, con
     split.missing_left = ways == 2 ? found.way == 1 : h_left >= leaf.hessian() - h_left;
 }
 
+// Find the best split of one leaf on the column at a place, whose group is scored, unless its cells are to be listed;
+// write its gain and what it separates, if it has worth.
+template <i64 n_words>
+void find_split(Histogram group, const Columns& columns, i64 place, const Leaf& leaf, double parent, SearchRoom& room,
+                PriceRange& prices, Vector<double> gain, Splits best) {
+    constexpr double rounding = 1e-12;  // a gain below this share of the parent's score is rounding
+    constexpr i64 lanes = line_words / n_words;
+    const i64 column = columns.numbers[place], lane = place % lanes;
+    const bool bounded = !columns.signs.empty(), named = columns.names(column), listing = named || bounded;
+    const Sums missing = sums_at(group.data + line_words * (group.bins - 1) + n_words * lane, n_words);
+    const i64 ways = missing.first != 0 ? 2 : 1;  // sums of words are not zero, as they count rows
+    const i64 n_cells = listing ? list_cells(group, lane, columns.n_bins[place], named, leaf.packing, room) : 0;
+    const i64 sign = bounded ? columns.signs[column] : 0;
+    const Found found = listing ? find_best_bounded(room.listed.data(), n_cells, missing, ways, leaf, sign, parent)
+                                : best_of_lane(room, lanes, lane, ways, parent);
+    const double better = 0.5 * (found.score - parent);
+    if (found.bin < 0 || !(better > rounding * std::fabs(parent))) return;
+    gain[column] = better;
+    if (!prices.present.empty()) prices.worth = std::max(prices.worth, better - prices.present[place]);
+    const i64* running = room.running[0].data() + line_words * found.bin + n_words * lane;
+    Split& split = best[column];
+    write_split(leaf, listing ? room.listed[found.bin] : sums_at(running, n_words), missing, ways, found, split);
+    if (!named) return;
+    split.bin = room.cells[found.bin];
+    list_categories(room.cells.data(), found.bin + 1, n_cells, split.missing_left, best.set(column));
+}
+
 // Find the best split of one leaf on each of some columns.
 //
 // The gain is 1/2 [G_l^2/(H_l+l2) + G_r^2/(H_r+l2) - G_p^2/(H_p+l2)], or that of the outputs clipped to their bounds;
@@ -139,39 +166,23 @@ inline void write_split(const Leaf& leaf, Sums left, Sums missing, i64 ways, con
 template <i64 n_words>
 void find_splits_of(Histogram histogram, const Columns& columns, const Leaf& leaf, PriceRange& prices,
                     Vector<double> gain, Splits best) {
-    constexpr double rounding = 1e-12;  // a gain below this share of the parent's score is rounding
     constexpr i64 lanes = line_words / n_words;
     const auto room = std::make_unique_for_overwrite<SearchRoom>();
     const bool bounded = !columns.signs.empty();
     const double weight = leaf.hessian() + leaf.limits.l2;  // without any, no child meets the limits either
     const double parent = weight > 0 ? score_leaf(leaf.gradient(), weight, leaf.bounds) : 0.0;
     bool scored = false;
-    for (std::size_t k = 0; k < columns.numbers.size(); ++k) {
-        const i64 column = columns.numbers[k], lane = k % lanes, at = k / lanes;
+    for (i64 place = 0; place < static_cast<i64>(columns.numbers.size()); ++place) {
+        const i64 at = place / lanes, column = columns.numbers[place];
         const Histogram group = histogram.part(at, at + 1);
-        const bool named = columns.names(column), listing = named || bounded;
-        if (lane == 0 && !bounded) {
-            const double least = least_score(prices, k, lanes, parent);
+        if (place % lanes == 0 && !bounded) {
+            const double least = least_score(prices, place, lanes, parent);
             scored = score_group<n_words>(group, used_bins(columns.n_bins, at, lanes), leaf, least, *room);
         }
         gain[column] = -infinity;
-        if (!scored && !listing) continue;
-        const Sums missing = sums_at(group.data + line_words * (group.bins - 1) + n_words * lane, n_words);
-        const i64 ways = missing.first != 0 ? 2 : 1;  // sums of words are not zero, as they count rows
-        const i64 n_cells = listing ? list_cells(group, lane, columns.n_bins[k], named, leaf.packing, *room) : 0;
-        const i64 sign = bounded ? columns.signs[column] : 0;
-        const Found found = listing ? find_best_bounded(room->listed.data(), n_cells, missing, ways, leaf, sign, parent)
-                                    : best_of_lane(*room, lanes, lane, ways, parent);
-        const double better = 0.5 * (found.score - parent);
-        if (found.bin < 0 || !(better > rounding * std::fabs(parent))) continue;
-        gain[column] = better;
-        if (!prices.present.empty()) prices.worth = std::max(prices.worth, better - prices.present[k]);
-        const i64* running = room->running[0].data() + line_words * found.bin + n_words * lane;
-        Split& split = best[column];
-        write_split(leaf, listing ? room->listed[found.bin] : sums_at(running, n_words), missing, ways, found, split);
-        if (!named) continue;
-        split.bin = room->cells[found.bin];
-        list_categories(room->cells.data(), found.bin + 1, n_cells, split.missing_left, best.set(column));
+        if (scored || bounded || columns.names(column)) {
+            find_split<n_words>(group, columns, place, leaf, parent, *room, prices, gain, best);
+        }
     }
 }
 

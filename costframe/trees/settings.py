@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_HESSIAN", "LOGISTIC", "SOFTMAX", "SQUARED", "Growth", "TreeSettings", "read_signs"]
 
 Growth = Literal["best", "breadth"]
-SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in kernels
+SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in the engine
 LEAST_HESSIAN = 1e-16  # keeps quotients finite if a probability rounds to zero or one
 
 _RANGES: dict[str, dict[str, Any]] = {

@@ -158,7 +158,7 @@ def boost_folds(
         bits, lost = rows.total_repeats.bit_length(), np.empty((len(left_out), 1))
         for each, outside, found in zip(scores, left_out, lost, strict=True):
             engine.sum_losses(loss.kind, y, rows.weight, each, outside, bits, 0, found)
-        return float(sum(lost[:, 0].tolist()) / total)
+        return float(sum(lost[:, 0].tolist())) / total
 
     none, best_scores = lose([start] * len(members)), start.copy()
     _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])

@@ -67,7 +67,7 @@ class LazyPrices:
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[: self._n_items] = np.concatenate([prices.cost, prices.resource_cost])
         self._seen = self._cost  # prices of splits: less than rows pay for features marked as paid
-        self._true_once, self._split = prices.once.copy(), prices.split.copy()  # kernels need writable arrays
+        self._true_once, self._split = prices.once.copy(), prices.split.copy()  # of this object alone
         self._once = self._true_once  # of splits, like `_seen`
         first, resources = prices.needed
         of = np.concatenate([np.repeat(np.arange(self._d), np.diff(first)), np.arange(self._d)])
@@ -162,7 +162,7 @@ class LazyPrices:
         if len(items) > 1:
             per_row += self._prices.learner
         weight = self._row_weight[rows] if len(self._row_weight) else 1.0
-        with np.errstate(over="ignore"):  # as in kernels; prices have a limit, but not their sums over rows
+        with np.errstate(over="ignore"):  # as in the engine; prices have a limit, but not their sums over rows
             self._totals[0] += exact_sum(per_row * weight, self._workers)
         here = np.asarray(bits_of(items[np.unique(leaves)], self._d).any(axis=0))
         read = self._workers.sum(here) > 0

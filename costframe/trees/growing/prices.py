@@ -33,7 +33,7 @@ def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
 
 
 class PriceState(NamedTuple):
-    """Prices for kernels, which change the arrays of the price object at payments.
+    """Prices for the engine, which changes the arrays of the price object at payments.
 
     Attributes
     ----------

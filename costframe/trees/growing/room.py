@@ -15,11 +15,10 @@ __all__ = ["LINE", "UNLIMITED", "Room", "Task", "new_room", "task_for", "widened
 
 UNLIMITED = 2**31
 FEW_ROWS = 1024  # with at most so many, a leaf's histograms are as quickly filled anew as read from memory
-LEAVES, CURSOR, SMALL, LARGE = range(4)  # of `Room.state`
-NODE, DEPTH, BEGIN, COUNT, FEATURE, OPEN, SUMS = range(7)  # of `Room.place`
-LOW, HIGH, VALUE, WEIGHT = range(4)  # of `Room.numbers`
-LEFT, BIN, MISSING_LEFT, BEST_SET = 0, 2, 3, 4  # of `Room.best`
-SLOT, NODE_SET = 5, 6  # of `Room.nodes`
+# Places in arrays that the engine knows as records; see `engine/room.h`.
+LEAVES = 0  # of `Room.state`
+WEIGHT = 3  # of `Room.numbers`
+NODE_SET = 6  # of `Room.nodes`
 STOP, ROWS_PER_THREAD, THREADS = 16, 30, 31  # of `Room.board`
 LINE = 8  # words of a bin in the histograms of a group of columns, as many as in a line of a cache
 
@@ -43,7 +42,7 @@ class Task(NamedTuple):
         Low bits of (sums of) first words that count rows.
     units : float64 (2,)
         Units of gradients and of hessians.
-    limits : float64 (3,) or more
+    limits : float64 (3,)
         l2, and the least rows and hessian of a leaf.
     max_depth, max_leaves : int
         Most comparisons on a path, and most leaves.
@@ -109,7 +108,7 @@ class Room(NamedTuple):
     rows, price, goes_left : int32 (n,), float64 (d,), bool (256,)
         Scratch.
     board : int64 (64,)
-        Of `share_kernels`, for jobs of several threads.
+        Of `engine/share.h`, for jobs of several threads.
     parts : int64 (helpers, kept, bins, 8, 1), (helpers, kept, bins, 4, 2) or (0, ...)
         Histograms of a leaf's rows that helpers read.
     """
