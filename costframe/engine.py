@@ -482,7 +482,7 @@ run_certain_rows = _bind(
     _CODE,
 )
 
-# BudgetRF: engine/budget_forest.h
+# Trees of BudgetRF: engine/budget_forest.h
 PAIRS, GINI, ENTROPY = range(3)  # impurities
 BudgetRule = _Struct(
     "BudgetRule(impurity: i8, alpha: f8, minimax: b1, max_features: i8, max_depth: i8, min_leaf: f8, base: f8)"
@@ -498,7 +498,7 @@ grow_budget_tree = _bind(
     _CODE,
 )
 
-# BudgetPrune: engine/pruning.h
+# Prunings of BudgetPrune: engine/pruning.h
 ForestNodes = _Struct(
     "ForestNodes(tree_first: i8[T+1], parent: i8[N], left: i8[N], right: i8[N], error: f8[N], fixed: f8[N], "
     "item_first: i8[N+1], item: i4[s], up: i8[N])"

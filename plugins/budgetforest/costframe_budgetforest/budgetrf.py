@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.plugin import PathCollector, dominated_duplicates
+from costframe.trees import ENTROPY, GINI, PAIRS, BudgetRule
 from costframe_budgetforest.forest import ForestRows, grow_forest
 from costframe_budgetforest.judge import Judge
 
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from costframe.plugin import DeferredPath, TrainingData
-    from costframe.trees import Predicted
+    from costframe.trees import Predicted, Record
     from costframe_budgetforest.forest import Forest
     from costframe_budgetforest.judge import ForestPoint
-    from costframe_budgetforest.node_kernels import Rule
 
 __all__ = ["GrowSettings", "grow_path", "grow_plain", "grow_priced", "without_copies"]
 
@@ -104,18 +104,13 @@ def grow_priced(
     return grow_forest(given, prices, rule, settings.n_trees, settings.seed, n_threads=settings.n_threads)
 
 
-def _rule(given: ForestRows, data: TrainingData | None, settings: GrowSettings, threshold: float) -> Rule:
-    from costframe_budgetforest import impurity_kernels
-    from costframe_budgetforest.node_kernels import Rule
-
-    kinds = {
-        "pairs": impurity_kernels.PAIRS, "gini": impurity_kernels.GINI, "entropy": impurity_kernels.ENTROPY,
-    }  # fmt: skip
+def _rule(given: ForestRows, data: TrainingData | None, settings: GrowSettings, threshold: float) -> Record:
+    kinds = {"pairs": PAIRS, "gini": GINI, "entropy": ENTROPY}
     n_features = len(given.splittable)
     drawn = max(1, min(n_features, round(settings.max_features * n_features)))
     base = 0.0
     if data is not None and n_features:
         base = settings.smoothing * float(np.mean(data.prices.alone[given.order[given.splittable]]))
-    return Rule(
+    return BudgetRule(
         kinds[settings.impurity], threshold, settings.minimax, drawn, settings.max_depth, settings.min_leaf, base
     )

@@ -10,14 +10,13 @@ from attrs import field, frozen
 from scipy.special import ndtri, pdtrik
 
 from costframe.plugin import Answer, StageTree, TreeTable, WeakLearnerBank, row_numbers, run_parallel
-from costframe.trees import BinMapper
+from costframe.trees import BinMapper, BudgetPrices, BudgetTree, grow_budget_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.plugin import PriceArrays, Rows, TrainingData
-    from costframe.trees import BinnedData
-    from costframe_budgetforest.node_kernels import GrowingTree, Rule, SplitPrice
+    from costframe.trees import BinnedData, Record
 
 __all__ = ["Bags", "Forest", "ForestRows", "grow_forest"]
 
@@ -173,7 +172,7 @@ def _mixed(numbers: Any) -> Any:
 
 
 def grow_forest(
-    given: ForestRows, prices: PriceArrays | None, rule: Rule, n_trees: int, seed: int, *, n_threads: int = 1
+    given: ForestRows, prices: PriceArrays | None, rule: Record, n_trees: int, seed: int, *, n_threads: int = 1
 ) -> Forest:
     """Grow trees, each on a bag of its own; without prices by the largest drop."""
     split, columns = _lay_out_prices(given, prices), np.ascontiguousarray(given.binned.columns[given.splittable])
@@ -188,58 +187,48 @@ def grow_forest(
     return Forest(trees, np.concatenate([shares for _, shares in grown]))
 
 
-def _lay_out_prices(given: ForestRows, prices: PriceArrays | None) -> SplitPrice:
+def _lay_out_prices(given: ForestRows, prices: PriceArrays | None) -> Record:
     """Return the prices of the columns that can be split, in their order."""
-    from costframe_budgetforest.node_kernels import SplitPrice
-
     columns = given.order[given.splittable]
     if prices is None:
         none = np.zeros(len(columns))
-        return SplitPrice(none, none, np.zeros(0), np.zeros(len(columns) + 1, np.int64), np.zeros(0, np.int64))
+        return BudgetPrices(none, none, np.zeros(0), np.zeros(len(columns) + 1, np.int64), np.zeros(0, np.int64))
     first, need = prices.needed
     size = np.diff(first)[columns]
     needs = [need[first[f] : first[f + 1]] for f in columns.tolist()]
-    return SplitPrice(
+    return BudgetPrices(
         prices.cost[columns], prices.split[columns], np.array(prices.resource_cost),
         np.concatenate([[0], np.cumsum(size)]), np.concatenate([np.zeros(0, np.int64), *needs]),
     )  # fmt: skip
 
 
 def _grow(
-    given: ForestRows, columns: NDArray[np.uint8], split: SplitPrice, rule: Rule, t: int, seed: int
+    given: ForestRows, columns: NDArray[np.uint8], split: Record, rule: Record, t: int, seed: int
 ) -> tuple[TreeTable, NDArray[np.float64]]:
     """Grow one tree; return it with the class shares of its nodes."""
-    from costframe_budgetforest.grow_kernels import grow_tree
-
     drawn, weights = given.bags.draw(t)
     weight, rows = np.zeros(len(given.rows)), drawn.astype(np.int32)
     weight[rows] = weights
-    nodes = _room(2 * len(rows), given.n_classes)
-    count = grow_tree(columns, given.rows.y, weight, split, rule, rows, nodes, seed)
-    shares = nodes.counts[:count] / nodes.counts[:count].sum(axis=1, keepdims=True)
-    inner, place = (
-        nodes.feature[:count] >= 0,
-        given.splittable[np.maximum(nodes.feature[:count], 0)] if len(columns) else 0,
-    )
+    room = _room(2 * len(rows), given.n_classes)
+    count = grow_budget_tree(columns, given.rows.y, weight, split, rule, rows, BudgetTree(*room), seed)
+    tests, bins, missing_left, left, right, *_, counts = (part[:count] for part in room)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    inner, place = tests >= 0, given.splittable[np.maximum(tests, 0)] if len(columns) else 0
     cuts = given.binned.mapper.thresholds
     threshold = np.array(
-        [
-            cuts[f][b] if test else 0.0
-            for f, b, test in zip(np.broadcast_to(place, count), nodes.bin[:count], inner, strict=True)
-        ]
+        [cuts[f][b] if test else 0.0 for f, b, test in zip(np.broadcast_to(place, count), bins, inner, strict=True)]
     )
     feature = np.where(inner, given.order[place], -1).astype(np.int32)
     table = TreeTable.single(
-        feature, threshold, nodes.missing_left[:count].copy(), nodes.left[:count].copy(), nodes.right[:count].copy(),
+        feature, threshold, missing_left.copy(), left.copy(), right.copy(),
         shares[:, 1] if given.n_classes == 2 else shares, grown=True,
     )  # fmt: skip
     return table, shares
 
 
-def _room(most: int, n_classes: int) -> GrowingTree:
-    from costframe_budgetforest.node_kernels import GrowingTree
-
+def _room(most: int, n_classes: int) -> tuple[NDArray[Any], ...]:
+    """Return the fields of a `BudgetTree` with memory for its nodes."""
     feature, bins, left, right, parent, depth = (np.empty(most, np.int32) for _ in range(6))
     begin, end = np.empty(most, np.int64), np.empty(most, np.int64)
     counts, missing_left = np.zeros((most, n_classes)), np.zeros(most, np.bool_)
-    return GrowingTree(feature, bins, missing_left, left, right, parent, depth, begin, end, counts)
+    return feature, bins, missing_left, left, right, parent, depth, begin, end, counts

@@ -16,6 +16,7 @@ from costframe.adoption import (
     require_probabilities,
 )
 from costframe.plugin import TREE, Answer, ParameterError, Predictor, TreeTable
+from costframe.trees import count_labels, inherit_shares
 from costframe_budgetforest.forest import Forest
 from costframe_budgetforest.program import find_leaves
 
@@ -96,15 +97,13 @@ def _widen(table: TreeTable, outputs: NDArray[np.float64]) -> TreeTable:
 
 def _with_shares(trees: TreeTable, outputs: NDArray[np.float64], rows: Rows) -> Forest:
     """Set the class shares of inner nodes; a node that no row reaches has those of the node above."""
-    from costframe_budgetforest.program_kernels import count_labels, inherit
-
     forest = Forest(trees, outputs)
     leaves = find_leaves(forest, rows.X)
     counts = np.zeros((len(outputs), outputs.shape[1]))
     count_labels(leaves, forest.parent, rows.y, rows.weight, counts)
     total = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, total, out=np.full(outputs.shape, 1.0 / outputs.shape[1]), where=total > 0)
-    inherit(forest.parent, total[:, 0], shares)
+    inherit_shares(forest.parent, total[:, 0], shares)
     leaf = trees.feature < 0
     shares[leaf] = outputs[leaf]
     return Forest(trees, shares)

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
 
 from costframe.plugin import CostModelError, tree_leaves
+from costframe.trees import (
+    ForestNodes,
+    Purchases,
+    count_labels,
+    count_purchases,
+    fill_purchases,
+    list_items,
+    price_levels,
+    prune_trees,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.plugin import PriceArrays, Rows
+    from costframe.trees import Record
     from costframe_budgetforest.forest import Forest
-    from costframe_budgetforest.program_kernels import Nodes, Purchases
 
 __all__ = ["Program", "check_prices", "find_leaves", "mean_losses", "worth_keeping"]
 
 _MOST = 1e100  # loss: nothing is worth it, and sums of it are finite
+
+
+class Nodes(NamedTuple):
+    """The fields of `ForestNodes`: all trees' nodes; parents come before their children."""
+
+    tree_first: NDArray[np.int64]  # (trees + 1,)
+    parent: NDArray[np.int64]  # -1 at roots
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]  # -1 at leaves
+    error: NDArray[np.float64]  # of a leaf there
+    fixed: NDArray[np.float64]  # price of a test there that no other tree shares
+    item_first: NDArray[np.int64]
+    item: NDArray[np.int32]  # that a test buys first on its way
+    up: NDArray[np.int64]  # the nearest node above that buys an item, or -1
 
 
 def mean_losses(forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str) -> NDArray[np.float64]:
@@ -27,8 +51,6 @@ def mean_losses(forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str
     It is the sum over its rows of weight * loss / (T * weight of all rows). "error" is that of the tree's own vote,
     "squared" is the sum over classes of (share - label)^2 / 2.
     """
-    from costframe_budgetforest.program_kernels import count_labels
-
     trees, shares = forest.trees, forest.shares
     counts = np.zeros(shares.shape)
     count_labels(leaves, forest.parent, rows.y, rows.weight, counts)
@@ -63,7 +85,8 @@ class Program:
     ----------
     nodes : Nodes
         With `fixed` prices at lambda one.
-    purchases : Purchases
+    purchases : Record
+        `Purchases`: all pairs of a row and an item, and in each the nodes that buy it, as entries.
     leaves : int64 (n, T)
         As places among all nodes.
     weight : float64 (n,)
@@ -73,7 +96,7 @@ class Program:
     """
 
     nodes: Nodes
-    purchases: Purchases
+    purchases: Record
     leaves: NDArray[np.int64]
     weight: NDArray[np.float64]
     price: NDArray[np.float64]
@@ -83,20 +106,20 @@ class Program:
         cls, forest: Forest, rows: Rows, prices: PriceArrays, leaves: NDArray[np.int64], error: NDArray[np.float64]
     ) -> Program:
         """Lay out the program; `leaves` are (n, T), and `error` is each node's as a leaf."""
-        from costframe_budgetforest.program_kernels import Purchases, count_entries, fill_entries
-
         check_prices(prices)
         shared = np.concatenate([prices.cost - prices.reuse, prices.resource_cost])
         weight = rows.weight / rows.weight.sum()
         priced = shared > 0
         priced[: len(prices.cost)] |= prices.reuse > 0
         nodes = _lay_out(forest, prices, priced, error, leaves, weight)
-        n_entries, n_pairs = count_entries(leaves, nodes, len(shared))
+        laid_out, sizes = ForestNodes(*nodes), np.zeros(2, np.int64)
+        count_purchases(leaves, laid_out, len(shared), sizes)
+        n_entries, n_pairs = sizes
         purchases = Purchases(
             np.zeros(n_pairs + 1, np.int64), np.zeros(n_pairs, np.int32), np.zeros(n_pairs, np.int32),
             np.zeros(n_entries, np.int32),
         )  # fmt: skip
-        fill_entries(leaves, nodes, len(shared), purchases)
+        fill_purchases(leaves, laid_out, len(shared), purchases)
         return cls(nodes, purchases, leaves, weight, shared)
 
     def at(self, tradeoff: float) -> Program:
@@ -110,8 +133,6 @@ class Program:
 
         No node's level is above that of its parent.
         """
-        from costframe_budgetforest.program_kernels import price_levels
-
         nodes, sums = self.nodes, np.zeros(count + 1)
         price_levels(level, self.purchases, self.weight, self.price, sums)
         tests = nodes.left >= 0
@@ -129,8 +150,6 @@ def _lay_out(
     leaves: NDArray[np.int64], weight: NDArray[np.float64],
 ) -> Nodes:  # fmt: skip
     """Return all nodes with the items that each test buys."""
-    from costframe_budgetforest.program_kernels import list_items
-
     trees, parent = forest.trees, forest.parent
     need_first, need = prices.needed
     first, flags = np.zeros(trees.n_nodes + 1, np.int64), priced.astype(np.uint8)
@@ -152,8 +171,6 @@ def _lay_out(
 
 def _nodes(forest: Forest, error: NDArray[np.float64]) -> Nodes:
     """Return all nodes without prices."""
-    from costframe_budgetforest.program_kernels import Nodes
-
     trees, tests = forest.trees, forest.trees.feature >= 0
     root = np.arange(trees.n_nodes) - trees.node_positions
     left, right = (np.where(tests, root + side, -1) for side in (trees.left, trees.right))
@@ -164,11 +181,9 @@ def _nodes(forest: Forest, error: NDArray[np.float64]) -> Nodes:
 
 def worth_keeping(forest: Forest, error: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return the tests that a pruning keeps if all prices are zero, bool (nodes,): no price makes it keep others."""
-    from costframe_budgetforest.program_kernels import prune
-
     n_nodes = forest.trees.n_nodes
     kept, value = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes)
-    prune(_nodes(forest, error), np.zeros(n_nodes), 0, n_nodes, value, kept)
+    prune_trees(ForestNodes(*_nodes(forest, error)), np.zeros(n_nodes), value, kept)
     return kept > 0
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe.trees import ForestNodes, count_buyers, prune_one_by_one, prune_trees, raise_shares
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -47,7 +49,7 @@ class Solution:
 
 def equal_shares(program: Program) -> NDArray[np.float32]:
     """Return shares with which all trees pay the same for an item of a row: float32 (entries,)."""
-    return np.ones(len(program.purchases.node), np.float32)
+    return np.ones(program.purchases.sizes["E"], np.float32)
 
 
 def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max_iter: int) -> Solution:
@@ -66,15 +68,13 @@ def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max
     share : float32 (entries,)
         Starting values; on return, the last ones, from which the next program can start.
     """
-    from costframe_budgetforest.program_kernels import climb, prune
-
-    nodes = program.nodes
-    n_nodes, roots = len(nodes.error), nodes.tree_first[:-1]
+    nodes = ForestNodes(*program.nodes)
+    n_nodes, roots = len(program.nodes.error), program.nodes.tree_first[:-1]
     load, value, mean, factor = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes), 1.0
     kept, found, bound, objective, done = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes, np.uint8), -np.inf, np.inf, 0
     while done < max_iter:
-        climb(share, kept, factor, program.purchases, program.weight, program.price, load)
-        prune(nodes, load, 0, n_nodes, value, kept)
+        raise_shares(share, kept, factor, program.purchases, program.weight, program.price, load)
+        prune_trees(nodes, load, value, kept)
         bound = max(bound, float(value[roots].sum()))
         rate = max(1.0 - _MEMORY, 1.0 / (done + 1))
         mean = (1.0 - rate) * mean + rate * kept
@@ -98,9 +98,7 @@ def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max
 
 def _improve(program: Program, kept: NDArray[np.uint8], objective: float) -> tuple[NDArray[np.uint8], float]:
     """Prune each tree at its best given all others, until nothing changes or a few times."""
-    from costframe_budgetforest.program_kernels import count_buyers, prune_one_by_one
-
-    nodes, now = program.nodes, kept.copy()
+    nodes, now = ForestNodes(*program.nodes), kept.copy()
     count = np.zeros((len(program.weight), len(program.price)), np.int32)
     load, value = np.zeros(len(kept)), np.zeros(len(kept))
     count_buyers(program.leaves, nodes, now, count)
