@@ -33,23 +33,32 @@ def lowest(session: nox.Session) -> None:
     used = [*project["dependencies"], *(each for name in _USED for each in extras[name])]
     bounds = [each.replace(">=", "==") for each in used if not each.startswith("costframe[")]
     session.install("-e", ".", *bounds)
-    names = ["cli_models", "frontier_display", "kernel_cache", "package", "page", "storage", "table_files"]
+    names = ["cli_models", "frontier_display", "package", "page", "storage", "table_files"]
     files = [f"tests/test_{name}.py" for name in names]  # where other libraries' versions matter
-    cache = session.create_tmp()  # of kernels of another numba
     old = ["-W", "default::DeprecationWarning"]  # of old releases, about what they import of newer ones
-    session.run("pytest", *old, *(session.posargs or files), env={"NUMBA_CACHE_DIR": cache})
+    session.run("pytest", *old, *(session.posargs or files))
 
 
 @nox.session
 def deep(session: nox.Session) -> None:
-    """Try the central law on 20,000 drawn cases, and the kernels as plain Python, then with bounds checks."""
+    """Try the central law on 20,000 drawn cases."""
     session.install("-e", ".[test]")
     session.run("pytest", "tests/test_exactness.py", "--hypothesis-profile=deep", *session.posargs)
-    kernels = ["-n", "2", "-m", "kernels", *session.posargs]
-    compiled_only = "not predictions_are_monotone and not trees_are_those and not overshot"  # slow, or of a compiler
-    session.run("pytest", *kernels, "-k", compiled_only, env={"NUMBA_DISABLE_JIT": "1"})
-    cache = session.create_tmp()  # kernels compiled with checks must not meet those without
-    session.run("pytest", *kernels, env={"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache})
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """Run the engine's tests on a build with address and undefined-behaviour checks."""
+    folder = session.create_tmp()
+    session.install(".[test]")
+    session.run("python", "engine/build.py", "--sanitize", "--output", folder)
+    runtime = session.run("c++", "-print-file-name=libasan.so", external=True, silent=True)
+    env = {
+        "COSTFRAME_ENGINE": f"{folder}/engine-base.so",
+        "LD_PRELOAD": str(runtime).strip(),
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
+    session.run("pytest", "-n", "2", "-m", "engine", *session.posargs, env=env)
 
 
 @nox.session

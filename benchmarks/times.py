@@ -1,6 +1,6 @@
 """Times beside LightGBM's, as ratios in one run: predictions, fits, memory, the planner's plans and inquiries.
 
-    python benchmarks/times.py [predict cold miser cegb roofline planner compilation memory large]
+    python benchmarks/times.py [predict cold miser cegb roofline planner first memory large]
 
 By default all but the last two, which take minutes. Tables are drawn. The planner's model is the cheapest whose score
 is within 1 % of the best, beside LightGBM cut at the first round that scores as much on valid.
@@ -213,12 +213,15 @@ def inquire(predictor: cf.Predictor, X: np.ndarray) -> None:
     print(f"{'inquiry of a row':58s} {median:.0f} us, {statistics.mean(trips[1:]):.1f} trips   (goal: <= 100 us)")
 
 
-def compilation() -> None:
-    """Time the first fit of a fresh process, without and with a cache on disk."""
-    code = f"{_LOAD}; print(seconds(lambda: fit_cegb(*draw_table(1000, 5), 2)))"
-    with tempfile.TemporaryDirectory() as folder:
-        cold, warm = (float(_in_a_process(code, NUMBA_CACHE_DIR=folder)) for _ in range(2))
-    print(f"{'first fit of a process: compiling / from the cache':58s} {cold:.1f} s / {warm:.2f} s")
+def first() -> None:
+    """Time the import and the first fit, prediction, cost and inquiry of a fresh process."""
+    code = (
+        f"{_LOAD}; X, y = draw_table(300, 4); "
+        "print(seconds(lambda: (m := cf.estimator('miser', task='classification').fit(X, y), m.predict(X), m.cost(X), "
+        "cf.predict_one(m, X[0]))))"
+    )
+    times = [float(_in_a_process(code)) for _ in range(3)]
+    print(f"{'first fit, prediction, cost and inquiry of a process':58s} {statistics.median(times):.2f} s")
 
 
 def memory() -> None:
@@ -260,7 +263,7 @@ def large() -> None:
 
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
-    each.__name__: each for each in (predict, cold, miser, cegb, roofline, planner, compilation, memory, large)
+    each.__name__: each for each in (predict, cold, miser, cegb, roofline, planner, first, memory, large)
 }
 
 

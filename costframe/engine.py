@@ -10,7 +10,7 @@ Arrays that many functions take, or that a loop passes again and again, are a st
 all its sizes. Sizes with one letter are equal in all structs of a call.
 
 The library is there twice, for any processor and for those with AVX2; both give the same bits. The environment variable
-COSTFRAME_ENGINE names one of them, "base" or "avx2".
+COSTFRAME_ENGINE names one of them, "base" or "avx2", or the file of another build.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ _CODE = "code"  # what a function that allocates returns
 _PARAMETER = re.compile(r"(\w+): (>?)([\w|]+)(?:\[([\w,+?]+)\])?")
 
 
-def _open(level: str) -> ctypes.CDLL:
-    file = Path(__file__).with_name(f"engine-{level}{_SUFFIX}")
+def _open(file: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(file))
     except OSError as error:
@@ -49,13 +48,14 @@ def _open(level: str) -> ctypes.CDLL:
 
 
 def _choose() -> tuple[str, ctypes.CDLL]:
-    """Return the library for this machine's processor, and its level."""
-    wanted, base = os.environ.get("COSTFRAME_ENGINE"), _open("base")
-    if wanted not in {None, "base", "avx2"}:
-        raise ImportError(f"COSTFRAME_ENGINE: expected 'base' or 'avx2', got {wanted!r}")
+    """Return the library for this machine's processor, and its level; or the one that the environment names."""
+    files = {level: Path(__file__).with_name(f"engine-{level}{_SUFFIX}") for level in ("base", "avx2")}
+    wanted = os.environ.get("COSTFRAME_ENGINE")
+    if wanted is not None:
+        return wanted, _open(files.get(wanted, Path(wanted)))
+    base = _open(files["base"])
     base.has_avx2.restype = ctypes.c_bool
-    quick = base.has_avx2() and Path(__file__).with_name(f"engine-avx2{_SUFFIX}").exists()
-    return ("avx2", _open("avx2")) if wanted == "avx2" or (wanted is None and quick) else ("base", base)
+    return ("avx2", _open(files["avx2"])) if base.has_avx2() and files["avx2"].exists() else ("base", base)
 
 
 level, _library = _choose()

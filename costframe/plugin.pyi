@@ -29,12 +29,6 @@ from costframe.core.exact_sums import exact_sum as exact_sum
 from costframe.core.exact_sums import to_grid as to_grid
 from costframe.core.gains import Gains as Gains
 from costframe.core.gains import gains_of_answers as gains_of_answers
-from costframe.core.jit import B1 as B1
-from costframe.core.jit import F8 as F8
-from costframe.core.jit import I4 as I4
-from costframe.core.jit import I8 as I8
-from costframe.core.jit import U1 as U1
-from costframe.core.jit import kernel as kernel
 from costframe.core.learners.bank import WeakLearnerBank as WeakLearnerBank
 from costframe.core.learners.leaves import tree_leaves as tree_leaves
 from costframe.core.learners.opaque import OpaqueLearner as OpaqueLearner

@@ -1,7 +1,7 @@
 """Build the engine, `costframe/engine-*.so`, with the system's C++ compiler, else with that of the package ziglang.
 
 python engine/build.py              # for this machine
-python engine/build.py --sanitize   # with address and undefined-behaviour checks, for its tests
+python engine/build.py --sanitize --output FOLDER  # with address and undefined-behaviour checks, for its tests
 """
 
 from __future__ import annotations
@@ -58,4 +58,6 @@ def build(target: Path = TARGET, options: tuple[str, ...] = ()) -> list[Path]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sanitize", action="store_true")
-    build(options=SANITIZE if parser.parse_args().sanitize else ())
+    parser.add_argument("--output", type=Path, default=TARGET, help="folder; by default that of the package")
+    asked = parser.parse_args()
+    build(asked.output, SANITIZE if asked.sanitize else ())

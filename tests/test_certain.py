@@ -75,7 +75,7 @@ def test_no_class_changes_and_no_score_moves_further_than_epsilon(case):
     np.testing.assert_array_equal(report.predictions[~report.cut], all_paid.predictions[~report.cut])
 
 
-@pytest.mark.kernels
+@pytest.mark.engine
 @QUIET
 @given(sums(), st.data())
 def test_report_inquiry_and_naive_twin_agree(case, data):

@@ -17,7 +17,7 @@ from costframe.testing.counting import inquire
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
 pytestmark = [
-    pytest.mark.kernels,
+    pytest.mark.engine,
     pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning"),
 ]
 MORE = settings(max_examples=max(100, settings().max_examples))  # than of other properties, as this is the central law

@@ -13,7 +13,7 @@ from costframe.stagewise import fitting
 from costframe.stagewise.fitting import forward_select
 from costframe.stagewise.normal import NormalEquations
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 seeds = st.integers(0, 2**32 - 1)
 

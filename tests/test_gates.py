@@ -10,7 +10,7 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e308, -1e308]
 

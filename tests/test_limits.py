@@ -23,7 +23,7 @@ from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing.case import same_bits
 from costframe.testing.strategies import banks, feature_names, rows, stage_trees
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 
 class Noted(float):

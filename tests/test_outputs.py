@@ -13,7 +13,7 @@ from costframe.core.learners.outputs import BankOutputs
 from costframe.engine import write_outputs
 from costframe.testing import strategies as kit
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 NAMES = ("a", "b", "c")
 CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 

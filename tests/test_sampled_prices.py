@@ -15,7 +15,7 @@ from costframe.stagewise.relaxed import RelaxedCost
 from costframe.testing.strategies import banks, cost_models, feature_names, rows
 
 pytestmark = [
-    pytest.mark.kernels,
+    pytest.mark.engine,
     pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning"),
 ]
 

@@ -17,7 +17,7 @@ from costframe.trees.growing.grow import grow_tree, pack
 from costframe.trees.growing.prices import OncePrices
 from costframe.trees.growing.room import Task
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 seeds = st.integers(0, 2**32 - 1)
 UNLIMITED = 10**9

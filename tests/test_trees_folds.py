@@ -14,7 +14,7 @@ from costframe.trees.boosting.losses import loss_for
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.settings import TreeSettings
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 
 def boosted(leaves, rows, step, l2=1.0, n_rounds=500, patience=20):

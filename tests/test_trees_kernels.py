@@ -12,7 +12,7 @@ from costframe.trees.binning.thresholds import few_values
 from costframe.trees.growing.grow import pack
 from costframe.trees.growing.room import Task
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 CELLS = [0, 1, 2, 5, 254, 255]
 rng_seeds = st.integers(0, 2**32 - 1)

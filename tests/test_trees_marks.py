@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from costframe import engine
 from costframe.trees.growing.prices import OncePrices
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -9,7 +9,7 @@ from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.prices import OncePrices
 from costframe.trees.growing.room import WEIGHT, new_room
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 ROWS = np.arange(3, dtype=np.int32)
 

@@ -12,7 +12,7 @@ from costframe.training.scoring import ndcg_at_5
 from costframe.trees.boosting.losses import SquaredLoss
 from costframe.trees.boosting.ranking import LambdaRankLoss, PairwiseLoss, ranking_loss
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 LOSSES = [LambdaRankLoss(), LambdaRankLoss(2), PairwiseLoss()]
 seeds = st.integers(0, 2**32 - 1)

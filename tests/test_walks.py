@@ -21,7 +21,7 @@ from costframe.testing.counting import expect_as_reported, inquire
 from costframe.testing.laws_of_errors import expect_retries, inquiries
 from costframe.testing.strategies import NASTY, banks, cost_models, feature_names, planned_predictors, rows, stage_trees
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 MORE = settings(max_examples=max(100, settings().max_examples))
 FEWER = settings(max_examples=max(30, settings().max_examples // 2))
 QUIET = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")

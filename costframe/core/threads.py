@@ -1,8 +1,6 @@
-"""Threads for kernels that release the interpreter lock.
+"""Threads for work that releases the interpreter lock, as the engine's functions do.
 
-Python threads rather than numba's parallel loops: its thread pools spin while other processes need the core, abort on
-concurrent entry or after a fork, and compile slowly. The caller cuts work into the same parts for any number of
-threads, so results do not depend on that number.
+The caller cuts work into the same parts for any number of threads, so results do not depend on that number.
 """
 
 import os

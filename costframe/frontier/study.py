@@ -309,7 +309,7 @@ def by_joblib(n_jobs: int | None, *, pre_dispatch: Any = "2*n_jobs") -> Parallel
         thread_count(n_jobs)  # refuses wrong numbers
     if joblib.effective_n_jobs(n_jobs) == 1:
         return None
-    # Arrays that joblib maps into memory are read-only, for which kernels would be compiled once more.
+    # Arrays that joblib maps into memory are read-only.
     return Parallel(
         n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=pre_dispatch, max_nbytes=None
     )

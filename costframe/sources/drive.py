@@ -52,7 +52,7 @@ class Drive:
         self.sources.check_serves(self.terms.asked)
 
     async def open(self) -> None:
-        """Connect the sources, and have the model's kernels ready before a clock starts."""
+        """Connect the sources, and have the model laid out before a clock starts."""
         if self.deadline is None:
             await self.sources.connect(self.terms.asked)
         else:

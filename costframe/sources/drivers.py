@@ -157,7 +157,7 @@ def predict_many(
     unavailable: Iterable[str] = (),
     deadline: float | None = None,
 ) -> Predictions:
-    """Predict many rows: those of an array or a data frame by compiled kernels, others in lockstep.
+    """Predict many rows: those of an array or a data frame by the engine, others in lockstep.
 
     In lockstep, every round is one trip for all rows that are not finished.
 

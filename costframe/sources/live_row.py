@@ -75,7 +75,7 @@ def supply_rows(rows: Sequence[LiveRow], outcomes: Sequence[Outcome], *, late: b
 
 
 def warm_up(terms: RowTerms) -> None:
-    """Walk made-up rows, of which nothing is kept, so that the model's kernels are there when the first row comes.
+    """Walk made-up rows, of which nothing is kept, so that the model is laid out when the first row comes.
 
     Rows take missing values, zeros, and no values, as at a deadline; a model that refuses such a row is left at that.
     """

@@ -30,7 +30,7 @@ __all__ = ["Predictions"]
 class Predictions(Sequence[Prediction]):
     """Predictions of rows, in their order: a sequence of `Prediction`, and arrays of what they hold.
 
-    Compiled kernels made the arrays of a table; each `Prediction` then comes from an inquiry for its row, when it is
+    The engine made the arrays of a table; each `Prediction` then comes from an inquiry for its row, when it is
     read. A slice has a part of the rows.
 
     Attributes
@@ -38,7 +38,7 @@ class Predictions(Sequence[Prediction]):
     value : float64 (rows,), or (rows, K) for K > 1 outputs
         Prediction of each row, as from `predict`.
     cost : float64 (rows,)
-        Cost of each row in the cost model's unit. The kernels add prices in another order than an inquiry, so the cost
+        Cost of each row in the cost model's unit. The engine adds prices in another order than an inquiry, so the cost
         of a row and of its `Prediction` may differ by rounding.
     acquired : bool (rows, d)
         Features that each row paid for, in the order of ``predictor.feature_names``.

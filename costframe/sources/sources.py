@@ -201,11 +201,11 @@ class Sources:
         Parameters
         ----------
         predictor : Predictor, or an estimator fitted to one, optional
-            Only the lookups of the features that it may read are opened. It walks a few made-up rows, so that its
-            kernels are loaded or compiled; functions in it are called.
+            Only the lookups of the features that it may read are opened. It walks a few made-up rows, so that it
+            is laid out; functions in it are called.
         costs, **terms
             As later in `predict_one`: prices, and `acquisition`, `known`, `max_cost` and `unavailable`. Others may need
-            other kernels.
+            another layout.
 
         Returns
         -------

@@ -100,7 +100,7 @@ def progress_bar(console: Console) -> Progress:
 def update_bar(bar: Progress, done: int, total: int, text: str) -> None:
     """Show the progress of a sweep on the bar of `progress_bar`."""
     task, seconds = bar.tasks[0], bar.tasks[0].elapsed or 0.0
-    what = f"{time_left(seconds, done / total)}{_short(done, text)}"
+    what = f"{time_left(seconds, done / total)}{text.partition(':')[0]}"
     bar.update(task.id, completed=done, total=total, description=escape(printable(what)))
 
 
@@ -110,11 +110,6 @@ def time_left(seconds: float, share: float) -> str:
         return ""
     left = seconds * (1 - share) / share
     return f"about {left:.0f} s left; " if left < 100 else f"about {left / 60:.0f} min left; "
-
-
-def _short(done: int, text: str) -> str:
-    """Leave out results; mention compilation, which takes minutes in a first fit."""
-    return text.partition(":")[0] + ("" if done else " (the first fit compiles)")
 
 
 class Lines:

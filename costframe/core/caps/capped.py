@@ -44,7 +44,7 @@ def walk_under_limits(
 ) -> CappedRows:
     """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap.
 
-    The kernel counts money in doubles: in whole units of the prices, which is exact, or where these are too many, up to
+    The engine counts money in doubles: in whole units of the prices, which is exact, or where these are too many, up to
     a margin. Rows that the margin could change are walked with Python's numbers, as are all rows whose opaque learners
     may not be called.
     """
@@ -53,7 +53,7 @@ def walk_under_limits(
     if tree.layout.n_opaque and (tree.fallbacks is None or barred_opaque):
         found, unsure = CappedRows.empty(tree.layout, len(X)), np.ones(len(X), np.bool_)
     else:
-        found, unsure = _run_kernel(tree, prices, limits, X, caps, by_path=by_path, n_jobs=n_jobs)
+        found, unsure = _walk_by_engine(tree, prices, limits, X, caps, by_path=by_path, n_jobs=n_jobs)
     by_hand = np.flatnonzero(unsure)
 
     def step(part: slice) -> None:
@@ -63,7 +63,7 @@ def walk_under_limits(
     return found
 
 
-def _run_kernel(
+def _walk_by_engine(
     tree: StageModel,
     prices: PriceArrays,
     limits: Limits,
@@ -73,7 +73,7 @@ def _run_kernel(
     by_path: bool,
     n_jobs: int | None,
 ) -> tuple[CappedRows, NDArray[np.bool_]]:
-    """Walk rows by the kernel; return their ends, and the rows that its rounding of money could change."""
+    """Walk rows by the engine; return their ends, and the rows that its rounding of money could change."""
     exact = tree.exact(prices)
     limit = {cap: exact.limit(cap) for cap in np.unique(caps).tolist()}
     is_exact = all(units <= WHOLE // 2 or units == np.inf for units in limit.values())

@@ -53,7 +53,7 @@ def _tabulate(cuts: Cuts, features: NDArray[np.int64]) -> None:
         cuts.low[features] = np.where(rising, lowest, 0.0)
         cuts.scale[features] = np.where(rising, n_steps / (highest - lowest), 0.0)
         owner = np.repeat(features, end - begin)
-        step = (cuts.cut[begin[0] : end[-1]] - cuts.low[owner]) * cuts.scale[owner]  # as the kernel rounds it
+        step = (cuts.cut[begin[0] : end[-1]] - cuts.low[owner]) * cuts.scale[owner]  # as the engine rounds it
     last = np.diff(cuts.first_step)[owner] - 1
     steps = slice(cuts.first_step[features[0]], cuts.first_step[features[-1] + 1])
     at = cuts.first_step[owner] - steps.start + np.clip(np.nan_to_num(step, nan=0.0), 0, last).astype(np.int64)

@@ -215,7 +215,7 @@ def path_masks(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features
     """Return the features tested on the way to each node as bits: uint64 (nodes, W), or (0, W) for many features.
 
     Parents come before their children, a root is its own. With more features than nodes on a way, masks would be longer
-    than the ways: the kernels then go back from a leaf node by node.
+    than the ways: the engine then goes back from a leaf node by node.
     """
     words = word_count(n_features)
     masks = np.zeros((len(parent) if words <= _WORDS else 0, words), np.uint64)

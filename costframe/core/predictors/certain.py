@@ -19,8 +19,8 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.certain import CertainWalker, certain_rows, lay_out_certain
 from costframe.core.stages.certain_layout import Goal
+from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
 from costframe.core.stages.stages import squeeze
-from costframe.core.stages.step_layout import COMPARISONS, USES, WEIGHT
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @define(eq=False, frozen=True)
 class StopModels:
-    """The models of a stop, laid out for the kernels at their first use."""
+    """The models of a stop, laid out for the engine at their first use."""
 
     bank: WeakLearnerBank
     gains_bank: WeakLearnerBank

@@ -231,7 +231,7 @@ class StageTree(StageModel, Predictor):
         how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
-        """Charge rows with the kernels; see `Predictor.charges`."""
+        """Charge rows with the engine; see `Predictor.charges`."""
         prices = costs.select(self.feature_names)
         limits = Limits.of(how.max_cost, how.unavailable, prices)
         return charge_tree(self, prices, X, weight, how, limits, n_jobs)

@@ -1,1 +1,1 @@
-"""Prices of features and resources: the cost model, its files, and arrays for kernels."""
+"""Prices of features and resources: the cost model, its files, and arrays for the engine."""

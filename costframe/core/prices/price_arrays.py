@@ -1,4 +1,4 @@
-"""Prices of a predictor's columns as arrays for kernels, and the limits of one row: a cap, and unavailable columns."""
+"""Prices of a predictor's columns as arrays, and the limits of one row: a cap, and unavailable columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PriceArrays:
     resource_cost : ndarray of float64, shape (R,)
         Per row.
     direct_needs : Needs
-        The resources that features and resources need directly, in writable arrays, as kernels want them.
+        The resources that features and resources need directly.
     learner, reuse : float
         Per evaluation of a weak learner with e_t = 1, and per further use of an acquired feature.
     unit : str

@@ -10,8 +10,8 @@ from costframe import engine
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import OPAQUE
 from costframe.core.stages.certain_layout import PAID, Certain, CertainRow, CertainRows, RowPrices
+from costframe.core.stages.layout import CALLED, COMPARISONS, KNOWN, N_ACCOUNT, N_USED, USES, WEIGHT
 from costframe.core.stages.run_stages import StageRunner
-from costframe.core.stages.step_layout import CALLED, COMPARISONS, KNOWN, N_ACCOUNT, N_USED, USES, WEIGHT
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain_layout import Goal
+    from costframe.core.stages.layout import StepLayout
     from costframe.core.stages.stage_model import StageModel
-    from costframe.core.stages.step_layout import StepLayout
 
 _ROWS = 256  # that one thread takes at a time: they take longer than whole evaluations
 _NONE = np.empty(0)

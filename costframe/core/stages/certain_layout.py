@@ -11,8 +11,8 @@ from attrs import frozen
 from costframe import engine
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
+from costframe.core.stages.layout import N_ACCOUNT
 from costframe.core.stages.stages import Answer
-from costframe.core.stages.step_layout import N_ACCOUNT
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.needs import Needs
     from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.layout import StepLayout
     from costframe.core.stages.stages import Stage
-    from costframe.core.stages.step_layout import StepLayout
 
 CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
 PAID = 1  # state of a resource

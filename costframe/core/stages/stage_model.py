@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.capped_layout import CappedLayout
     from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-    from costframe.core.stages.layout import ReadingMarks, StageLayout
+    from costframe.core.stages.layout import ReadingMarks, StageLayout, StepLayout, StepState
     from costframe.core.stages.plan import StagePlan
     from costframe.core.stages.stages import Stage
-    from costframe.core.stages.step_layout import StepLayout, StepState
 
 
 def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
@@ -44,7 +43,7 @@ def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
 
 @define(eq=False, frozen=True, repr=False)
 class StageModel(ABC):
-    """A tree of stages over a bank, laid out for kernels and walkers at their first use; see `StageTree`."""
+    """A tree of stages over a bank, laid out for the engine and walkers at their first use; see `StageTree`."""
 
     bank: WeakLearnerBank
     stages: tuple[Stage, ...] = field(converter=_as_stages)
@@ -63,7 +62,7 @@ class StageModel(ABC):
 
     @cached_property
     def capped_model(self) -> CappedLayout:
-        """The tree as arrays for the kernel under limits."""
+        """The tree as arrays for walks under limits."""
         return lay_out_capped(self.bank, self.stages, self.layout, self.expected_outputs)
 
     @cached_property
@@ -88,7 +87,7 @@ class StageModel(ABC):
 
     @cached_property
     def layout(self) -> StageLayout:
-        """The tree as arrays for the kernels."""
+        """The tree as arrays for the engine."""
         return lay_out(self.bank, self.stages)
 
     @property

@@ -1,4 +1,4 @@
-"""Steps of one row through a stage tree without limits: the model side of its inquiry, around a compiled kernel."""
+"""Steps of one row through a stage tree without limits: the model side of its inquiry, around the engine's step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from costframe import engine
 from costframe.core.learners.tree_table import TREE
-from costframe.core.stages.step_layout import CALLED, KNOWN, N_ACCOUNT, StepState
+from costframe.core.stages.layout import CALLED, KNOWN, N_ACCOUNT, StepState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

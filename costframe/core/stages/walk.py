@@ -1,4 +1,4 @@
-"""Walk of one row through a stage tree under limits: the model side of an inquiry, and the kernels' slow, obvious twin.
+"""Walk of one row through a stage tree under limits: the model side of an inquiry, and the engine's slow, obvious twin.
 
 Stages follow one another, and the learners of a stage in ascending order. A learner goes on as long as its next feature
 is available, and the row can pay for it and for the learner; else the row gives the learner up and begins the next one.

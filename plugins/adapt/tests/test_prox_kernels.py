@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from costframe import engine
 from costframe.gates.penalized import GroupNorms
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -417,7 +417,7 @@ class ProximityExits(ExitPredictor):
         how: ExpectedCost,
         n_jobs: int | None = None,
     ) -> Charges:
-        """Charge rows with the kernels; see `Predictor.charges`."""
+        """Charge rows with the engine; see `Predictor.charges`."""
         if self.queries is None:
             return self.whole.charges(X, costs, weight, how, n_jobs)
         return super().charges(X, costs, weight, how, n_jobs)

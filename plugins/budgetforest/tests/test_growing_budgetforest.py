@@ -11,7 +11,7 @@ from costframe_budgetforest import BudgetPruneClassifier, BudgetRFClassifier
 from costframe_budgetforest.budgetrf import GrowSettings, grow_plain, grow_priced
 from costframe_budgetforest.forest import Bags, ForestRows
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 
 def settings(**changes):

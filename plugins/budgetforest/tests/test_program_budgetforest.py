@@ -13,7 +13,7 @@ from costframe_budgetforest.program import Program, find_leaves, mean_losses, wo
 from costframe_budgetforest.pruning import Pruner, PruneSettings
 from costframe_budgetforest.solve import equal_shares, solve
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 NAMES = ("a", "b", "c", "d")
 TABLES = {

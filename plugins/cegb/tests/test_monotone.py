@@ -11,7 +11,7 @@ from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree
 from costframe_cegb import CEGBClassifier, CEGBRanker, CEGBRegressor
 
-pytestmark = pytest.mark.kernels
+pytestmark = pytest.mark.engine
 
 
 def table(seed, n=200, d=3, missing=0.0):
