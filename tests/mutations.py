@@ -3,8 +3,6 @@
 COSTFRAME_MUTATIONS sets the number of copies of each file; the default is for a quick test, 100,000 for a campaign.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

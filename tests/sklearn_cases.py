@@ -1,7 +1,5 @@
 """Data that scikit-learn's models are fitted to, and what they predict, in the shape of adopted models."""
 
-from __future__ import annotations
-
 import numpy as np
 from naive_adopt import nasty_rows
 

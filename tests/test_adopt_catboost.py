@@ -1,7 +1,5 @@
 """CatBoost's models, live and as files, against the library; documents by hand, public ones and broken ones."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import json

@@ -1,7 +1,5 @@
 """LightGBM's models: drawn ones, live and as files, against the library; files by hand, public ones and broken ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Any model as one opaque learner: its predictions, its columns, its labels, texts, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -3,8 +3,6 @@
 That they predict as the original is tried by test_drawn_pipelines.
 """
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -136,16 +134,6 @@ def test_pipelines_within_pipelines_at_the_end_and_in_a_search():
 
 
 # --- operations that are called ----------------------------------------------------------------------------------
-
-
-def test_opaque_operations_have_names_of_their_own_and_get_frames_where_they_were_fitted_on_frames():
-    frame = TRAIN[["age", "chol", "iron"]].fillna(1.0)
-    steps = (pre.Normalizer(), ["age", "chol"]), (make_pipeline(pre.Normalizer()), ["chol", "iron"])
-    union = make_column_transformer(*steps).fit(frame)
-    preparation = prepare(union)
-    assert [one.name for one in preparation.opaques] == ["normalizer", "normalizer 2"]
-    np.testing.assert_array_equal(preparation.transform(frame), union.transform(frame))
-    assert preparation.made_from["pipeline__chol"] == ("chol", "iron")
 
 
 def test_a_saved_pipeline_is_loaded_with_its_labels_and_its_opaque_operations(tmp_path):

@@ -1,7 +1,5 @@
 """scikit-learn's trees, forests and boosting: every row reaches the original's leaf, and scores are its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

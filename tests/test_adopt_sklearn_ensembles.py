@@ -1,7 +1,5 @@
 """scikit-learn's linear models, and ensembles of any of its models, nested: the same scores, labels and paths."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

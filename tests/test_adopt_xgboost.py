@@ -1,7 +1,5 @@
 """XGBoost's models, live and as files, against the library: every row reaches the original's leaf."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the adoption of every library has in common: names, refusals, no imports, and a check against the original."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Models of other libraries that are made to do harm: changed at random, cut, or made to take time or memory."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from functools import cache

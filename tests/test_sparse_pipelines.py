@@ -1,7 +1,5 @@
 """Pipelines whose steps make sparse tables: what these do not store is missing to XGBoost's trees, zero to others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """Files of XGBoost: of older and newer versions, public ones, broken ones, and how their base scores are read."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path
@@ -88,18 +86,6 @@ def test_files_of_version_1_are_read_and_older_ones_refused():
     assert_alike(adopted, adopt_xgboost(booster))
     with pytest.raises(AdoptionError, match=r"written by xgboost 0\.90, older than known"):
         read(document | {"version": [0, 90, 0]})
-
-
-def test_vectors_of_leaves_of_version_3_0_are_read():
-    document = document_of("vector leaves")
-    for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
-        vectors = np.array(tree.pop("leaf_weights")).reshape(-1, 2)
-        leaf = np.array(tree["left_children"]) < 0
-        own = np.zeros((len(leaf), 2))
-        own[leaf] = vectors[np.array(tree["right_children"])[leaf]]
-        tree["base_weights"] = own.ravel().tolist()
-        tree["right_children"] = np.where(leaf, -1, tree["right_children"]).tolist()
-    assert_alike(read(document | {"version": [3, 0, 5]}), adopt_xgboost(booster_of("vector leaves")))
 
 
 @pytest.mark.parametrize("kind", ["dart", "linear", "vector leaves"])

@@ -19,7 +19,6 @@ from adapt_cases import (
     steps,
     table,
     three_classes,
-    total,
     uneven,
 )
 from sklearn.ensemble import RandomForestClassifier
@@ -212,27 +211,6 @@ def test_what_is_no_expensive_model_is_refused_by_name(name):
 
 def routes(tree):
     return sum(isinstance(stage, cf.Route) for stage in tree.stages)
-
-
-def ring(seed, n):
-    """A free look tells a third, the next feature another third, and the dear one the rest."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, (n, 3))
-    doubt, more = np.abs(X[:, 0]) < 0.6, np.abs(X[:, 1]) < 0.5
-    return X, np.where(doubt, np.where(more, X[:, 2] > 0, X[:, 1] > 0), X[:, 0] > 0).astype(int)
-
-
-@pytest.mark.parametrize("n_stages", [1, 2, 3])
-def test_stages_pay_off(n_stages):
-    costs = cf.CostModel.from_dict({"features": {"look": 0.1, "test": 1.0, "scan": 20.0}})
-    (train, labels), (rows, y) = ring(1, 900), ring(3, 400)
-    full = RandomForestClassifier(20, max_depth=8, min_samples_leaf=5, random_state=0).fit(*ring(2, 2000))
-    model = AdaptClassifier(costs, 6e-3, expensive=full, n_estimators=20, n_stages=n_stages)
-    model.fit(train, labels, expensive_proba=full.predict_proba(train))
-    assert n_stages == 1 or 1 <= routes(model.predictor_) <= n_stages
-    assert model.score(rows, y) > 0.9
-    found, alone = (total(tree, rows, y, 6e-3, costs) for tree in (model.predictor_, model.expensive_predictor_))
-    assert found < 0.9 * alone
 
 
 @pytest.mark.parametrize("outer", [{}, LINEAR], ids=["trees", "linear"])

@@ -13,7 +13,7 @@ from costframe.core.stages.stages import Answer
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
-from costframe_baselines.exits import ConfidenceExits, ProximityExits
+from costframe_baselines.exits import ConfidenceExits
 
 COSTS = cf.CostModel.from_dict(
     {
@@ -158,21 +158,6 @@ def test_the_threshold_has_the_least_loss_and_cost_of_those_tried(classes):
         p = found.predict(rows)
         assert point.score == np.mean((p > 0.5 if p.ndim == 1 else p.argmax(axis=1)) == labels)
     assert path.plain().threshold == np.inf
-
-
-def test_rankings_choose_by_ndcg_and_cost_and_improve_on_the_whole_model():
-    X, y, qid = table(0, 600)
-    rows, labels, queries = table(1, 600)
-    plain = BoostingRanker(DEAR_TREES, 0.0, n_estimators=30, max_leaves=4, learning_rate=0.3).fit(X, y, qid=qid)
-    model = EarlyExitRanker(DEAR_TREES, 0.005, model=plain, n_trees_per_exit=5)
-    path = model.fit_path(X, y, qid=qid, X_val=rows, y_val=labels, qid_val=queries)
-    assert isinstance(model.predictor_, ProximityExits)
-    assert 0 < model.threshold_ < np.inf
-    best, whole = path.at(0.005), path.points[0]
-    assert whole.threshold == np.inf
-    assert best.cost < whole.cost
-    assert best.cost == pytest.approx(model.cost(rows, qid=queries).mean)
-    assert model.score(rows, labels, queries) > 0.9
 
 
 BOOSTED = {"n_estimators": 20, "max_depth": 2}
