@@ -53,6 +53,9 @@ LOSSES = {  # the target, and what the link makes of raw values
     "MultiClass": (THREE, "Probability"),
     "MultiRMSE": (np.column_stack([SIGNAL, -SIGNAL]), "RawFormulaVal"),
     "CrossEntropy": (TWO * 0.5 + 0.2, "Probability"),
+    "Focal:focal_alpha=0.5;focal_gamma=1": (TWO, "Probability"),
+    "MultiCrossEntropy": (PAIR * 0.5, "Probability"),
+    "QuerySoftMax": (TWO, "RawFormulaVal"),
     "MultiClassOneVsAll": (THREE, "Probability"),
     "MultiLogloss": (PAIR, "Probability"),
     "Poisson": (TWO, "Exponent"),
@@ -64,7 +67,7 @@ LOSSES = {  # the target, and what the link makes of raw values
 }
 OF_NUMBERS = [(loss, POLICIES[at % 3] if ":" not in loss else POLICIES[0], "Min") for at, loss in enumerate(LOSSES)]
 OF_NUMBERS += [(loss, policy, "Max") for loss in ("RMSE", "Logloss", "MultiClass") for policy in POLICIES]
-SYMMETRIC = ("Multi", "YetiRank", "Cox")  # losses of these grow no other trees
+SYMMETRIC = ("Multi", "YetiRank", "QuerySoftMax", "Cox")  # losses of these grow no other trees
 
 
 @pytest.mark.parametrize(("loss", "policy", "nan_mode"), OF_NUMBERS)
@@ -72,7 +75,7 @@ def test_live_models_and_files_have_the_originals_values_to_the_last_bit(loss, p
     y, kind = LOSSES[loss]
     policy = POLICIES[0] if loss.startswith(SYMMETRIC) and loss != "MultiClass" else policy
     settings = {"iterations": 5, "depth": 4, "loss_function": loss, "grow_policy": policy, "nan_mode": nan_mode}
-    queries = np.repeat(np.arange(8), 10) if loss == "YetiRank" else None
+    queries = np.repeat(np.arange(8), 10) if loss in {"YetiRank", "QuerySoftMax"} else None
     model = cb.CatBoost(QUIET | settings).fit(HOLES, y, group_id=queries)
     for tree in (adopt_catboost(model), saved(model, tmp_path)):
         with np.errstate(over="ignore"):  # a border may be the largest number, and the next one is infinite

@@ -88,6 +88,18 @@ def test_files_of_version_1_are_read_and_older_ones_refused():
         read(document | {"version": [0, 90, 0]})
 
 
+def test_vectors_of_leaves_of_version_3_0_are_read():
+    document = document_of("vector leaves")
+    for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
+        vectors = np.array(tree.pop("leaf_weights")).reshape(-1, 2)
+        leaf = np.array(tree["left_children"]) < 0
+        own = np.zeros((len(leaf), 2))
+        own[leaf] = vectors[np.array(tree["right_children"])[leaf]]
+        tree["base_weights"] = own.ravel().tolist()
+        tree["right_children"] = np.where(leaf, -1, tree["right_children"]).tolist()
+    assert_alike(read(document | {"version": [3, 0, 5]}), adopt_xgboost(booster_of("vector leaves")))
+
+
 @pytest.mark.parametrize("kind", ["dart", "linear", "vector leaves"])
 def test_newer_versions_are_read_by_their_structure_and_unknown_fields_refused_by_name(kind):
     document = document_of(kind) | {"version": [12, 0, 0]}

@@ -54,11 +54,12 @@ def close(value):
     return pytest.approx(value, rel=1e-9, abs=1e-6)  # prices go up to a million
 
 
-@settings(max_examples=70)
-@given(fronts(), st.sampled_from((-np.inf, -1.0, 0.0, 0.5, 1.0, 3.0, np.inf)))
-def test_both_sides_of_a_gate_cost_what_the_composite_does(case, threshold):
+@settings(max_examples=40)
+@given(fronts(), st.sampled_from((-np.inf, np.inf, 0, 1, 2, 3)))
+def test_both_sides_of_a_gate_cost_what_the_composite_does(case, place):
     front, full, costs, X, losses, weight = case
     curve, scores = curve_of(*case)
+    threshold = np.sort(scores)[place % len(scores)] if np.isfinite(place) else place
     prices = costs.select(full.feature_names)
     point, goes = curve.at(threshold), scores > threshold
     assert point.loss == pytest.approx(np.average(np.where(goes, losses[1], losses[0]), weights=weight))
@@ -83,7 +84,7 @@ def test_both_sides_of_a_gate_cost_what_the_composite_does(case, threshold):
         assert curve.goes_on(one).all() == (kind == EXPENSIVE)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(fronts(), st.sampled_from((0.0, 1e-3, 0.1, 1e300)), st.sampled_from((None, 0.0, 0.1, 0.3, 0.5, 1.0)))
 def test_the_best_place_is_the_best_of_all_and_a_grid_looks_at_those_that_meet_the_share(case, tradeoff, full_share):
     share = case[-1] / case[-1].sum()
