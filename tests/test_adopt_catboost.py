@@ -138,11 +138,12 @@ def test_labels_of_classes_travel(y, settings, tmp_path):
         assert tree.classes.dtype.kind == model.classes_.dtype.kind.replace("O", "U")
 
 
-@pytest.mark.parametrize("threshold", [0.3, "tie", "below"])
+@pytest.mark.parametrize("threshold", [None, 0.3, "tie", "below"])
 def test_labels_obey_the_threshold(threshold, tmp_path):
     model = train(cb.CatBoostClassifier, np.array(["no", "yes"])[TWO])
     tie = float(np.median(model.predict_proba(X)[:, 1]))
-    model.set_probability_threshold(float({"tie": tie, "below": np.nextafter(tie, 0)}.get(threshold, threshold)))
+    if threshold is not None:
+        model.set_probability_threshold(float({"tie": tie, "below": np.nextafter(tie, 0)}.get(threshold, threshold)))
     labels, likely = model.predict(X).tolist(), model.predict_proba(X)[:, 1]
     adopted = [adopt_catboost(model), *(saved(model, tmp_path, form) for form in ("cbm", "json"))]
     cf.save(cf.FittedEstimator(adopted[0]), tmp_path / "saved")

@@ -19,7 +19,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import SelfTrainingClassifier
-from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.svm import LinearSVC, LinearSVR
 from sklearn_cases import N_FEATURES, PAIR, SIGNAL, THREE, TWO, WHOLE, probabilities
 
 import costframe as cf
@@ -171,11 +171,9 @@ def test_nested_ensembles(model, n_classes, seed):
 
 
 CASES = {
-    "bag of trees": en.BaggingClassifier(TREE, 3, max_features=2, random_state=0),
     "calibrated boosting": CalibratedClassifierCV(
         en.HistGradientBoostingClassifier(max_iter=2), cv=2, method="isotonic"
     ),
-    "calibrated machine": CalibratedClassifierCV(SVC(), cv=2),
     "temperature": CalibratedClassifierCV(LOGISTIC, cv=2, method="temperature"),
     "frozen": FrozenEstimator(lm.LogisticRegression().fit(WHOLE, np.where(SIGNAL > 0, 7, 3))),
     "search of scores": GridSearchCV(SVM, {"C": [0.1, 1.0]}, cv=2),

@@ -11,7 +11,6 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import costframe as cf
-from costframe.adoption.given.fitted_model import PrefittedWarning
 from costframe.core.cost.groups import PricedGroups
 from costframe.gates.penalized import fit_logistic, scores_of
 from costframe_baselines import L1GateClassifier
@@ -77,25 +76,6 @@ def test_the_gate_is_logistic_regression_of_where_the_cheap_model_is_wrong(n_cla
     found = fit_gate(H[:, :2], y, weight, scores_of(H[:, :2], cheap))
     assert found[0, :-1] == pytest.approx(gate.coef_[0], abs=0.02)
     assert found[0, -1] == pytest.approx(gate.intercept_[0], abs=0.02)
-
-
-def test_it_chooses_the_best_of_its_candidates_on_validation_rows():
-    H, y, _ = table(600)
-    V, v, _ = table(600, seed=1)
-    svm = CalibratedClassifierCV(SVC(C=10), ensemble=False).fit(H, y)
-    costs = {"features": {"a": 1.0, "b": 3.0, "c": 1.0, "d": {"cost": 0.5, "needs": ["lab"]}, "e": 1.0}}
-    costs["resources"] = {"lab": 2.0}
-    with pytest.warns(PrefittedWarning):
-        model = L1GateClassifier(costs, 0.02, expensive=svm).fit(H, y, X_val=V, y_val=v)
-
-    def total(tree):
-        p = np.clip(tree.predict(V), 1e-6, 1 - 1e-6)
-        return -np.log(np.where(v == 1, p, 1 - p)).mean() + 0.02 * tree.cost(V, costs).mean
-
-    assert total(model.predictor_) <= total(model.expensive_predictor_)
-    with pytest.warns(PrefittedWarning):
-        path = L1GateClassifier(costs, expensive=svm).fit_path(H, y, X_val=V, y_val=v, tradeoffs=[0.02])
-    assert total(model.predictor_) <= total(path.predictor(path.at(0.02))) + 1e-9
 
 
 def test_as_printed_the_gate_divides_at_zero():
