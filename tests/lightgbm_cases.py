@@ -1,53 +1,6 @@
-"""A small file of LightGBM, rows that are hardest on adopted models, and a comparison with the original on them."""
-
-from __future__ import annotations
+"""A small file of LightGBM, and what it answers for some rows."""
 
 import numpy as np
-import pytest
-
-from costframe.adoption.lightgbm.adopt import adopt_lightgbm_file
-
-TINY = 1.0000000180025095e-35
-EXTREMES = [0.0, -0.0, TINY, -TINY, 1e-36, -1e-36, np.nextafter(TINY, 1), np.nextafter(-TINY, -1), 5e-324, -5e-324]
-EXTREMES += [*[np.nan] * 6, np.inf, -np.inf, 1e300, 1.7e308, -1e300]
-CODES = [0, 1, 2, 3, 5, 9, -1, -0.5, -1.5, 0.5, 2.999, 31, 32, 33, 1e6, 2.0**31, 2.0**32 + 1, -(2.0**31) - 1]
-
-
-def import_lightgbm():
-    """The library itself; a test that asks for it is skipped without it."""
-    return pytest.importorskip("lightgbm", reason="needs lightgbm: pip install 'costframe[bench]'")
-
-
-def hard_rows(predictor, n_rows, seed=0):
-    """float64 (rows, features): thresholds and their neighbors, tiny, huge and missing values, odd categories."""
-    rng, table = np.random.default_rng(seed), predictor.bank.trees
-    rows = np.empty((n_rows, len(predictor.feature_names)))
-    for f in range(rows.shape[1]):
-        limits = table.threshold[(table.feature == f) & np.isfinite(table.threshold)]
-        ties = [limits, np.nextafter(limits, np.inf), np.nextafter(limits, -np.inf)] if len(limits) else [CODES]
-        pools = [
-            np.concatenate(ties),
-            np.concatenate(ties),
-            EXTREMES,
-            CODES,
-            rng.integers(0, 300, 9),
-            rng.normal(size=9),
-        ]
-        chosen = rng.integers(len(pools), size=n_rows)
-        rows[:, f] = [rng.choice(pools[pool]) for pool in chosen]
-    return rows
-
-
-def assert_equal(predictor, booster, rows):
-    """Raw scores to the last bit, predictions to rounding."""
-    raw = booster.predict(rows, raw_score=True)
-    np.testing.assert_array_equal(predictor.decision_function(rows, n_jobs=1), raw)
-    np.testing.assert_allclose(predictor.predict(rows, n_jobs=1), booster.predict(rows), rtol=1e-13, atol=1e-15)
-
-
-def read(data, where="model.txt"):
-    return adopt_lightgbm_file(data, where)
-
 
 TEXT = b"""tree
 version=v4

@@ -3,12 +3,9 @@
 COSTFRAME_MUTATIONS sets the number of copies of each file; the default is for a quick test, 100,000 for a campaign.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource
-import time
 
 import numpy as np
 from attrs import frozen
@@ -132,21 +129,18 @@ class Survival:
     read: int
     refused: int
     megabytes: float  # growth of the process's largest memory
-    seconds: float  # of the slowest copy, its making apart
 
 
 def survive(read, copies):
     """Give every copy to `read`, which must return or raise a CostframeError; anything else comes through."""
-    before, counts, slowest = _peak(), [0, 0], 0.0
+    before, counts = _peak(), [0, 0]
     for copy in copies:
-        begin = time.perf_counter()
         try:
             read(copy)
             counts[0] += 1
         except CostframeError:
             counts[1] += 1
-        slowest = max(slowest, time.perf_counter() - begin)
-    return Survival(counts[0], counts[1], _peak() - before, slowest)
+    return Survival(counts[0], counts[1], _peak() - before)
 
 
 def copies(mutate, original, default, seed=0):

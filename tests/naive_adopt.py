@@ -1,7 +1,5 @@
 """A slow, obvious walk through adopted trees, and the rows that are hardest on them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -3,6 +3,7 @@
 A pipeline is equal to its original, or an error names why not; `draw_case` makes both from a whole number.
 """
 
+import importlib
 import warnings
 
 import numpy as np
@@ -19,7 +20,21 @@ NUMBERS = ("age", "dose", "count", "code")
 TEXTS = ("town", "size")
 TOWNS = np.array(["Oslo", "Bonn", "Rome", "Nice", "Bari"], object)
 _STEEP = 1e8
-VECTORIZERS = (texts.CountVectorizer, texts.TfidfVectorizer, texts.HashingVectorizer)
+LIBRARIES = {
+    "xgboost": ("XGB", {"n_jobs": 1, "n_estimators": 4, "random_state": 0}),
+    "lightgbm": ("LGBM", {"n_jobs": 1, "n_estimators": 4, "min_child_samples": 5, "verbose": -1, "random_state": 0}),
+    "catboost": (
+        "CatBoost",
+        {
+            "iterations": 4,
+            "depth": 3,
+            "verbose": False,
+            "thread_count": 1,
+            "random_seed": 0,
+            "allow_writing_files": False,
+        },
+    ),
+}
 
 
 @frozen(eq=False)
@@ -107,34 +122,27 @@ def _steps(rng, frame, task):
         steps = [_chain(rng, task)]
     if rng.random() < 0.3:
         steps.append(_numeric(rng, task))
-    if rng.random() < 0.1:
-        return [make_pipeline(*steps)]
-    return steps
+    return [make_pipeline(*steps)] if rng.random() < 0.1 else steps
 
 
 def _columns(rng, names, task):
     """Draw a ColumnTransformer: numbers to some chains, texts to encoders."""
     numbers = list(range(4)) if names is None else [name for name in names if name in NUMBERS]
-    parts = []
+    numeric, parts = names is None or "town" not in names, []
     for number in range(rng.integers(1, 3)):
         some = [each for each in numbers if rng.random() < 0.6] or numbers[:1]
-        weight = rng.random()
-        if names is not None and weight < 0.1:
-            some = [name in some for name in names]
-        elif names is not None and weight < 0.2:
-            some = slice("age", "count")
-        elif weight < 0.3:
-            some = slice(0, 2)
-        elif names is not None and weight < 0.4:
-            some = compose.make_column_selector(dtype_include=np.float64)
-        parts.append((f"n{number}", _chain(rng, task), some))
-    if names is not None and "town" in names:
+        ways = [some, slice(0, 2)]
+        if names is not None:
+            selector = compose.make_column_selector(dtype_include=np.float64)
+            ways += [[name in some for name in names], slice("age", "count"), selector]
+        way = ways[rng.integers(len(ways))] if rng.random() < 0.4 else some
+        parts.append((f"n{number}", _chain(rng, task), way))
+    if not numeric:
         for number in range(rng.integers(1, 3)):
             some = [name for name in (*TEXTS, "flag", "code") if rng.random() < 0.5] or ["town"]
             parts.append((f"t{number}", _text_chain(rng), some))
         if rng.random() < 0.08:
-            parts.append(("v", _vectorizer(rng), "town"))
-    numeric = names is None or "town" not in names
+            parts.append(("v", texts.HashingVectorizer(), "town"))
     remainder = str(rng.choice(["drop", "passthrough"])) if numeric else "drop"
     return compose.ColumnTransformer(
         parts,
@@ -145,35 +153,24 @@ def _columns(rng, names, task):
     )
 
 
-def _vectorizer(rng):
-    kind = VECTORIZERS[rng.integers(len(VECTORIZERS))]
-    return (
-        make_pipeline(impute.SimpleImputer(strategy="constant", fill_value="none"), kind())
-        if rng.random() < 0.1
-        else kind()
-    )
-
-
 def _chain(rng, task):
     """Draw one to three transformers of numbers."""
     parts = [impute.SimpleImputer(**_drawn(rng, "SimpleImputer"))] if rng.random() < 0.5 else []
     parts += [_numeric(rng, task) for _ in range(rng.integers(1, 3))]
-    if rng.random() < 0.05:
-        return "passthrough"
-    return parts[0] if len(parts) == 1 else make_pipeline(*parts)
+    return "passthrough" if rng.random() < 0.05 else make_pipeline(*parts)
 
 
 def _text_chain(rng):
     name = CODES[rng.choice(3, p=[0.6, 0.3, 0.1])]
-    encoder = TRANSFORMERS[name](**_drawn(rng, name))
+    encoder, before, after = TRANSFORMERS[name](**_drawn(rng, name)), [], []
     if name == "OrdinalEncoder" and rng.random() < 0.6:
         encoder.set_params(handle_unknown="use_encoded_value", unknown_value=[-1, np.nan][rng.integers(2)])
-    before = []
     if rng.random() < 0.4:
         strategy = ["most_frequent", "constant"][rng.integers(2)]
         before = [impute.SimpleImputer(strategy=strategy, fill_value="none" if strategy == "constant" else None)]
-    after = [preprocessing.StandardScaler(with_mean=False)] if rng.random() < 0.2 else []
-    if rng.random() < 0.1:
+    if rng.random() < 0.2:
+        after = [preprocessing.StandardScaler(with_mean=False)]
+    elif rng.random() < 0.1:
         after = [preprocessing.MaxAbsScaler(), decomposition.TruncatedSVD(2)]
     return make_pipeline(*before, encoder, *after)
 
@@ -182,9 +179,8 @@ def _numeric(rng, task):
     """Draw one transformer of numbers, the common ones more often."""
     name = str(rng.choice(COMMON if rng.random() < 0.35 else TABULAR))
     if name == "FunctionTransformer":
-        return preprocessing.FunctionTransformer(
-            FUNCTIONS[rng.integers(len(FUNCTIONS))], validate=bool(rng.random() < 0.3)
-        )
+        function = FUNCTIONS[rng.integers(len(FUNCTIONS))]
+        return preprocessing.FunctionTransformer(function, validate=bool(rng.random() < 0.3))
     made = TRANSFORMERS[name](**(SETTINGS.get(name, {}) | _drawn(rng, name)))
     if task == "number" and hasattr(made, "score_func"):
         made.set_params(score_func=feature_selection.f_regression)
@@ -206,38 +202,18 @@ def _model(rng, task, library):
     if library == "sklearn":
         models = REGRESSORS if task == "number" else CLASSIFIERS
         return clone(models[rng.integers(len(models))])
-    model = {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost}[library](rng, task)
+    name, kind = LIBRARIES[library][0], LIBRARIES[library][1].copy()
+    if library == "xgboost":
+        booster = str(rng.choice(["gbtree", "dart", "gblinear", "forest"]))
+        name = "XGBRF" if booster == "forest" else name
+        kind |= {"booster": booster} if booster != "forest" else {}
+        kind |= {"max_depth": 3} if booster != "gblinear" else {}
+    elif library == "lightgbm":
+        boosting = str(rng.choice(["gbdt", "dart", "rf"]))
+        kind |= {"boosting_type": boosting} | ({"subsample": 0.7, "subsample_freq": 1} if boosting == "rf" else {})
+    module = importlib.import_module(library)
+    model = getattr(module, name + ("Regressor" if task == "number" else "Classifier"))(**kind)
     return calibration.CalibratedClassifierCV(model, cv=2) if task != "number" and rng.random() < 0.15 else model
-
-
-def _xgboost(rng, task):
-    import xgboost
-
-    kind = {"n_jobs": 1, "n_estimators": 4, "max_depth": 3, "random_state": 0}
-    booster = str(rng.choice(["gbtree", "dart", "gblinear", "forest"]))
-    name = "XGBRF" if booster == "forest" else "XGB"
-    if booster == "gblinear":
-        kind.pop("max_depth")
-    if booster != "forest":
-        kind["booster"] = booster
-    return getattr(xgboost, name + ("Regressor" if task == "number" else "Classifier"))(**kind)
-
-
-def _lightgbm(rng, task):
-    import lightgbm
-
-    kind = {"n_jobs": 1, "n_estimators": 4, "min_child_samples": 5, "verbose": -1, "random_state": 0}
-    boosting = str(rng.choice(["gbdt", "dart", "rf"]))
-    kind |= {"boosting_type": boosting} | ({"subsample": 0.7, "subsample_freq": 1} if boosting == "rf" else {})
-    return (lightgbm.LGBMRegressor if task == "number" else lightgbm.LGBMClassifier)(**kind)
-
-
-def _catboost(rng, task):
-    import catboost
-
-    kind = {"iterations": 4, "depth": int(rng.integers(1, 4)), "verbose": False, "thread_count": 1, "random_seed": 0}
-    kind |= {"allow_writing_files": False}
-    return (catboost.CatBoostRegressor if task == "number" else catboost.CatBoostClassifier)(**kind)
 
 
 def _odd_rows(rng, rows):

@@ -1,48 +1,28 @@
-from __future__ import annotations
+"""scikit-learn's trees, forests and boosting: every row reaches the original's leaf, and scores are its own."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from naive_adopt import parts, scores, walk
-from sklearn.base import BaseEstimator
+from sklearn import ensemble as en
+from sklearn import tree
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    IsolationForest,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
-from sklearn_cases import (
-    HOLES,
-    N_ROWS,
-    PAIR,
-    SIGNAL,
-    SUMS_OVERFLOW,
-    THREE,
-    TWO,
-    WHOLE,
-    accepted_rows,
-    assert_link,
-    probabilities,
-    raw_scores,
-)
+from sklearn_cases import HOLES, N_ROWS, PAIR, RNG, SIGNAL, THREE, TWO, WHOLE, accepted_rows, probabilities
 
 import costframe as cf
 from costframe.adoption.sklearn.adopt import adopt_sklearn, is_sklearn
 from costframe.core.errors import AdoptionError
 
-CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
-REGRESSORS = (DecisionTreeRegressor, ExtraTreeRegressor, RandomForestRegressor, ExtraTreesRegressor)
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered")  # of sums that overflow
+KINDS = [
+    *(getattr(tree, f"{name}{task}") for name in ("DecisionTree", "ExtraTree") for task in ("Classifier", "Regressor")),
+    *(getattr(en, f"{name}{task}") for name in ("RandomForest", "ExtraTrees") for task in ("Classifier", "Regressor")),
+]
 
 
 def grown(kind, **options):
@@ -51,186 +31,200 @@ def grown(kind, **options):
     return kind(max_depth=4, random_state=0, **options)
 
 
-MEANS = {
-    f"{kind.__name__}, {what}": (grown(kind), rows, target)
-    for kinds, targets in ((CLASSIFIERS, {"two": TWO, "three": THREE}), (REGRESSORS, {"one": SIGNAL, "pair": PAIR}))
-    for kind in kinds
-    for what, target, rows in [(w, t, WHOLE) for w, t in targets.items()]
-    + [("missing", next(iter(targets.values())), HOLES)]
-}
-MEANS |= {
-    "best first": (RandomForestClassifier(4, max_leaf_nodes=9, random_state=0), WHOLE, THREE),
-    "one class": (DecisionTreeClassifier(), WHOLE, np.zeros(N_ROWS, int)),
-    "weighted classes": (DecisionTreeClassifier(class_weight="balanced", max_depth=3), HOLES, THREE),
-    "fine thresholds": (DecisionTreeRegressor(), 1 + WHOLE * 2e-7, SIGNAL),
-    "denormal thresholds": (DecisionTreeRegressor(), (WHOLE * 10).astype(int) * 1.4e-45, SIGNAL),
-}
+def boosted(y, **options):
+    kind = en.GradientBoostingRegressor if y is SIGNAL else en.GradientBoostingClassifier
+    return kind(**{"n_estimators": 6, "random_state": 0} | options)
 
 
-@pytest.mark.parametrize("name", MEANS)
-@SUMS_OVERFLOW
-def test_trees_and_forests(name):
-    model, data, target = MEANS[name]
+def histogram(y, **options):
+    kind = en.HistGradientBoostingRegressor if y is SIGNAL else en.HistGradientBoostingClassifier
+    return kind(**{"max_iter": 6, "max_leaf_nodes": 6, "min_samples_leaf": 5, "random_state": 0} | options)
+
+
+INFINITE, MOST = np.where(WHOLE > 1, np.inf, HOLES), DummyClassifier(strategy="most_frequent")
+CASES = {}
+for kind in KINDS:
+    one, several = (TWO, THREE) if "Classifier" in kind.__name__ else (SIGNAL, PAIR)
+    CASES |= {f"{kind.__name__}, 1": (grown(kind), HOLES, one), f"{kind.__name__}, 2": (grown(kind), WHOLE, several)}
+CASES |= {
+    "best first": (en.RandomForestClassifier(4, max_leaf_nodes=9, random_state=0), WHOLE, THREE),
+    "one class": (tree.DecisionTreeClassifier(), WHOLE, np.zeros(N_ROWS, int)),
+    "weighted classes": (tree.DecisionTreeClassifier(class_weight="balanced", max_depth=3), HOLES, THREE),
+    "fine thresholds": (tree.DecisionTreeRegressor(), 1 + WHOLE * 2e-7, SIGNAL),
+    "denormal thresholds": (tree.DecisionTreeRegressor(), (WHOLE * 10).astype(int) * 1.4e-45, SIGNAL),
+    "missing, present": (tree.DecisionTreeRegressor(max_depth=1), HOLES[:, [0] * 4], np.isnan(HOLES[:, 0]) * 1.0),
+    "boosted, two": (boosted(TWO, learning_rate=0.3), WHOLE, TWO),
+    "boosted, three": (boosted(THREE), WHOLE, THREE),
+    "boosted, two from zero": (boosted(TWO, init="zero"), WHOLE, TWO),
+    "boosted, three from zero": (boosted(THREE, init="zero"), WHOLE, THREE),
+    "boosted, most frequent": (boosted(TWO, init=MOST), WHOLE, TWO),
+    "boosted, exponential": (boosted(TWO, loss="exponential"), WHOLE, TWO),
+    "boosted, early stopping": (boosted(TWO, n_estimators=200, n_iter_no_change=1), WHOLE, TWO),
+    "boosted, numbers": (boosted(SIGNAL), WHOLE, SIGNAL),
+    "boosted, quantile": (boosted(SIGNAL, loss="quantile"), WHOLE, SIGNAL),
+    "boosted, constant": (
+        boosted(SIGNAL, init=DummyRegressor(strategy="constant", constant=2.5)), WHOLE, SIGNAL
+    ),
+}  # fmt: skip
+for title, each in {"whole": WHOLE, "holes": HOLES, "infinite": INFINITE}.items():
+    CASES |= {
+        f"histogram, two, {title}": (histogram(TWO), each, TWO),
+        f"histogram, three, {title}": (histogram(THREE, max_iter=100, early_stopping=True), each, THREE),
+        f"histogram, numbers, {title}": (histogram(SIGNAL, monotonic_cst=[1, 0, 0, 0]), each, SIGNAL),
+        f"histogram, quantile, {title}": (histogram(SIGNAL, loss="quantile", quantile=0.3), each, SIGNAL),
+    }
+
+
+def original_leaves(model, rows):
+    """The original's leaves; of histograms by their compiled traversal, over nodes whose value is their number."""
+    if not hasattr(model, "_predictors"):
+        return model.apply(rows).reshape(len(rows), -1)
+    found = []
+    for predictor in (predictor for predictors in model._predictors for predictor in predictors):
+        nodes = predictor.nodes.copy()
+        nodes["value"] = np.arange(len(nodes))
+        numbered = TreePredictor(nodes, predictor.binned_left_cat_bitsets, predictor.raw_left_cat_bitsets)
+        categories = model._bin_mapper.make_known_categories_bitsets()
+        found.append(numbered.predict(rows, *categories, n_threads=1).astype(int))
+    return np.column_stack(found)
+
+
+def answers(model, rows):
+    """float64 (rows, K), as an adopted model predicts."""
+    return probabilities(model, rows) if hasattr(model, "classes_") else model.predict(rows).reshape(len(rows), -1)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_row_reaches_the_originals_leaf_and_has_its_scores(name):
+    model, data, target = CASES[name]
     model.fit(data, target)
-    adopted = parts(adopt_sklearn(model))
-    rows = np.concatenate([data, accepted_rows(adopted, data)])
+    live = adopt_sklearn(model)
+    adopted = parts(live)
+    infinite = name.startswith("histogram")
+    rows = np.concatenate([data, accepted_rows(adopted, HOLES if infinite else data, infinite=infinite)])
     leaves = walk(adopted.table, rows)
-    assert np.array_equal(leaves, model.apply(rows).reshape(len(rows), -1))
-    expected = probabilities(model, rows) if hasattr(model, "classes_") else model.predict(rows).reshape(len(rows), -1)
-    np.testing.assert_array_equal(scores(adopted, leaves) / len(adopted.table), expected)
-    assert adopted.link == "identity"
+    np.testing.assert_array_equal(leaves, original_leaves(model, rows))
+    if "boosted" in name or infinite:
+        raw = model.decision_function(rows) if hasattr(model, "classes_") else model.predict(rows)
+        np.testing.assert_array_equal(scores(adopted, leaves), raw.reshape(len(rows), -1))
+        links = {"two": "sigmoid", "three": "softmax"}
+        assert adopted.link == ("identity" if target is SIGNAL else links["two" if target is TWO else "three"])
+    else:
+        np.testing.assert_array_equal(scores(adopted, leaves) / len(adopted.table), answers(model, rows))
+    np.testing.assert_allclose(live.predict(rows).reshape(len(rows), -1), answers(model, rows), rtol=1e-12)
+    assert (live.classes is None) == (not hasattr(model, "classes_") or len(np.unique(target)) == 1)
+
+
+SUMS = {  # equal to rounding
+    "AdaBoost, two": (en.AdaBoostClassifier(tree.DecisionTreeClassifier(max_depth=3), n_estimators=6), TWO),
+    "AdaBoost, three": (en.AdaBoostClassifier(tree.DecisionTreeClassifier(max_depth=1), n_estimators=6), THREE),
+    "begins with a tree": (boosted(SIGNAL, init=tree.DecisionTreeRegressor(max_depth=3)), SIGNAL),
+    "begins with boosting": (boosted(SIGNAL, init=en.HistGradientBoostingRegressor(max_iter=3)), SIGNAL),
+    "begins with a line": (boosted(SIGNAL, init=LinearRegression()), SIGNAL),  # which it computes in float32
+    "logarithm": (histogram(SIGNAL, loss="poisson"), np.abs(SIGNAL) + 0.1),
+    "logarithm of gamma": (histogram(SIGNAL, loss="gamma"), np.abs(SIGNAL) + 0.1),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_models_are_the_originals(name):
+    model, target = SUMS[name]
+    model.fit(WHOLE, target)
+    adopted = adopt_sklearn(model)
+    rows = WHOLE if "line" in name else np.concatenate([WHOLE, accepted_rows(parts(adopted), WHOLE)])
+    close = {"rtol": 0, "atol": 1e-6 if "line" in name else 1e-13}
+    np.testing.assert_allclose(adopted.predict(rows).reshape(len(rows), -1), answers(model, rows), **close)
+    if hasattr(model, "decision_function"):
+        np.testing.assert_allclose(adopted.decision_function(rows), model.decision_function(rows), **close)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_features": 2, "contamination": 0.1}, {"max_samples": 2}])
+def test_isolation_forests(options):
+    model = en.IsolationForest(n_estimators=6, random_state=0, **options).fit(HOLES)
+    adopted = adopt_sklearn(model)
+    rows = np.concatenate([HOLES, accepted_rows(parts(adopted), HOLES)])
+    np.testing.assert_allclose(adopted.predict(rows), model.score_samples(rows), rtol=1e-15)
+    constant = en.IsolationForest(n_estimators=3, max_samples=1, random_state=0).fit(WHOLE)
+    assert np.array_equal(adopt_sklearn(constant).predict(WHOLE), constant.score_samples(WHOLE))
 
 
 @pytest.mark.parametrize("target", [TWO, THREE])
 def test_equal_votes_of_trees_are_equal(target):
     """A sum of n-ths would round to either side of a half, and so give another label than the mean of the sum."""
-    X = np.round(WHOLE, 1)
-    model = RandomForestClassifier(40, random_state=0).fit(X, target)
-    rows = np.round(np.random.default_rng(0).normal(size=(4000, X.shape[1])), 1)
+    model = en.RandomForestClassifier(40, random_state=0).fit(WHOLE, target)
+    rows = np.round(np.random.default_rng(0).normal(size=(4000, WHOLE.shape[1])), 1)
     np.testing.assert_array_equal(cf.FittedEstimator(adopt_sklearn(model)).predict(rows), model.predict(rows))
 
 
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_several_labels_a_row(kind):
-    model = grown(kind).fit(WHOLE, np.column_stack([PAIR > 0.3, WHOLE[:, 3] > 0]))
+def test_several_labels_a_row():
+    model = grown(en.ExtraTreesClassifier).fit(WHOLE, np.column_stack([PAIR > 0.3, WHOLE[:, 3] > 0]))
     expected = np.column_stack([values[:, 1] for values in model.predict_proba(WHOLE)])
     adopted = adopt_sklearn(model)
     assert adopted.classes is None
     assert np.allclose(adopted.predict(WHOLE), expected, rtol=1e-15, atol=1e-15)
 
 
-@pytest.mark.parametrize("options", [{}, {"max_features": 2, "contamination": 0.1}, {"max_samples": 2}])
-@SUMS_OVERFLOW
-def test_isolation_forests(options):
-    model = IsolationForest(n_estimators=6, random_state=0, **options).fit(HOLES)
-    adopted = adopt_sklearn(model)
-    rows = np.concatenate([HOLES, accepted_rows(parts(adopted), HOLES)])
-    assert np.allclose(adopted.predict(rows), model.score_samples(rows), rtol=1e-15)
-    assert np.allclose(adopted.predict(rows) - model.offset_, model.decision_function(rows), rtol=0, atol=1e-15)
+# --- categories of histograms ------------------------------------------------------------------------------------
 
 
-def test_an_isolation_forest_of_single_rows_is_a_constant():
-    model = IsolationForest(n_estimators=3, max_samples=1, random_state=0).fit(WHOLE)
-    adopted = adopt_sklearn(model)
-    assert np.array_equal(adopted.predict(WHOLE), model.score_samples(WHOLE))
-    assert not adopted.cost(WHOLE).per_row.any()
+def colored(kind, missing):
+    """Rows with a categorical column between numbers: texts, numbers that are not their own codes, or truth values."""
+    n = 2000  # scikit-learn sorts no category of fewer than ten rows
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, {"texts": 40, "numbers": 70, "truth": 2}[kind], n)
+    values = {
+        "texts": np.array([f"k{c}" for c in codes], object), "numbers": 3.5 - 2.0 * codes, "truth": codes == 1,
+    }[kind]  # fmt: skip
+    frame = pd.DataFrame({"size": rng.standard_normal(n), "color": pd.Series(values), "age": rng.standard_normal(n)})
+    if missing:
+        frame["color"] = frame["color"].astype(object).where(rng.random(n) > 0.1)
+    signal = 3.0 * rng.standard_normal(80)[codes] + frame["size"]
+    return frame.astype({"color": "category"}), signal
 
 
-@pytest.mark.parametrize("target", [TWO, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("depth", [1, 3])
-@SUMS_OVERFLOW
-def test_adaboost(target, depth):
-    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=depth), n_estimators=6, random_state=0)
-    model.fit(WHOLE, target)
-    adopted = adopt_sklearn(model)
-    rows = np.concatenate([WHOLE, accepted_rows(parts(adopted), WHOLE)])
-    assert np.allclose(adopted.decision_function(rows), model.decision_function(rows), rtol=0, atol=1e-14)
-    assert np.allclose(adopted.predict(rows).reshape(len(rows), -1), probabilities(model, rows), rtol=0, atol=1e-14)
-    assert adopted.classes.tolist() == model.classes_.tolist()
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kind", ["texts", "numbers", "truth"])
+def test_categories_of_histogram_boosting(kind, missing):
+    frame, signal = colored(kind, missing)
+    asked = {"max_iter": 6, "max_leaf_nodes": 8, "min_samples_leaf": 3, "categorical_features": "from_dtype"}
+    for model in (en.HistGradientBoostingRegressor(**asked), en.HistGradientBoostingClassifier(**asked)):
+        model.fit(frame, signal if isinstance(model, en.HistGradientBoostingRegressor) else signal > 0)
+        adopted = adopt_sklearn(model)
+        assert ("color" in adopted.categories) == (kind == "texts")
+        unseen = pd.Categorical(["violet" if kind == "texts" else 1e6] * len(frame))
+        none = pd.Series([None] * len(frame), dtype=frame["color"].dtype)
+        for rows in (frame, frame.assign(color=none), frame.assign(color=unseen)):
+            raw = getattr(model, "decision_function", model.predict)(rows)
+            np.testing.assert_array_equal(adopted.decision_function(rows), raw)
 
 
-def test_split_between_missing_and_present_values():
-    data = HOLES[:, [0, 0, 0, 0]]
-    model = DecisionTreeRegressor(max_depth=1).fit(data, np.isnan(data[:, 0]))
-    adopted = parts(adopt_sklearn(model))
-    assert adopted.table.threshold[0] == np.inf
-    rows = np.array([[np.nan] * 4, [1e30] * 4, [-1e30] * 4])
-    assert np.array_equal(walk(adopted.table, rows)[:, 0], model.apply(rows))
+def with_nothing_as_a_category():
+    colors = np.array(["red", None], object)[RNG.integers(0, 2, N_ROWS)]
+    X = np.stack([WHOLE[:, 0].astype(object), colors], axis=1)
+    return en.HistGradientBoostingRegressor(max_iter=2, categorical_features=[1]).fit(X, SIGNAL)
 
 
-BOOSTED = {
-    "binary": (GradientBoostingClassifier(n_estimators=6, learning_rate=0.3), TWO, "sigmoid"),
-    "multiclass": (GradientBoostingClassifier(n_estimators=6), THREE, "softmax"),
-    "binary, zero": (GradientBoostingClassifier(n_estimators=6, init="zero"), TWO, "sigmoid"),
-    "multiclass, zero": (GradientBoostingClassifier(n_estimators=6, init="zero"), THREE, "softmax"),
-    "binary, most frequent": (
-        GradientBoostingClassifier(n_estimators=6, init=DummyClassifier(strategy="most_frequent")),
-        TWO,
-        "sigmoid",
-    ),
-    "regression": (GradientBoostingRegressor(n_estimators=6), SIGNAL, "identity"),
-    "regression, huber": (GradientBoostingRegressor(n_estimators=6, loss="huber"), SIGNAL, "identity"),
-    "regression, quantile": (GradientBoostingRegressor(n_estimators=6, loss="quantile"), SIGNAL, "identity"),
-    "regression, absolute": (GradientBoostingRegressor(n_estimators=6, loss="absolute_error"), SIGNAL, "identity"),
-    "regression, constant": (
-        GradientBoostingRegressor(n_estimators=6, init=DummyRegressor(strategy="constant", constant=2.5)),
-        SIGNAL,
-        "identity",
-    ),
-    "exponential loss": (GradientBoostingClassifier(n_estimators=6, loss="exponential"), TWO, "sigmoid"),
-    "early stopping": (
-        GradientBoostingClassifier(n_estimators=200, n_iter_no_change=1, random_state=0),
-        TWO,
-        "sigmoid",
-    ),
-}
+# --- what is refused ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", BOOSTED)
-@SUMS_OVERFLOW
-def test_gradient_boosting(name):
-    model, target, link = BOOSTED[name]
-    model.fit(WHOLE, target)
-    adopted = parts(adopt_sklearn(model))
-    rows = np.concatenate([WHOLE, accepted_rows(adopted, WHOLE)])
-    leaves = walk(adopted.table, rows)
-    assert np.array_equal(leaves, model.apply(rows).reshape(len(rows), -1))
-    assert np.array_equal(scores(adopted, leaves), raw_scores(model, rows))
-    assert (adopted.link, adopted.intercept.size) == (link, 3 if link == "softmax" else 1)
-    assert_link(adopt_sklearn(model), model, rows)
+def mine(**own):
+    kind = type("Mine", (en.RandomForestClassifier,), {"__module__": "elsewhere"} | own)
+    return kind(n_estimators=3, max_depth=2).fit(WHOLE, TWO)
 
 
-INITS = {
-    "tree": DecisionTreeRegressor(max_depth=3),
-    "forest": RandomForestRegressor(3, max_depth=3, random_state=0),
-    "boosting": HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5),
-    "linear": LinearRegression(),
-}
-
-
-@pytest.mark.parametrize("name", INITS)
-@SUMS_OVERFLOW
-def test_gradient_boosting_that_begins_with_a_model(name):
-    model = GradientBoostingRegressor(n_estimators=4, init=INITS[name]).fit(WHOLE, SIGNAL)
-    adopted = adopt_sklearn(model)
-    if name == "linear":  # which the original computes in float32
-        assert np.allclose(adopted.predict(WHOLE), model.predict(WHOLE), atol=1e-6)
-        return
-    rows = np.concatenate([WHOLE, accepted_rows(parts(adopted), WHOLE)])
-    assert np.allclose(adopted.predict(rows), model.predict(rows), rtol=1e-14, atol=1e-14)
+def fit_of(model, y=TWO):
+    return lambda: model.fit(WHOLE, y)
 
 
 REFUSED = {
-    "pipeline": (lambda: make_pipeline(StandardScaler(), DecisionTreeClassifier()), "Pipeline: a pipeline cannot"),
-    "a transformer": (StandardScaler, r"StandardScaler: cannot be adopted.*features=\[.*Supported are linear"),
-    "neighbors": (
-        lambda: KNeighborsClassifier().fit(WHOLE, TWO),
-        r"KNeighborsClassifier: cannot be adopted .*; costframe.adopt\(model, features=",
-    ),
-    "votes of others": (
-        lambda: AdaBoostClassifier(LogisticRegression(), n_estimators=2).fit(WHOLE, TWO),
-        "AdaBoostClassifier: cannot be adopted part by part: its members, LogisticRegression, are no trees",
-    ),
-    "no model": (object, "object: cannot be adopted"),
-    "unfitted tree": (DecisionTreeClassifier, "DecisionTreeClassifier: is not fitted"),
-    "unfitted forest": (RandomForestRegressor, "RandomForestRegressor: is not fitted"),
-    "unfitted boosting": (HistGradientBoostingClassifier, "HistGradientBoostingClassifier: is not fitted"),
-    "several outputs": (
-        lambda: RandomForestClassifier(2).fit(WHOLE, np.column_stack([TWO, THREE])),
-        "RandomForestClassifier: label 1 of 2 has 3 classes",
-    ),
-    "init estimator": (
-        lambda: GradientBoostingClassifier(n_estimators=2, init=LogisticRegression()).fit(WHOLE, TWO),
-        r"init=LogisticRegression\(\) cannot be adopted",
-    ),
-    "init neighbors": (
-        lambda: GradientBoostingRegressor(n_estimators=2, init=KNeighborsRegressor()).fit(WHOLE, SIGNAL),
-        r"init=KNeighborsRegressor\(\) cannot be adopted",
-    ),
-    "random init": (
-        lambda: GradientBoostingClassifier(n_estimators=2, init=DummyClassifier(strategy="uniform")).fit(WHOLE, TWO),
-        r"init=DummyClassifier\(strategy='uniform'\) cannot be adopted",
-    ),
+    "pipeline": (lambda: make_pipeline(StandardScaler(), tree.DecisionTreeClassifier()), "Pipeline: a pipeline cannot"),
+    "neighbors": (fit_of(KNeighborsClassifier()), r"cannot .*; costframe.adopt\(model, features="),
+    "votes of others": (fit_of(en.AdaBoostClassifier(LogisticRegression())), "LogisticRegression, are no trees"),
+    "unfitted": (en.HistGradientBoostingClassifier, "HistGradientBoostingClassifier: is not fitted"),
+    "several": (fit_of(en.RandomForestClassifier(2), np.column_stack([TWO, THREE])), "label 1 of 2 has 3 classes"),
+    "init": (fit_of(boosted(TWO, init=LogisticRegression())), r"init=LogisticRegression\(\) cannot be adopted"),
+    "category of nothing": (with_nothing_as_a_category, "categories of 'f1' are neither all texts nor all numbers"),
+    "of its own": (lambda: mine(predict_proba=lambda *_: None), "Mine: has a predict_proba of its own, other than"),
 }
 
 
@@ -241,24 +235,9 @@ def test_what_cannot_be_adopted_is_refused_by_name(name):
         adopt_sklearn(make())
 
 
-def test_a_class_derived_by_the_user_is_adopted():
-    mine = type("Mine", (RandomForestClassifier,), {"__module__": "elsewhere"})
-    model = mine(n_estimators=3, max_depth=2).fit(WHOLE, TWO)
-    assert isinstance(cf.adopt(model), cf.StageTree)
-    assert np.array_equal(walk(adopt_sklearn(model).bank.trees, WHOLE), model.apply(WHOLE))
-
-
-def test_a_derived_class_that_predicts_in_its_own_way_is_refused():
-    mine = type("Mine", (RandomForestClassifier,), {"__module__": "elsewhere", "predict_proba": lambda *_: None})
-    model = mine(n_estimators=3, max_depth=2).fit(WHOLE, TWO)
-    with pytest.raises(AdoptionError, match="Mine: has a predict_proba of its own, other than RandomForestClassifier"):
-        adopt_sklearn(model)
-
-
-def test_is_sklearn_tells_models_apart():
-    assert is_sklearn(DecisionTreeClassifier())
-    assert is_sklearn(HistGradientBoostingRegressor())
-    assert is_sklearn(make_pipeline(DecisionTreeClassifier()))  # to be refused by name
-    assert not is_sklearn(KNeighborsClassifier())  # any other model is opaque
-    assert not is_sklearn(type("Mine", (BaseEstimator,), {"__module__": "elsewhere"})())
-    assert not is_sklearn(object())
+def test_a_class_derived_by_the_user_is_adopted_and_any_other_model_is_opaque():
+    model = mine()
+    assert np.array_equal(cf.adopt(model).predict(WHOLE), model.predict_proba(WHOLE)[:, 1])
+    assert is_sklearn(model)
+    assert is_sklearn(make_pipeline(tree.DecisionTreeClassifier()))  # to be refused by name
+    assert not is_sklearn(KNeighborsClassifier())

@@ -3,19 +3,15 @@
 from functools import cache
 
 import numpy as np
-import xgboost
 from bank_cases import COSTS, EVERY_PRICE, NAMES, table
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
-from costframe.adoption.given.fitted_model import PrefittedWarning
-from costframe_adapt import AdaptClassifier
 from costframe_cegb import CEGBClassifier
 
 __all__ = [
-    "COSTS", "EVERY_PRICE", "FEATURES", "NAMES", "QUICK", "PrefittedWarning", "expensive", "fitted", "steps", "table",
-    "three_classes", "uneven",
+    "EVERY_PRICE", "FEATURES", "LINEAR", "NAMES", "PAPER", "QUICK", "READ", "chance", "expensive", "steps",
+    "table", "three_classes", "total", "uneven",
 ]  # fmt: skip
 
 FEATURES = cf.CostModel.from_dict({
@@ -23,6 +19,9 @@ FEATURES = cf.CostModel.from_dict({
     "resources": {"lab": {"cost": 10.0, "needs": ["visit"]}, "visit": 3.0},
 })  # fmt: skip
 QUICK = {"n_estimators": 12}
+LINEAR = {"variant": "lin", "n_estimators": None}
+PAPER = {"recipe": "paper", "full_share": 0.5}
+READ = [0, 1, 4, 5]  # a, b, e, f
 
 
 def three_classes(seed, n):
@@ -65,31 +64,19 @@ class OwnLogistic(LogisticRegression):
 
 @cache
 def expensive(kind):
-    """Return a fitted model that was trained on other rows, and the features to give it (None: it says so itself)."""
+    """Return what to give as a model that was fitted to other rows, and its probabilities of any rows."""
     X, y = table(99, 2500)
-    if kind == "forest":
-        return RandomForestClassifier(12, max_depth=7, random_state=0).fit(X, y), None
-    if kind == "xgboost":
-        return xgboost.XGBClassifier(n_estimators=25, max_depth=4, n_jobs=1).fit(X, y), None
     if kind == "logistic":
-        return OwnLogistic().fit(X[:, [0, 1, 4, 5]], y), list("abef")
-    if kind == "cegb":
-        return CEGBClassifier(COSTS, 1e-4, n_estimators=25).fit(X, y), None
-    if kind == "stepped":
-        return cf.SteppedPredictor(NAMES, steps), None
-    return chance, list("abef")
+        model = OwnLogistic().fit(X[:, READ], y)
+        return (model, list("abef")), lambda rows: model.predict_proba(rows[:, READ])
+    model = CEGBClassifier(COSTS, 1e-4, n_estimators=25).fit(X, y)
+    return model, model.predict_proba
 
 
-def fitted(kind, costs=FEATURES, tradeoff=2.5e-3, **settings):
-    """Put a gate in front of an expensive model."""
-    model, features = expensive(kind)
-    X, y = table(1, 500)
-    proba = model(X[:, [NAMES.index(name) for name in features]]) if kind == "callable" else None
-    given = model if features is None else (model, features)
-    asked = AdaptClassifier(costs, tradeoff, expensive=given, **QUICK | settings)
-    if kind == "stepped":
-        proba = model.predict(X)
-    elif kind != "callable":
-        read = X if features is None else X[:, [NAMES.index(name) for name in features]]
-        proba = model.predict_proba(read)
-    return asked.fit(X, y, expensive_proba=proba)
+def total(tree, rows, labels, tradeoff, costs):
+    """Return mean loss + tradeoff * mean cost, with the rows' share of prices for a whole batch."""
+    chances = tree.predict(rows)
+    lost = -np.log(np.clip(np.where(labels == 1, chances, 1 - chances), 1e-6, 1 - 1e-6)).mean()
+    report = tree.cost(rows, costs)
+    once = costs.select(tree.feature_names).once / len(rows)
+    return lost + tradeoff * (report.mean + (report.acquired @ once).mean())

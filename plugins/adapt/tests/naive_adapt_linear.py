@@ -3,7 +3,26 @@
 from types import SimpleNamespace
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize
+
+from costframe.core.cost.groups import PricedGroups
+
+
+def priced(groups, n_columns):
+    """Make groups of (columns, price)."""
+    member = np.zeros((len(groups), n_columns))
+    for g, (held, _) in enumerate(groups):
+        member[g, list(held)] = 1
+    return PricedGroups(sparse.csr_array(member), np.array([price for _, price in groups], float))
+
+
+def some_groups(rng, n_columns, prices):
+    """Draw one group for each column, some that overlap anyhow, and nested ones."""
+    held = [(c,) for c in range(n_columns)]
+    held += [tuple(np.flatnonzero(rng.random(n_columns) < 0.5)) for _ in range(2)]
+    held += [tuple(range(k)) for k in (2, n_columns)]
+    return [(columns, float(rng.choice(prices))) for columns in held if columns]
 
 
 def norms(weights, groups):
@@ -50,18 +69,18 @@ def parts(model):
 
 def bound(H, problem, groups, model, *, spread, ridge=1e-6):
     """Return J of a model: row by row."""
-    total, own = 0.0, parts(model)
+    value, own = 0.0, parts(model)
     for i, q in enumerate(model.q):
         gate = H[i] @ own.gate + own.gate_intercept
         cheap = loss(H[i] @ own.cheap + own.cheap_intercept, problem.y[i])
         row = (1 - q) * cheap + q * problem.loss0[i] + q * np.log(q) + (1 - q) * np.log(1 - q)
         row += (1 - q) * np.log1p(np.exp(gate)) + q * np.log1p(np.exp(-gate))
-        total += problem.weight[i] * row
+        value += problem.weight[i] * row
     weights = np.column_stack([own.gate, own.cheap]).T
     share = problem.weight / problem.weight.sum()
     centers = np.append(own.gate_intercept, own.cheap_intercept) + weights @ (share @ H)
     squares = ((weights * spread) ** 2).sum() + (centers**2).sum()
-    return total / len(H) + norms(weights, groups) + ridge / 2 * squares
+    return value / len(H) + norms(weights, groups) + ridge / 2 * squares
 
 
 def smallest(function, start, tries=3):

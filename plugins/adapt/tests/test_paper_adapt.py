@@ -1,11 +1,13 @@
-"""recipe="paper": the printed algorithms on tables small enough to be worked out by hand."""
+"""recipe="paper": the printed algorithms on tables worked out by hand; Greedy Miser where no row may go on."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from adapt_cases import EVERY_PRICE, FEATURES, table, three_classes, uneven
 
+import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe_adapt import AdaptClassifier
+from costframe_miser import MiserClassifier
 
 KNOWN = 0.99  # what the expensive model gives each row's label
 Z = np.repeat([[-1.0], [1.0]], 8, axis=0)
@@ -40,36 +42,6 @@ def test_the_printed_optimum_of_linear_models_by_hand(share, price):
     assert model.objective_[-1] == pytest.approx(bound, abs=1e-5)
     assert (model.predictor_.exits(Z) == 1).all()  # g < 0
     assert model.decision_function(Z) == pytest.approx(w * Z[:, 0], abs=1e-3)
-
-
-def test_the_printed_optimum_of_linear_models_by_a_general_solver():
-    """Two columns and 40 rows: no q, g and f1 near the solution have a lower bound under the constraint."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 2)) + 0.3
-    y = (X[:, 0] + 0.5 * rng.normal(size=40) > 0).astype(int)
-    proba = np.clip(known(y) + rng.normal(size=40) / 9, 0.02, 0.98)
-    expensive = (lambda rows: np.full(len(rows), 0.5), ["x0"])
-    model = AdaptClassifier([1.0, 2.0], 0.02, expensive=expensive, variant="lin", full_share=0.4, recipe="paper")
-    model.fit(X, y, expensive_proba=proba)
-    lost, label = -np.log(np.where(y == 1, proba, 1 - proba)), 2 * y - 1
-
-    def bound(x):
-        g, f = X @ x[:2] + x[2], X @ x[3:5] + x[5]
-        below = np.log1p(np.exp(-label * f)) + np.log1p(np.exp(g))
-        above = lost + np.log1p(np.exp(-g))
-        shift = np.linspace(0, 8, 4001)[:, np.newaxis]
-        q = sigmoid(below - above - shift)
-        q = q[np.argmax(q.mean(axis=1) <= 0.4)]
-        entropy = q * np.log(q) + (1 - q) * np.log(1 - q)
-        norms = 0.02 * np.hypot(x[0], x[3]) + 0.04 * np.hypot(x[1], x[4])
-        return np.mean((1 - q) * below + q * above + entropy) + norms
-
-    starts = [rng.normal(size=6) for _ in range(4)] + [np.zeros(6)]
-    ends = [
-        minimize(bound, start, method="Nelder-Mead", options={"maxiter": 4000, "fatol": 1e-9}).fun for start in starts
-    ]
-    assert model.objective_[-1] <= min(ends) + 2e-3
-    assert (np.diff(model.objective_) <= 1e-12).all()
 
 
 def test_the_printed_trees_by_hand():
@@ -108,32 +80,49 @@ def test_the_printed_trees_by_hand():
 
 
 @pytest.mark.parametrize("asked", [{"variant": "lin"}, {"n_estimators": 5}], ids=["lin", "gbrt"])
-def test_as_printed_validation_rows_change_nothing_and_the_share_is_needed(asked):
+def test_as_printed_validation_rows_change_nothing_the_gate_divides_at_zero_and_the_share_is_needed(asked):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
-    given = {"expensive": (lambda rows: np.full(len(rows), 0.5), ["x0"]), "recipe": "paper"}
-    model = AdaptClassifier(None, 1e-3, full_share=0.5, **given, **asked)
+    given = {"expensive": (lambda rows: np.full(len(rows), 0.5), ["x0"]), "recipe": "paper"} | asked
+    model = AdaptClassifier(None, 1e-3, full_share=0.5, **given)
     proba = np.clip(known(y) + rng.normal(size=200) / 9, 0.02, 0.98)
     one = model.fit(X, y, expensive_proba=proba).decision_function(X)
     other = model.fit(X, y, X_val=X[:20], y_val=y[:20], expensive_proba=proba).decision_function(X)
     np.testing.assert_array_equal(one, other)
     assert model.predictor_.stages[0].threshold == 0
     with pytest.raises(ParameterError, match="full_share: expected a number from 0 to 1, as recipe='paper' needs P"):
-        AdaptClassifier(None, **given, **asked).fit(X, y)
+        AdaptClassifier(None, **given).fit(X, y)
 
 
-def test_a_grid_as_printed_sweeps_the_papers_two_numbers_and_divides_at_zero():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(300, 3))
-    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
-    model = AdaptClassifier(
-        None, expensive=(lambda rows: known((rows[:, 0] > 0) * 1), ["x0"]), variant="lin", recipe="paper"
-    )
-    rows = {"X_val": X[200:], "y_val": y[200:], "expensive_proba": known(X[:200, 0] > 0)}
-    path = model.fit_path(X[:200], y[:200], tradeoffs=[1e-3, 1e-2], **rows)
-    assert {point.full_share for point in path.points} <= {None, 0.2, 0.4, 0.6, 0.8}
-    routes = [path.predictor(point).stages[0] for point in path.points]
-    assert {route.threshold for route in routes if hasattr(route, "threshold")} <= {0.0}
-    with pytest.raises(ParameterError, match="full_shares: expected numbers from 0 to 1"):
-        model.fit_path(X[:200], y[:200], full_shares=[None], **rows)
+# --- with no row to send on, boosted Adapt is Greedy Miser -------------------------------------------------------
+
+FREE = {"features": dict.fromkeys("abcdefgh", 0.0)}
+AS_MISER = [  # prices, number of classes, settings, those of Miser, and whether there are validation rows
+    (FEATURES, 2, {}, {}, False),
+    (EVERY_PRICE, 3, {}, {}, True),
+    (cf.CostModel.from_dict(EVERY_PRICE.to_dict() | {"reuse": 0.01}), 2, {}, {}, True),
+    (FREE, 2, {"class_weight": "balanced"}, {"class_weight": "balanced"}, False),
+    (EVERY_PRICE, 3, {"recipe": "paper"}, {"learning_rate": 1.0, "min_samples_leaf": 1}, False),
+]
+
+
+@pytest.mark.parametrize(("costs", "n_classes", "settings", "of_miser", "validated"), AS_MISER)
+def test_nothing_for_the_expensive_model_is_greedy_miser_tree_for_tree(costs, n_classes, settings, of_miser, validated):
+    def full(_rows):
+        raise AssertionError("was asked")
+
+    (X, y), (V, v) = [(table if n_classes == 2 else three_classes)(seed, 250) for seed in (1, 2)]
+    X[::9, 5] = np.nan
+    seen = {"X_val": V, "y_val": v, "sample_weight_val": uneven(250, 1)} if validated else {}
+    asked = {"costs": costs, "tradeoff": 3e-3, "n_estimators": 40 if validated else 15}
+    adapt = AdaptClassifier(**asked, expensive=full, full_share=0, **settings).fit(X, y, uneven(250), **seen)
+    miser = MiserClassifier(**asked, **of_miser).fit(X, y, uneven(250), **seen)
+    assert len(miser.predictor_.bank) > 3
+    (one,), (other,) = adapt.predictor_.stages, miser.predictor_.stages
+    for name in ("learners", "weights", "intercept", "link"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    trees, others = adapt.predictor_.bank.trees, miser.predictor_.bank.trees
+    for name in ("feature", "threshold", "missing_left", "left", "right", "value", "values", "first"):
+        np.testing.assert_array_equal(getattr(trees, name), getattr(others, name), err_msg=name)
+    assert (adapt.expensive_, adapt.n_iter_) == (None, 0)

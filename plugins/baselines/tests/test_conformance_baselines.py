@@ -21,6 +21,16 @@ def test_laws_of_affordable(check):
     check()
 
 
+@parametrize_algorithm("soft-cascade")
+def test_laws_of_soft_cascade(check):
+    check()
+
+
+@parametrize_algorithm("and-or")
+def test_laws_of_and_or(check):
+    check()
+
+
 @parametrize_algorithm("early-exit", settings=FEW | {"n_trees_per_exit": 3})
 def test_laws_of_early_exit(check):
     check()
