@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
-HEART = SHARED / "heart"
 # At the end of a run, together.
 WRITTEN = {"points.csv", "report.html", "frontier.png", "frontier.svg", "recommended.model"}
 FILES = WRITTEN | {"frontier.fits", "run.json", "fits", "models"}

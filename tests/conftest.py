@@ -13,14 +13,20 @@ from joblib.externals.loky import get_reusable_executor
 
 from costframe.cli.commands import costframe
 from costframe.core.plugins.registry import registry
+from costframe.core.threads import limit_threads
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Run a command in an empty directory, in 80 columns."""
+    """Run a command in an empty directory, in 80 columns, in this process alone unless it has a time limit."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    return lambda *arguments: CliRunner().invoke(costframe, [str(a) for a in arguments])
+
+    def invoke(*arguments):
+        with limit_threads(1):
+            return CliRunner().invoke(costframe, [str(a) for a in arguments])
+
+    return invoke
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-"""A TCP proxy on loopback that fails on purpose: it delays, cuts, spoils or withholds what a server answers."""
+"""A TCP proxy on loopback that fails on purpose: it cuts, spoils or withholds what a server answers."""
 
 import asyncio
 import contextlib
 import random
 import threading
 
-FAULTS = ("latency", "blackhole", "reset", "cut", "truncated", "garbage", "drip", "refused")
+FAULTS = ("blackhole", "reset", "cut", "truncated", "garbage", "refused")
 
 
 class FaultProxy:
@@ -21,9 +21,8 @@ class FaultProxy:
     port : int
         Where clients connect.
     fault : str or None
-        "latency" delays each part of an answer, "drip" gives it byte by byte, "blackhole" gives nothing, "reset" resets
-        the connection in place of an answer and "cut" in the middle of one, "truncated" closes it there in good order,
-        "garbage" gives random bytes. Set "refused" and the others through `fail`.
+        "blackhole" gives nothing, "reset" resets the connection in place of an answer and "cut" in the middle of one,
+        "truncated" closes it there in good order, "garbage" gives random bytes. Set all of them through `fail`.
     plan : list of (str or None)
         Faults of the next requests, one after another; `fault` holds when they are used up.
     open : int
@@ -106,12 +105,8 @@ class FaultProxy:
         chance = random.Random(0)  # noqa: S311 - no secret
         while data := await reader.read(65536):
             fault, half = now[0], len(data) // 2
-            await asyncio.sleep({"blackhole": 3600, "latency": 0.02}.get(fault, 0))
-            if fault == "drip":
-                for byte in data[:half]:
-                    writer.write(bytes([byte]))
-                    await asyncio.sleep(0.001)
-            parts = {"drip": data[half:], "garbage": chance.randbytes(len(data)), "reset": b"", "refused": b""}
+            await asyncio.sleep(3600 * (fault == "blackhole"))
+            parts = {"garbage": chance.randbytes(len(data)), "reset": b"", "refused": b""}
             writer.write(parts.get(fault, data[:half] if fault in {"cut", "truncated"} else data))
             with contextlib.suppress(ConnectionError):
                 await writer.drain()

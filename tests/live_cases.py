@@ -116,28 +116,6 @@ def check_end(frame, key, end, policy, cap=None):
     assert again.answer.value == end.value
 
 
-class _Timeless(asyncio.SelectorEventLoop):
-    """An event loop whose clock jumps to its next timer, so that nothing waits."""
-
-    def __init__(self):
-        super().__init__()
-        self.now, self._select = 0.0, self._selector.select
-        self._selector.select = self._jump
-
-    def _jump(self, seconds=None):
-        self.now += seconds or 0.0
-        return self._select(seconds and 0)
-
-    def time(self):
-        return self.now
-
-
-def run_timeless(work):
-    """Run a coroutine that waits for timers only, without waiting."""
-    with asyncio.Runner(loop_factory=_Timeless) as runner:
-        return runner.run(work)
-
-
 # --- servers ---------------------------------------------------------------------------------------------------------
 
 

@@ -39,11 +39,11 @@ def rows(n=40, d=6, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def frontier(n=12, names=PLAIN, algorithms=("miser", "cegb"), stretch=1.0):
+def frontier(n=12, names=PLAIN, algorithms=("miser", "cegb")):
     """Points whose scores grow with their costs, not all of them, with influences so that near ones may tie."""
     rng, points, influences = np.random.default_rng(1), [], []
     for i in range(n):
-        cost = 3.0 * i * stretch**i / max(n, 1)
+        cost = 3.0 * i / max(n, 1)
         score = 0.5 if i == 0 else 0.8 + 0.15 * i / n + rng.normal(scale=0.02)
         moved = rng.normal(scale=0.02, size=50) / np.sqrt(50)
         algorithm = algorithms[i % len(algorithms)]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import tomllib
-from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -14,7 +12,7 @@ from click.testing import CliRunner
 
 from costframe.cli.commands import costframe
 from costframe.core.prices.costs import CostModel
-from costframe.datasets import load, read_table
+from costframe.datasets import read_table
 from costframe.datasets.price_draft import draft_prices
 
 HOSTILE = ['we"ird, [x] = 1\n# no', "a.b c", "größe", "\x1b[31mred", "'", "#", " ", "\u202egnorw", "\x7f"]
@@ -50,13 +48,7 @@ def test_the_file_is_read_back_with_guessed_resources(run, cells, tmp_path):
     }  # fmt: skip
     assert {price.cost for price in model.features if price.needs} == {0.0}
     assert {price.cost for price in (*model.resources, *model.features) if price.name not in needs(model)} == {1.0}
-    said = result.stdout.splitlines()
-    assert "color = 1.0  # fill in; guessed from one-hot 'color_red', 'color_blue'" in said
-    assert "age = 1.0  # fill in" in said
-    assert (
-        "radius = 1.0  # fill in; guessed from statistics of one measurement, 'mean radius', 'radius error'"
-        in "".join(line.replace(", 'worst radius'", "") for line in said)
-    )
+    assert "color = 1.0  # fill in; guessed from one-hot 'color_red', 'color_blue'\n" in result.stdout
 
 
 def test_known_prices_stay_and_missing_ones_are_added(run, cells, tmp_path):
@@ -76,52 +68,17 @@ def test_known_prices_stay_and_missing_ones_are_added(run, cells, tmp_path):
     assert "sick_nose = 1.0  # fill in\n" in text
 
 
-def test_what_is_no_feature_is_ignored_with_a_reason(run, tmp_path):
-    n = 60
-    columns = {
-        "customer": [100 + 7 * i % n for i in range(n)], "amount": [i * i + 1000 * (i % 7) for i in range(n)],
-        "note": [f"text {i}" for i in range(n)], "land": ["DE"] * n, "job": ["a", "b"] * (n // 2),
-        "age": [20 + i % 30 for i in range(n)], "ill": [0, 1, 1] * (n // 3),
-    }  # fmt: skip
-    pd.DataFrame(columns).to_csv(tmp_path / "people.csv", index=False)
-    given = ("people.csv", "--target", "ill")
-    result = run("costs", *given, "--output", "prices.toml")
-    assert result.stdout == "wrote prices.toml: 3 features, 3 columns to ignore, 3 prices to fill in\n", result.output
-    said = (tmp_path / "prices.toml").read_text()
-    assert '    "customer",  # an id, a whole number that differs in every row\n' in said
-    assert '    "note",  # a text that differs in every row\n' in said
-    assert '    "land",  # the same in every row\n' in said
-    assert read_table(tmp_path / "people.csv", "ill", tmp_path / "prices.toml").feature_names == (
-        "amount",
-        "job",
-        "age",
-    )
-    (tmp_path / "some.toml").write_text('ignore = ["job"]\n[features]\ncustomer = 3\n')
-    more = run("costs", *given, "--costs", "some.toml")
-    assert CostModel.from_dict(tomllib.loads(more.stdout)).ignore == ("job", "note", "land")
-    assert CostModel.from_dict(tomllib.loads(more.stdout)).names == ("customer", "amount", "age")
-
-
 def test_any_name_is_quoted(tmp_path):
     text = draft_prices(HOSTILE).to_toml("Prices of a\nb = 1")
     assert all(line.isprintable() for line in text.splitlines())
     (tmp_path / "p.toml").write_text(text)
     model = CostModel.load(tmp_path / "p.toml")
     assert model.names == tuple(HOSTILE)
-    grouped = draft_prices(["\n_a", "\n_b", "x_\x07", "x_\n", "x_c", "x"], [["\n_a", "\n_b"]])
-    (tmp_path / "p.toml").write_text(grouped.to_toml("grouped"))
-    assert CostModel.load(tmp_path / "p.toml") == grouped.costs
-    assert "x (shared)" in grouped.costs.resource_names
 
 
-def test_prices_of_a_data_set_are_its_own(run):
-    assert CostModel.from_dict(tomllib.loads(run("costs", "breast-cancer").stdout)) == load("breast-cancer").costs
-
-
-def test_each_missing_price_is_asked_for_on_a_terminal(run, cells, tmp_path, monkeypatch):
-    assert "--ask: needs a terminal" in refused(run("costs", cells, "--ask"))
+def test_each_missing_price_is_asked_for_on_a_terminal(cells, tmp_path, monkeypatch):
     monkeypatch.setattr("costframe.cli.costs.on_terminal", lambda: True)
-    given = ["costs", str(cells), "--target", "ill", "--ask", "--output", "asked.toml"]
+    given = ["costs", str(cells), "--target", "ill", "--ask", "--output", str(tmp_path / "asked.toml")]
     answers = io.BytesIO(b"-1\n10\n0.5\n" + b"2\n" * 20)
     result = CliRunner().invoke(costframe, given, input=answers)
     assert result.exit_code == 0, result.output
@@ -132,40 +89,17 @@ def test_each_missing_price_is_asked_for_on_a_terminal(run, cells, tmp_path, mon
     assert "fill in" not in (tmp_path / "asked.toml").read_text()
 
 
-def test_prices_left_open_are_no_secret(run, cells, tmp_path):
-    """A placeholder is a price like any other, so a forgotten one would be a silent guess."""
-    pd.concat([pd.read_csv(cells)] * 10).to_csv(cells, index=False)
-    given = ("costs", cells, "--target", "ill", "--ignore", "job", "--output", "draft.toml")
-    assert run(*given).stdout.endswith(", 6 prices to fill in\n")
-
-    def notes():
-        return " ".join(read_table(cells, "ill", draft, ignore=["job"]).notes)
-
-    draft = tmp_path / "draft.toml"
-    assert "draft.toml: 6 prices marked 'fill in' are still 1.0" in notes()
-    draft.write_text(draft.read_text().replace("= 1.0  #", "= 2.5  #", 5))
-    assert "draft.toml: 1 price marked 'fill in' is still 1.0" in notes()
-    draft.write_text(draft.read_text().replace("= 1.0  #", "= 2.5  #"))
-    assert "fill in" not in notes()
-
-
 def test_what_costs_refuses(run, cells, tmp_path):
-    assert "--target is for files; the data set parity" in refused(run("costs", "parity", "--target", "y"))
-    assert "cells: no such file, and no data set has this name" in refused(run("costs", "cells"))
-    assert "no column 'il'" in refused(run("costs", cells, "--target", "il"))
-    assert "ends in .toml" in refused(run("costs", cells, "--output", "prices.csv"))
     (tmp_path / "mine.toml").write_text("mine")
-    assert "mine.toml would be overwritten; choose another place, or add --force" in refused(
-        run("costs", cells, "--output", "mine.toml")
-    )
+    for given, text in [
+        (("parity", "--target", "y"), "--target is for files; the data set parity"),
+        ((cells, "--target", "il"), "no column 'il'"),
+        ((cells, "--output", "prices.csv"), "ends in .toml"),
+        ((cells, "--output", "mine.toml"), "mine.toml would be overwritten; choose another place, or add --force"),
+        ((cells, "--ask"), "--ask: needs a terminal"),
+    ]:
+        assert text in refused(run("costs", *given))
     assert (tmp_path / "mine.toml").read_text() == "mine"
-    assert run("costs", cells, "--output", "mine.toml", "--force").exit_code == 0
-
-
-def test_columns_without_a_price_name_the_command(run, cells, tmp_path):
-    (tmp_path / "some.toml").write_text("[features]\nage = 1\n")
-    said = refused(run("compare", cells, "--target", "ill", "--costs", "some.toml", "--ignore", "job"))
-    assert said.endswith(f"; `costframe costs {cells} --costs some.toml` adds them")
 
 
 def test_nothing_stands_in_the_way_of_a_first_table(run, tmp_path):
@@ -179,9 +113,12 @@ def test_nothing_stands_in_the_way_of_a_first_table(run, tmp_path):
         day, told = f"{1 + i % 28:02}.{1 + i % 12:02}.2023", i % 90 + 1 if late[i] else ""
         lines.append(f"{7000 + number};{day};Kauf Nr {i * i};DE;{told};{score[i]};{late[i]}")
     (tmp_path / "kredit.csv").write_text("\n".join(lines) + "\n")
-    given = table = ("kredit.csv", "--target", "ausfall")
+    given = ("kredit.csv", "--target", "ausfall")
     done = run("costs", *given, "--output", "preise.toml")
     assert done.stdout == "wrote preise.toml: 3 features, 3 columns to ignore, 3 prices to fill in\n", done.output
+    draft = (tmp_path / "preise.toml").read_text()
+    assert '    "kunde",  # an id, a whole number that differs in every row\n' in draft
+    assert '    "zweck",  # a text that differs in every row\n    "land",  # the same in every row\n' in draft
     given += ("--costs", "preise.toml", "--algorithm", "miser", "--tradeoff", "0.001")
     done = run("fit", *given, "--output", "my.model")
     assert done.exit_code == 0, done.output
@@ -192,8 +129,14 @@ def test_nothing_stands_in_the_way_of_a_first_table(run, tmp_path):
     assert "possible leak" not in run("fit", *given, "--ignore", "mahnung", "--output", "honest.model").stdout
     done = run("predict", "honest.model", "kredit.csv", "--output", "answers.csv")
     assert done.exit_code == 0, done.output
-    compared = ("compare", *table, "--costs", "preise.toml", "--algorithms", "miser", "--points", 2, "--folds", 0)
-    said = run(*compared, "--output", "leaking").stdout
-    assert "First check this possible leak: whether 'mahnung' is missing" in said
-    assert "whether 'mahnung' is missing" in unescape((tmp_path / "leaking" / "report.html").read_text())
-    assert "possible leak" not in run(*compared, "--ignore", "mahnung", "--output", "honest").stdout
+
+
+def test_prices_left_open_are_no_secret(run, cells, tmp_path):
+    """A placeholder is a price like any other, so a forgotten one would be a silent guess."""
+    pd.concat([pd.read_csv(cells)] * 10).to_csv(cells, index=False)
+    run("costs", cells, "--target", "ill", "--ignore", "job", "--output", "draft.toml")
+    (draft := tmp_path / "draft.toml").write_text(
+        (tmp_path / "draft.toml").read_text().replace("= 1.0  #", "= 2  #", 5)
+    )
+    notes = " ".join(read_table(cells, "ill", draft, ignore=["job"]).notes)
+    assert "draft.toml: 1 price marked 'fill in' is still 1.0" in notes

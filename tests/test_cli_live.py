@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -14,11 +13,6 @@ import pytest
 from live_cases import COSTS, NAMES, table, tree
 
 import costframe as cf
-from costframe.cli.keys import Keys
-from costframe.cli.live import LiveRun
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
 
 FRAME = table(40)
 ROWS = "kind = 'table'\npath = 'rows.csv'\nkey = 'key'\n"
@@ -55,98 +49,6 @@ def test_rows_of_sources_are_predicted_in_the_order_of_their_keys(run, folder):
     text = (folder / "log.jsonl").read_text()
     (folder / "log.jsonl").write_text(text.replace('"cost": 1.0', '"cost": 2.0', 1))
     assert run("audit", "log.jsonl", "my.model").exit_code == 1
-
-
-def test_rows_until_certain_are_logged_audited_and_not_mixed_with_others(run, folder):
-    trees = cf.estimator("cegb", "regression", costs=COSTS, tradeoff=0.0, n_estimators=5, min_samples_leaf=2)
-    model = trees.fit(FRAME[list(NAMES)], FRAME.age + FRAME.chol)
-    cf.save(model, folder / "my.model")
-    done = live(run, "--output", "out.csv", "--log", "log.jsonl", "--until", "0.5")
-    assert done.exit_code == 0, done.output
-    out, report = pd.read_csv(folder / "out.csv"), cf.certain(model, 0.5).cost(FRAME[list(NAMES)])
-    np.testing.assert_array_equal(out.cost, report.per_row)
-    assert ((out.reason == "certain") == report.cut).all()
-    assert report.cut.any()
-    for until, status in (((), 1), (("--until", "0.5"), 0), (("--until", "class"), 2)):
-        assert run("audit", "log.jsonl", "my.model", *until).exit_code == status, until
-    first, other = (
-        LiveRun(cf.FittedEstimator(each), COSTS, *map(folder.joinpath, ("sources.toml", "keys.csv", "out.csv")),
-                str(folder / "my.model"), {})
-        for each in (model.predictor_, cf.certain(model.predictor_, 0.5))
-    )  # fmt: skip
-    with cf.sources.Sources.load(folder / "sources.toml", COSTS) as sources:
-        keys = Keys.read(folder / "keys.csv", sources)
-        assert first._digest(keys) != other._digest(keys)
-
-
-ODD = ["7", "0007", "1E5", "00e1", "+39", "true", "1.50", "12345678901234567890123", "NA", " 7"]
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet", "sqlite"])
-def test_keys_are_texts_as_they_are_written(run, folder, kind):
-    rows = FRAME[: len(ODD)].assign(key=ODD)
-    if kind == "sqlite":
-        pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
-        with sqlite3.connect(folder / "rows.db") as connection:
-            rows.to_sql("rows", connection)
-        connection.close()
-        where = f"kind = 'sql'\nurl = 'sqlite:///{folder}/rows.db'\ntable = 'rows'\nkey = 'key'\n"
-    else:
-        rows.to_csv(folder / "rows.csv", index=False) if kind == "csv" else rows.to_parquet(folder / "rows.parquet")
-        where = ROWS.replace(".csv", f".{kind}")
-    (folder / "sources.toml").write_text(f"[sources.all]\n{where}features = ['age', 'chol', 'pulse', 'scan']\n")
-    rows[["key"]].to_csv(folder / "keys.csv")  # with an index
-    done = live(run, "--output", "out.csv")
-    assert done.exit_code == 0, done.output
-    assert "'Unnamed: 0': left out, an index without a name; keys.csv: 10 keys under 'key'\n" in done.stderr
-    out = pd.read_csv(folder / "out.csv", dtype={"key": str}, keep_default_na=False)
-    assert out.key.tolist() == ODD
-    np.testing.assert_array_equal(out.prediction, tree().cost(rows[list(NAMES)], COSTS).predictions)
-    (folder / "keys.csv").write_text("key\n39\n100000\n")
-    strange = live(run, "--output", "out.csv", "--force")
-    assert strange.exit_code == 4
-    assert "'all' has a row for none of the keys it was asked for" in strange.stderr
-
-
-@pytest.mark.parametrize("policy", ["", "absent = 'missing'\n", "on_failure = 'missing'\n"])
-def test_sources_without_any_key_are_said_by_the_status(run, folder, policy):
-    text = (folder / "sources.toml").read_text().replace("features =", f"{policy}features =")
-    (folder / "sources.toml").write_text(text.replace("[sources.rest]", f"{policy}[sources.rest]"))
-    (folder / "keys.csv").write_text("key\nnobody\n")
-    done = live(run, "--output", "out.csv")
-    assert done.exit_code == 4
-    assert "'rest' has a row for none of the keys it was asked for" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "why"),
-    [
-        ("table = 'rows'", "table = 'raws'", "sources: all: no table 'raws'"),
-        ("'scan']", "'scan', 'more']", "sources: all: 'rows': no column 'more'; it has 'index', 'age'"),
-        ("key = 'key'", "key = 'id'", "sources: all: 'rows': no column 'id'"),
-        ("'scan']", "'scan', 'more']", "sources: all: no column 'more'; the table has 'age'"),
-    ],
-)
-def test_sources_are_checked_before_any_row_begins(run, folder, old, new, why):
-    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
-    with sqlite3.connect(folder / "rows.db") as connection:
-        FRAME.to_sql("rows", connection)
-    connection.close()
-    model = StageTree(WeakLearnerBank.columns([*NAMES, "more"]), (Answer(range(5), np.ones((5, 1)), [0.0]),))
-    cf.save(model, folder / "my.model")
-    pd.Series(dict.fromkeys(model.feature_names, 1.0), name="cost").to_csv(folder / "prices.csv")
-    where = (
-        ROWS
-        if "the table" in why
-        else f"kind = 'sql'\nurl = 'sqlite:///{folder}/rows.db'\ntable = 'rows'\nkey = 'key'\n"
-    )
-    text = f"[sources.all]\n{where}features = ['age', 'chol', 'pulse', 'scan', 'more']\non_failure = 'without'\n"
-    (folder / "sources.toml").write_text(text.replace(old, new, 1))
-    done = live(run, "--costs", "prices.csv", "--deadline", "50ms", "--output", "out.csv", "--log", "log.jsonl")
-    assert done.exit_code == 2
-    assert f"error: {why}" in done.stderr
-    assert not list(folder.glob("out*"))
-    assert (folder / "log.jsonl").read_text() == ""
 
 
 SLOW = """
@@ -199,39 +101,13 @@ def test_a_deadline_starts_when_all_is_ready_and_the_summary_names_it(run, folde
     assert "leaves" not in late.stderr
 
 
-def test_a_run_without_any_value_has_its_own_status(run, folder):
-    text = (folder / "sources.toml").read_text().replace("features =", "on_failure = 'without'\nfeatures =")
-    (folder / "sources.toml").write_text(text.replace("[sources.rest]", "on_failure = 'without'\n[sources.rest]"))
-    FRAME.assign(**dict.fromkeys(NAMES, "old")).to_csv(folder / "rows.csv", index=False)
-    done = live(run, "--output", "out.csv")
-    assert done.exit_code == 4
-    assert pd.read_csv(folder / "out.csv").prediction.notna().all()
-    assert "no row got any value; the last failure of 'blood': expected a number, got 'old'" in done.stderr
-    asked_nothing = live(run, "--output", "out.csv", "--force", *(f"--unavailable={name}" for name in NAMES))
-    assert (asked_nothing.exit_code, "got any" in asked_nothing.output) == (3, False), asked_nothing.output
-
-
-@pytest.mark.parametrize("keys", ["0007\n7\n", "k1\nk2\nx\n", "anna\nbob\nanna\n", "3f2a-99cd\n9911-f0cc\nabcd-ef12\n"])
+@pytest.mark.parametrize("keys", ["0007\n7\n", "k1\nk2\nx\n", "anna\nbob\nanna\n"])
 def test_a_file_of_keys_without_a_header_loses_no_key(run, folder, keys):
     (folder / "keys.csv").write_text(keys)
     refused = live(run, "--output", "out.csv")
     assert refused.exit_code == 2
     assert f"the first line, {keys.split()[0]!r}, looks like a key; write the name" in refused.stderr
     assert not (folder / "out.csv").exists()
-
-
-def test_keys_with_types_are_numbers_and_truths_are_none(run, folder):
-    FRAME.assign(key=range(40)).to_csv(folder / "rows.csv", index=False)
-    expected = tree().cost(FRAME[list(NAMES)], COSTS).predictions
-    for keys, rows in {"int64": [7, 3], "float64": [7.0, np.nan], "category": ["7", "3"]}.items():
-        pd.DataFrame({"key": pd.Series(rows).astype(keys)}).to_parquet(folder / "keys.parquet")
-        done = live(run, "--keys", "keys.parquet", "--output", "out.csv", "--force")
-        assert done.exit_code == (4 if keys == "float64" else 0), done.output
-        there = [int(row) for row in rows if str(row) != "nan"]
-        np.testing.assert_array_equal(pd.read_csv(folder / "out.csv").prediction.dropna(), expected[there])
-    pd.DataFrame({"key": [True]}).to_parquet(folder / "keys.parquet")
-    refused = live(run, "--keys", "keys.parquet", "--output", "out.csv", "--force")
-    assert "expected keys that are texts or numbers, got True" in refused.stderr
 
 
 def test_blocks_of_rows_are_tasks_of_a_cluster(client, run, folder):
@@ -242,23 +118,6 @@ def test_blocks_of_rows_are_tasks_of_a_cluster(client, run, folder):
     gone = live(run, "--output", "out.csv", "--force", "--cluster", "tcp://127.0.0.1:1")
     assert (gone.exit_code, "no scheduler of dask at" in gone.output) == (2, True)
     assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
-
-
-def test_the_status_tells_rows_without_values_and_rows_without_answers(run, folder):
-    rows = FRAME.assign(chol=FRAME.chol.astype(object))
-    rows.loc[::2, "chol"] = "high"
-    rows.to_csv(folder / "rows.csv", index=False)
-    done = live(run, "--output", "out.csv")
-    assert done.exit_code == 4
-    assert "without an answer: no value of 'chol': expected a number, got 'high' of type str" in done.output
-    out = pd.read_csv(folder / "out.csv")
-    assert out.prediction.isna().sum() == out.error.notna().sum() == (out.reason == "failed").sum() > 0
-    text = (folder / "sources.toml").read_text()
-    (folder / "sources.toml").write_text(text.replace("[sources.rest]", "on_failure = 'without'\n[sources.rest]"))
-    done = live(run, "--output", "out.csv", "--force")
-    assert done.exit_code == 3, done.output
-    assert "had to do without some values" in done.output
-    assert pd.read_csv(folder / "out.csv").prediction.notna().all()
 
 
 def test_a_killed_run_goes_on_where_it_was(folder):
@@ -298,39 +157,7 @@ def _lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no such locks")
-def test_a_run_beside_another_is_refused_before_it_pays(run, folder):
-    import fcntl
-
-    with (folder / "out.csv.part").open("w") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        done = live(run, "--output", "out.csv", "--force")
-    assert done.exit_code == 2
-    assert "another run writes it" in done.stderr
-    assert not (folder / "out.csv").exists()
-    assert live(run, "--output", "out.csv", "--force").exit_code in {0, 3, 4}
-
-
-def test_a_run_that_cannot_end_well_is_refused_before_it_pays(run, folder):
-    """It neither writes over its inputs nor leaves rows behind that the next run would have to resume."""
-    FRAME.rename(columns={"key": "cost"})[["cost"]].to_csv(folder / "named.csv", index=False)
-    pd.DataFrame({"key": [["k1"], ["k2"]]}).to_parquet(folder / "lists.parquet")
-    keys = (folder / "keys.csv").read_bytes()
-    for more, why in [
-        (["--output", "keys.csv", "--force"], "another file than that of --keys"),
-        (["--output", "out.csv", "--log", "keys.csv"], "--log keys.csv: expected another file than that of --keys"),
-        (["--output", "out.csv", "--log", "out.csv"], "another file than that of --output"),
-        (["--output", "out.csv", "--log", "none/log.jsonl"], "none/log.jsonl: No such file"),
-        (["--output", "out.csv", "--keys", "named.csv"], "--keys 'cost'"),
-        (["--output", "out.csv", "--keys", "lists.parquet"], "column 'key': expected keys that are texts or numbers"),
-    ]:
-        refused = live(run, *more)
-        assert (refused.exit_code, why in refused.output) == (2, True), refused.output
-        assert sorted(folder.glob("out*")) == []
-    assert (folder / "keys.csv").read_bytes() == keys
-
-
-@pytest.mark.parametrize("kept", [b"[1]\n", b"\xff\xfe\n", b"", b'{"run": "other"}\n{"row": 0, "value": 1.0}\n'])
+@pytest.mark.parametrize("kept", [b"\xff\xfe\n", b"", b'{"run": "other"}\n{"row": 0, "value": 1.0}\n'])
 def test_rows_of_another_run_or_damaged_ones_are_not_mixed_in(run, folder, kept):
     (folder / "out.csv.part").write_bytes(kept)
     refused = live(run, "--output", "out.csv", "--resume")
@@ -339,36 +166,108 @@ def test_rows_of_another_run_or_damaged_ones_are_not_mixed_in(run, folder, kept)
     assert live(run, "--output", "out.csv", "--force").exit_code == 0
 
 
-def test_rows_without_answers_have_the_columns_of_those_with(run, folder):
+def test_rows_until_certain_are_logged_audited_and_not_mixed_with_others(run, folder):
+    trees = cf.estimator("cegb", "regression", costs=COSTS, tradeoff=0.0, n_estimators=5, min_samples_leaf=2)
+    model = trees.fit(FRAME[list(NAMES)], FRAME.age + FRAME.chol)
+    cf.save(model, folder / "my.model")
+    done = live(run, "--output", "out.csv", "--log", "log.jsonl", "--until", "0.5")
+    assert done.exit_code == 0, done.output
+    out, report = pd.read_csv(folder / "out.csv"), cf.certain(model, 0.5).cost(FRAME[list(NAMES)])
+    np.testing.assert_array_equal(out.cost, report.per_row)
+    assert ((out.reason == "certain") == report.cut).all()
+    assert report.cut.any()
+    for until, status in (((), 1), (("--until", "0.5"), 0), (("--until", "class"), 2)):
+        assert run("audit", "log.jsonl", "my.model", *until).exit_code == status, until
+
+
+ODD = ["7", "0007", "1E5", "00e1", "+39", "true", "1.50", "12345678901234567890123", "NA", " 7"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_keys_are_texts_as_they_are_written(run, folder, kind):
+    rows = FRAME[: len(ODD)].assign(key=ODD)
+    rows.to_csv(folder / "rows.csv", index=False) if kind == "csv" else rows.to_parquet(folder / "rows.parquet")
+    where = ROWS.replace(".csv", f".{kind}")
+    (folder / "sources.toml").write_text(f"[sources.all]\n{where}features = ['age', 'chol', 'pulse', 'scan']\n")
+    rows[["key"]].to_csv(folder / "keys.csv")  # with an index
+    done = live(run, "--output", "out.csv")
+    assert done.exit_code == 0, done.output
+    assert "'Unnamed: 0': left out, an index without a name; keys.csv: 10 keys under 'key'\n" in done.stderr
+    out = pd.read_csv(folder / "out.csv", dtype={"key": str}, keep_default_na=False)
+    assert out.key.tolist() == ODD
+    np.testing.assert_array_equal(out.prediction, tree().cost(rows[list(NAMES)], COSTS).predictions)
+
+
+def test_a_run_without_any_value_says_why_and_has_the_columns_of_others(run, folder):
     one = {"age": [0.0, 1.0, 2.0, 3.0], "key": ["k1", "k2", "k3", "k4"]}
     model = cf.CEGBClassifier({"age": 1.0}, min_samples_leaf=1).fit(pd.DataFrame(one)[["age"]], ["n", "n", "y", "y"])
     cf.save(model, folder / "my.model")
-    (folder / "sources.toml").write_text(f"[sources.rows]\n{ROWS}features = ['age']\n")
-    pd.DataFrame({"key": ["nobody"]}).to_csv(folder / "keys.csv", index=False)
-    assert live(run, "--output", "out.csv").exit_code == 4
-    assert {"prediction", "probability_n", "probability_y"} < set(pd.read_csv(folder / "out.csv").columns)
+    text = f"[sources.rows]\n{ROWS}features = ['age']\n"
+    for keys, policy, why in [
+        ("nobody", "", "'rows' has a row for none of the keys it was asked for"),
+        ("nobody", "on_failure = 'missing'", "'rows' has a row for none of the keys it was asked for"),
+        (
+            "k1",
+            "on_failure = 'without'",
+            "no row got any value; the last failure of 'rows': expected a number, got 'old'",
+        ),
+    ]:
+        FRAME.assign(age="old").to_csv(folder / "rows.csv", index=False)
+        (folder / "sources.toml").write_text(f"{text}{policy}\n")
+        pd.DataFrame({"key": [keys]}).to_csv(folder / "keys.csv", index=False)
+        done = live(run, "--output", "out.csv", "--force")
+        assert done.exit_code == 4
+        assert why in done.stderr
+        assert {"prediction", "probability_n", "probability_y"} < set(pd.read_csv(folder / "out.csv").columns)
+    (folder / "sources.toml").write_text(text.replace("['age']", "{ age = 'ege' }"))
+    wrong = live(run, "--output", "new.csv", "--log", "log.jsonl")
+    assert wrong.exit_code == 2
+    assert "error: sources: rows: no column 'ege'; the table has 'age'" in wrong.stderr
+    assert not list(folder.glob("new*"))
 
 
-SOURCE = "--source sources.toml --keys keys.csv --output o.csv"
+LIVE = "--source sources.toml --keys keys.csv --output out.csv"
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ("--source sources.toml --output o.csv", "--source goes with --keys"),
-        (f"rows.csv {SOURCE}", "without DATA"),
-        ("--output o.csv", "expected DATA, or --source and --keys"),
-        ("rows.csv --deadline 2s --output o.csv", "go with --source"),
-        (SOURCE.replace("o.csv", "-"), "needs a file"),
-        ("rows.csv --cluster tcp://a:1 --output o.csv", "go with --source"),
-        (f"{SOURCE} --log l --cluster tcp://a:1", "--log goes without --cluster"),
-        (SOURCE.replace("keys.csv", "rows.csv"), "expected one column of keys"),
-        (SOURCE.replace("sources.toml", "none.toml"), "cannot be read"),
-        (f"{SOURCE} --deadline soon", "200ms"),
+        ("--source sources.toml --output out.csv", "--source goes with --keys"),
+        (f"rows.csv {LIVE}", "without DATA"),
+        ("--output out.csv", "expected DATA, or --source and --keys"),
+        ("rows.csv --deadline 2s --output out.csv", "go with --source"),
+        (LIVE.replace("out.csv", "-"), "needs a file"),
+        (f"{LIVE} --log l --cluster tcp://a:1", "--log goes without --cluster"),
+        (LIVE.replace("keys.csv", "rows.csv"), "expected one column of keys"),
+        (LIVE.replace("keys.csv", "named.csv"), "--keys 'cost'"),
+        (LIVE.replace("sources.toml", "none.toml"), "cannot be read"),
+        (f"{LIVE} --deadline soon", "200ms"),
+        (f"{LIVE.replace('out.csv', 'keys.csv')} --force", "another file than that of --keys"),
+        (f"{LIVE} --log keys.csv", "--log keys.csv: expected another file than that of --keys"),
+        (f"{LIVE} --log out.csv", "another file than that of --output"),
+        (f"{LIVE} --log none/log.jsonl", "none/log.jsonl: No such file"),
     ],
 )
-def test_what_does_not_go_together_is_refused(run, folder, arguments, why):
+def test_what_does_not_go_together_is_refused_before_it_pays(run, folder, arguments, why):
+    FRAME.rename(columns={"key": "cost"})[["cost"]].to_csv(folder / "named.csv", index=False)
+    keys = (folder / "keys.csv").read_bytes()
     refused = run("predict", "my.model", *arguments.split())
     assert refused.exit_code == 2
     assert why in refused.output
-    assert not (folder / "o.csv").exists()
+    assert not list(folder.glob("out*"))
+    assert (folder / "keys.csv").read_bytes() == keys
+
+
+def test_the_status_tells_rows_without_values_and_rows_without_answers(run, folder):
+    FRAME.assign(chol=["high", 1.0] * 20).to_csv(folder / "rows.csv", index=False)
+    text = (folder / "sources.toml").read_text()
+    for policy, status, words in [
+        ("", 4, "without an answer: no value of 'chol': expected a number, got 'high' of type str"),
+        ("on_failure = 'without'\n", 3, "had to do without some values"),
+    ]:
+        (folder / "sources.toml").write_text(text.replace("[sources.rest]", f"{policy}[sources.rest]"))
+        done = live(run, "--output", "out.csv", "--force")
+        assert (done.exit_code, words in done.output) == (status, True), done.output
+        out = pd.read_csv(folder / "out.csv")
+        assert out.prediction.isna().sum() == out.error.notna().sum() == (out.reason == "failed").sum()
+        assert out.prediction.isna().any() == (status == 4)

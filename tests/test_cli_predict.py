@@ -40,18 +40,16 @@ def rows(tmp_path):
     return pd.read_csv(tmp_path / "rows.csv", dtype={"zip": str})
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.tsv", "-"])
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "-"])
 def test_predictions_are_those_of_the_model(run, rows, tmp_path, name):
     result = run(
         "predict", "my.model", "rows.csv", "--output", name, "--keep", "name", "--keep", "zip", "--keep", "age"
     )
     assert result.exit_code == 0, result.output
-    if name == "-":
-        out = pd.read_csv(io.StringIO(result.stdout), dtype={"zip": str})
-    elif name == "out.parquet":
+    if name == "out.parquet":
         out = pd.read_parquet(tmp_path / name)
     else:
-        out = pd.read_csv(tmp_path / name, sep="\t" if name == "out.tsv" else ",", dtype={"zip": str})
+        out = pd.read_csv(io.StringIO(result.stdout) if name == "-" else tmp_path / name, dtype={"zip": str})
     assert list(out) == ["name", "zip", "age", "prediction", "probability_no", "probability_yes", "cost"]
     model = cf.FittedEstimator(cascade())
     report = model.cost(rows)
@@ -70,7 +68,6 @@ def test_limits_and_other_prices_are_the_models(run, rows, tmp_path):
     (tmp_path / "p.toml").write_text("[features]\nage = 1\nchol = 5\nscan = 2\nmore = 9\n")
     for given, terms in [
         (("--max-cost", 6), {"max_cost": 6.0}),
-        (("--unavailable", "scan"), {"unavailable": ["scan"]}),
         (("--unavailable", "blood", "--max-cost", 3), {"unavailable": ["blood"], "max_cost": 3.0}),
         (("--costs", "p.toml", "--max-cost", 4), {"costs": tmp_path / "p.toml", "max_cost": 4.0}),
     ]:
@@ -83,58 +80,30 @@ def test_limits_and_other_prices_are_the_models(run, rows, tmp_path):
         assert f"  {report.cut.sum()} rows ended early\n" in result.stdout
 
 
-def test_blocks_give_what_the_whole_gives(run, rows, tmp_path, monkeypatch):
-    run("predict", "my.model", "rows.csv", "--output", "whole.csv")
-    monkeypatch.setattr("costframe.datasets.table_files._BLOCK", 256)
-    monkeypatch.setattr("costframe.datasets.table_files._LINES", 1)
-    monkeypatch.setattr("costframe.datasets.table_files._CELLS", 21)
-    rows.to_parquet(tmp_path / "rows.parquet")
-    for name in ("rows.csv", "rows.parquet"):
-        result = run("predict", "my.model", name, "--output", f"{name}.csv")
-        assert result.exit_code == 0, result.output
-        assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
-        assert "50 rows cost" in result.stdout
-        assert "and 7 CAD once for the batch" in result.stdout
+def columns(*stages, **more):
+    return cf.StageTree(WeakLearnerBank.columns(NAMES, range(3)), stages, PRICES, **more)
 
 
-@pytest.mark.parametrize("kind", ["values", "several", "numbered"])
-def test_columns_of_other_models(run, rows, tmp_path, kind):
-    models = {
-        "values": cascade(None, "identity"),
-        "several": cf.StageTree(
-            WeakLearnerBank.columns(NAMES, range(3)), [Answer([0, 1], [[1.0, 2.0], [0.0, 1.0]], [0, 0], "identity")],
-            PRICES,
-        ),
-        "numbered": cf.StageTree(
-            WeakLearnerBank.columns(NAMES, range(3)), [Answer([0], [[1.0, 2.0, 3.0]], [0, 0, 0], "softmax")], PRICES,
-            classes=[3, 5, 8],
-        ),
-    }  # fmt: skip
-    cf.save(models[kind], tmp_path / "m")
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        (cascade(None, "identity"), ["prediction"]),
+        (columns(Answer([0, 1], [[1.0, 2.0], [0.0, 1.0]], [0, 0], "identity")), ["prediction_0", "prediction_1"]),
+        (columns(Answer([0], [[1.0, 2.0, 3.0]], [0, 0, 0], "softmax"), classes=[3, 5, 8]),
+         ["prediction", "probability_3", "probability_5", "probability_8"]),
+    ],
+    ids=["values", "several", "numbered"],
+)  # fmt: skip
+def test_columns_of_other_models(run, rows, tmp_path, model, names):
+    cf.save(model, tmp_path / "m")
     result = run("predict", "m", "rows.csv", "--output", "out.parquet")
     assert result.exit_code == 0, result.output
-    out = pd.read_parquet(tmp_path / "out.parquet")
-    values = models[kind].predict(rows)
-    if kind == "values":
-        assert list(out) == ["prediction", "cost"]
-        np.testing.assert_array_equal(out["prediction"], values)
-    elif kind == "several":
-        np.testing.assert_array_equal(out[["prediction_0", "prediction_1"]], values)
-    else:
-        np.testing.assert_array_equal(out[["probability_3", "probability_5", "probability_8"]], values)
+    out, values = pd.read_parquet(tmp_path / "out.parquet"), model.predict(rows)
+    assert list(out) == [*names, "cost"]
+    width = values.shape[1] if values.ndim == 2 else 1
+    np.testing.assert_array_equal(out[names[-width:]].to_numpy().squeeze(), values)
+    if width == 3:
         assert list(out["prediction"]) == list(np.array([3, 5, 8])[values.argmax(axis=1)])
-
-
-def test_a_part_and_a_data_set(run, rows, tmp_path):
-    rows.assign(split=["train", "test"] * 25).to_csv(tmp_path / "parts.csv", index=False)
-    assert run("predict", "my.model", "parts.csv", "--part", "test", "--output", "o.csv").exit_code == 0
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "o.csv")["cost"], cascade().cost(rows[1::2]).per_row)
-    names = cf.datasets.load("breast-cancer").feature_names
-    bank = WeakLearnerBank.columns(names, [0])
-    cf.save(cf.StageTree(bank, [Answer([0], [[1.0]], [0.0], "identity")], CostModel.uniform(names)), tmp_path / "bc")
-    result = run("predict", "bc", "breast-cancer", "--output", "bc.csv")
-    assert "569 rows cost 1 unit per row on average" in result.stdout
-    assert "--keep is for files" in refused(run("predict", "bc", "breast-cancer", "--keep", "x", "--output", "b2.csv"))
 
 
 def test_what_predict_refuses_writes_nothing(run, rows, tmp_path):
@@ -146,7 +115,6 @@ def test_what_predict_refuses_writes_nothing(run, rows, tmp_path):
     for given, text in [
         (("rows.csv", "--output", "taken.csv"), "taken.csv would be overwritten; choose another place, or add --force"),
         (("rows.csv", "--output", "out.xlsx"), "out.xlsx: expected a file name that ends in .csv, .tsv, .parquet,"),
-        (("rows.csv", "--output", "none/out.csv"), "there is no directory none"),
         (("less.csv", "--output", "o.csv"), "less.csv: no column 'chol', which my.model reads"),
         (("late.csv", "--output", "o.csv"), "late.csv: column 'chol': texts in a column of numbers: 'x' (1 time);"),
         (("rows.csv", "--keep", "id", "--output", "o.csv"), "rows.csv: no column 'id' to copy"),
@@ -157,32 +125,6 @@ def test_what_predict_refuses_writes_nothing(run, rows, tmp_path):
         assert text in refused(run("predict", "my.model", *given)), given
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "taken.csv").read_text() == "mine"
-
-
-def test_a_foreign_model_predicts_as_it_is_adopted(run, rows, tmp_path):
-    xgboost = pytest.importorskip("xgboost")
-    matrix = xgboost.DMatrix(rows[list(NAMES)], rows["age"] + rows["chol"] * rows["scan"] > 0)
-    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 2}, matrix, 3)
-    booster.save_model(tmp_path / "theirs.ubj")
-    assert "give them with --costs" in refused(run("predict", "theirs.ubj", "rows.csv", "--output", "o.csv"))
-    PRICES.save(tmp_path / "p.toml")
-    given = ("predict", "theirs.ubj", "rows.csv", "--costs", "p.toml", "--output")
-    assert run(*given, "o.csv").exit_code == 0
-    adopted, out = cf.adopt(booster), pd.read_csv(tmp_path / "o.csv")
-    assert list(out) == ["prediction", "cost"]
-    np.testing.assert_array_equal(out["prediction"], adopted.predict(rows))
-    np.testing.assert_array_equal(out["cost"], adopted.cost(rows, PRICES).per_row)
-    early = run(*given, "early.csv", "--until", "class")
-    report = cf.certain(adopted, "class").cost(rows, PRICES)
-    assert f"{report.cut.sum()} rows ended early" in early.stdout
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "early.csv")["cost"], report.per_row)
-
-
-def test_what_excel_wrote_is_said_on_the_error_stream(run, rows, tmp_path):
-    rows.to_csv(tmp_path / "rows.csv", index=False, sep=";", decimal=",", encoding="cp1252")
-    result = run("predict", "my.model", "rows.csv", "--output", "-")
-    assert result.stderr.startswith("rows.csv: read as separated by semicolons, decimal commas\n")
-    np.testing.assert_allclose(pd.read_csv(io.StringIO(result.stdout))["cost"], cascade().cost(rows).per_row)
 
 
 def test_labels_that_the_model_does_not_know_are_no_secret(run, tmp_path):

@@ -54,17 +54,6 @@ def test_the_service_answers_what_the_report_says(load, tmp_path):
     assert asyncio.run(load.own_share(tmp_path, 20)) > 0
 
 
-@pytest.mark.usefixtures("load")
-def test_it_refuses_what_it_could_not_answer_in_time():
-    import fastapi
-
-    service = importlib.import_module("service")
-    service.app.state.in_flight = service.IN_FLIGHT
-    with pytest.raises(fastapi.HTTPException, match="too many patients at once"):
-        asyncio.run(service.benign(0))
-    assert service.app.state.in_flight == service.IN_FLIGHT
-
-
 def test_the_page_quotes_the_service():
     (quoted,) = re.findall(
         r'^```python title="examples/serving/service.py"\n(.*?)^```$',

@@ -37,27 +37,19 @@ def slopes(name, y, p, weight, step):
 
 
 @pytest.mark.parametrize("name", MEANS)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_influences_on_means_are_derivatives_by_weight(name, weighted):
+def test_influences_on_means_are_derivatives_by_weight(name):
     y, p = MEANS[name]
-    weight = RNG.random(N) + 0.5 if weighted else np.ones(N)
+    weight = RNG.random(N) + 0.5
     np.testing.assert_allclose(influence(name, y, p, weight), slopes(name, y, p, weight, 1e-6), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_jackknife_is_near_the_derivatives_by_weight(name, weighted):
+def test_a_jackknife_is_near_the_derivatives_by_weight(name):
     y, p, far = OTHERS[name]
-    weight = RNG.random(N) + 0.5 if weighted else np.ones(N)
+    weight = RNG.random(N) + 0.5
     found, wanted = influence(name, y, p, weight), slopes(name, y, p, weight, 1e-6)
     assert np.linalg.norm(found - wanted) < 2 * far * np.linalg.norm(wanted)
     assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(wanted), rel=far)
-
-
-@pytest.mark.parametrize("name", ["roc_auc", "accuracy", "f1", "log_loss"])
-def test_scores_of_several_classes_are_moved_as_they_say(name):
-    found, wanted = influence(name, THREE, P3), slopes(name, THREE, P3, np.ones(N), 1e-6)
-    assert np.linalg.norm(found - wanted) < 0.15 * np.linalg.norm(wanted)
 
 
 @pytest.mark.parametrize("name", [*MEANS, *OTHERS])
@@ -84,10 +76,7 @@ def explained_variance(estimator, X, y):  # quicker than scikit-learn's own
     return 1 - np.var(y - estimator.predict(X)) / np.var(y)
 
 
-DRAWN = {
-    "roc_auc": lambda rng, n: draw(rng, n, 0.3), "average_precision": lambda rng, n: draw(rng, n, 0.1),
-    "f1": lambda rng, n: draw(rng, n, 0.3), explained_variance: draw_numbers,
-}  # fmt: skip
+DRAWN = {"average_precision": lambda rng, n: draw(rng, n, 0.1), explained_variance: draw_numbers}
 
 
 def are_good_errors(scores, errors, truth):
@@ -105,36 +94,6 @@ def test_standard_errors_are_those_of_repeated_draws(name):
     are_good_errors(scores, [standard_error(influence(given, y, p)) for y, p in drawn], truth)
 
 
-def test_standard_errors_of_rankings_are_those_of_repeated_draws():
-    rng, score = np.random.default_rng(0), score_named("ndcg@5")
-
-    def draw_queries(number):
-        y = rng.integers(0, 4, 8 * number)
-        return y, y + 3 * rng.normal(size=len(y)), None, np.repeat(np.arange(number), 8)
-
-    truth, drawn = score(*draw_queries(20_000)), [draw_queries(250) for _ in range(300)]
-    errors = [standard_error(influence("ndcg@5", *each)) for each in drawn]
-    are_good_errors([score(*each) for each in drawn], errors, truth)
-
-
-def test_rows_of_a_group_vary_together():
-    rng, name = np.random.default_rng(1), "explained_variance"
-    x, noise, units = rng.normal(size=500), rng.normal(size=500), np.repeat(np.arange(500), 5)
-    y, p = np.repeat(x + noise, 5), np.repeat(x, 5)  # rows of a group are the same
-    moved = influence(name, y, p, units=units)
-    assert set(np.flatnonzero(moved) % 5) == {0}
-    alone = influence(name, x + noise, x)
-    assert standard_error(np.bincount(units, moved)) == pytest.approx(standard_error(alone), rel=1e-6)
-    assert standard_error(influence(name, y, p)) < 0.7 * standard_error(alone)
-
-
-def test_two_models_on_the_same_rows_differ_by_less_than_each_is_known():
-    rng = np.random.default_rng(2)
-    y, p = draw(rng, 1000, 0.3)
-    one, other = (influence("roc_auc", y, each) for each in (p, p + 0.1 * rng.normal(size=1000)))
-    assert np.linalg.norm(one - other) < 0.3 * np.linalg.norm(one)
-
-
 def test_rows_without_weight_move_nothing_and_a_class_of_one_row_is_no_obstacle():
     weight = RNG.integers(1, 4, N) * (np.arange(N) % 2)
     some, each = np.flatnonzero(weight), np.arange(0, N, 2)
@@ -143,9 +102,7 @@ def test_rows_without_weight_move_nothing_and_a_class_of_one_row_is_no_obstacle(
         np.testing.assert_allclose(moved[some], influence(name, y[some], p[some], weight[some]))
         assert not moved[each].any()
     y, p = np.append(np.arange(30) % 2, 2), RNG.dirichlet(np.ones(3), 31)
-    for name in ("roc_auc", "roc_auc_ovo", "balanced_accuracy"):
-        assert np.isfinite(influence(name, y, p)).all()
-    assert np.isfinite(influence("balanced_accuracy", Y, np.full(N, 0.4))).all()
+    assert np.isfinite(influence("roc_auc", y, p)).all()
     assert np.isfinite(influence("precision", Y, np.zeros(N))).all()
 
 
@@ -159,9 +116,3 @@ def test_queries_vary_as_wholes(name):
     each = [score(y[qid == q], p[qid == q], None, None) for q in range(10)]
     assert moved @ moved == pytest.approx(np.var(each) / 10)
     assert not influence(name, np.zeros(60), p, None, qid).any()
-
-
-def test_no_score_is_certain():
-    right = influence("accuracy", Y, np.where(Y, 0.9, 0.1))
-    assert not right.any()
-    assert standard_error(right) == pytest.approx(1 / N)

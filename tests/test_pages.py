@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -66,14 +65,6 @@ def test_the_code_of_a_plugins_page_runs(plugin, tmp_path, monkeypatch):
     blocks = blocks_of((ROOT / "plugins" / plugin / "README.md").read_text(encoding="utf-8"))
     assert blocks
     run_blocks(blocks, readers_names())
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_holds_no_outputs(notebook, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    cells = [cell for cell in json.loads(notebook.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
-    assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
-    run_blocks([("python", "".join(cell["source"])) for cell in cells], {})
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

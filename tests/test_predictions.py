@@ -1,7 +1,5 @@
 """Predictions of many rows: each row equals `predict_one`, and the arrays hold what the rows hold."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,11 +9,8 @@ from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
 
 import costframe as cf
-from costframe.core.errors import DataError, InquiryError
-from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.testing.strategies import (
-    LABELS,
     banks,
     cost_models,
     feature_names,
@@ -114,36 +109,7 @@ def chain():
     return cf.StageTree(bank, stages, costs=cf.CostModel.from_array([1.0, 2.0], ("a", "b")))
 
 
-ANSWER = cf.Answer([0], [[1.0]], 0.0)
 X = np.array([[-1.0, 5.0], [2.0, 3.0], [np.nan, 1.0], [4.0, np.nan]])
-
-
-def test_it_is_a_sequence():
-    many = cf.predict_many(chain(), X)
-    assert (len(many), bool(many), len(many[:0])) == (4, True, 0)
-    assert [end.cost for end in many] == many.cost.tolist() == [1.0, 3.0, 1.0, 3.0]
-    assert [end.cost for end in reversed(many)] == many.cost[::-1].tolist()
-    assert many[-1].acquired == many[np.int64(3)].acquired == ("a", "b")
-    for part in (slice(1, 3), slice(None, None, -2), slice(9, None)):
-        some = many[part]
-        assert some.cost.tolist() == many.cost[part].tolist() == [end.cost for end in some]
-        expect_arrays(some, ("a", "b"))
-    with pytest.raises(IndexError):
-        many[4]
-    assert repr(many) == "Predictions(4 rows, mean cost 2, 0 cut)"
-    assert repr(many[:0]) == "Predictions(0 rows)"
-
-
-def test_a_table_is_predicted_at_once_and_its_rows_when_they_are_read():
-    def count(rows):
-        calls.append(len(rows))
-        return rows[:, 0]
-
-    calls = []
-    tree = cf.StageTree(cf.WeakLearnerBank.opaque(("a",), [OpaqueLearner("o", count, (0,))]), (ANSWER,))
-    many = cf.predict_many(tree, np.arange(50.0)[:, None])
-    assert calls == [50]
-    assert (many[7].value, calls) == (7.0, [50, 1])
 
 
 def test_changes_of_the_table_afterwards_change_no_row():
@@ -151,37 +117,3 @@ def test_changes_of_the_table_afterwards_change_no_row():
         many = cf.predict_many(chain(), table)
         table[:] = 7.0
         assert [end.value for end in many][:2] == many.value[:2].tolist() == [-1.0, 5.0]
-
-
-def test_it_is_pickled_with_its_rows():
-    for source in (X, [dict(zip("ab", row, strict=True)) for row in X.tolist()]):
-        many = pickle.loads(pickle.dumps(cf.predict_many(chain(), source)))  # noqa: S301 - our own
-        assert [end.acquired for end in many] == [("a",), ("a", "b"), ("a",), ("a", "b")]
-        expect_arrays(many, ("a", "b"))
-
-
-def test_labels_of_categories_are_read_by_name():
-    bank = evolve(cf.WeakLearnerBank.columns(("a", "b")), categories={"b": LABELS})
-    tree = cf.StageTree(bank, (cf.Answer([0, 1], [[1.0], [1.0]], 0.0),))
-    frame = pd.DataFrame({"b": [LABELS[1], None], "a": [1.0, 2.0]})
-    many = cf.predict_many(tree, frame)
-    assert many.value[0] == 2.0
-    for row, end in zip(frame.to_dict("records"), many, strict=True):
-        expect_same(end, cf.predict_one(tree, row))
-    expect_arrays(many, ("a", "b"))
-
-
-def test_terms_that_do_not_fit_are_refused_without_any_row():
-    with pytest.raises(InquiryError, match="unavailable: 'z'"):
-        cf.predict_many(chain(), X[:0], unavailable=["z"])
-
-
-def test_values_of_different_lengths_are_refused():
-    def steps():
-        values = yield ["a"]
-        return [values["a"]] * (1 + int(values["a"]))
-
-    model = SteppedPredictor(["a"], steps)
-    for table in ([[0.0], [1.0]], [{"a": 0.0}, {"a": 1.0}]):
-        with pytest.raises(DataError, match="different lengths"):
-            cf.predict_many(model, table)

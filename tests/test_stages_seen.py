@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer, Route
-from costframe.report.stages import see_stages, summarize_stages
-from costframe.report.stages_display import stage_boxes
+from costframe.report.stages import see_stages
 from costframe.report.stages_drawing import place_stages
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
@@ -71,24 +67,6 @@ def test_what_rows_acquire_at_each_stage_equals_following_them(case):
             np.testing.assert_array_equal(np.squeeze(stage.values), np.squeeze(tree.predict(X[coming])))
 
 
-@settings(max_examples=60)
-@given(cases())
-def test_what_stages_may_read_equals_following_every_way(case):
-    tree, costs, _, _ = case
-    seen = summarize_stages(tree, costs.select(tree.feature_names))
-    before = {0: ([], [])}  # learners and features
-    for number, stage in enumerate(tree.stages):
-        learners, features = before[number]
-        mine = [t for t, _ in naive.active(tree.bank, stage)]
-        read = {tree.feature_names[f] for t in mine for f in tree.bank.F[:, [t]].tocoo().coords[0]}
-        new = with_resources(costs, {*features, *read}) - with_resources(costs, features)
-        assert {one.name for one in seen[number].acquired} == new
-        assert (seen[number].n_learners, seen[number].n_new) == (len(mine), len(set(mine) - set(learners)))
-        assert seen[number].rows is None
-        if isinstance(stage, Route):
-            before[stage.below] = before[stage.above] = ([*learners, *mine], [*features, *read])
-
-
 @settings(max_examples=100)
 @given(
     st.data(),
@@ -121,63 +99,3 @@ def test_no_two_boxes_touch_and_no_ways_cross(data, routes, gap):
         for lower, upper in pairwise(order):
             assert center[upper] - heights[upper] / 2 >= center[lower] + heights[lower] / 2 + gap - 1e-9
             assert center[parent[lower]] <= center[parent[upper]]
-
-
-def test_a_chain_is_straight():
-    stages = [
-        stage for k in range(5) for stage in (Route([], [], 0.0, 0.0, 1.0, 2 * k + 1, 2 * k + 2), Answer([], [], 0.0))
-    ]
-    stages = [*stages, Answer([], [], 0.0)]
-    column, center = place_stages(stages, [1.0] * 11, 0.5)
-    np.testing.assert_array_equal(column[::2], np.arange(6))
-    np.testing.assert_allclose(center[0:10:2], center[0])
-    np.testing.assert_allclose(center[1:8:2], center[0] - 1.5)
-
-
-def test_a_thousand_stages_are_placed():
-    stages = [
-        stage for k in range(500) for stage in (Route([], [], 0.0, 0.0, 1.0, 2 * k + 2, 2 * k + 1), Answer([], [], 0.0))
-    ]
-    column, _ = place_stages([*stages, Answer([], [], 0.0)], [1.0] * 1001, 0.5)
-    assert column.max() == 500
-
-
-def test_boxes_say_what_there_is_to_know():
-    names = tuple(f"f{i}" for i in range(8))
-    needs = {"cost": 0.5, "needs": ["visit"]}
-    prices = {name: needs if name == "f6" else i for i, name in enumerate(names)}
-    costs = CostModel.from_dict({"unit": "CAD", "resources": {"visit": 20.0}, "features": prices})
-    stages = [
-        Route([0, 1], [1.0, 1.0], 0.0, 0.25, 1.0, 1, 2),
-        Answer([0, 1], [1.0, 1.0], 0.0, "sigmoid"),
-        Answer([1, 2, 3, 4, 5, 6], np.ones(6), 0.0, "sigmoid"),
-    ]
-    tree = StageTree(WeakLearnerBank.columns(names), stages, costs)
-    X = np.zeros((4, 8))
-    X[3, 0] = 1.0
-    boxes, _ = stage_boxes(tree, costs, X)
-    text = [[(line.left, line.right) for line in (box.title, *box.lines)] for box in boxes]
-    assert text[0] == [
-        ("stage 0", "100 % of rows"), ("up if score > 0.25", ""), ("evaluates 2 learners, all new", ""),
-        ("acquires", "CAD"), ("f1", "1"), ("f0", "0"),
-    ]  # fmt: skip
-    assert text[1] == [
-        ("stage 1", "75 % of rows"), ("answers with the sigmoid of its score", ""), ("evaluates 2 learners", ""),
-        ("acquires nothing new", ""), ("mean cost of these rows", "1 CAD"),
-    ]  # fmt: skip
-    assert text[2] == [
-        ("stage 2", "25 % of rows"), ("answers with the sigmoid of its score", ""), ("evaluates 6 learners, 5 new", ""),
-        ("acquires", "CAD"), ("visit", "20"), ("f5", "5"), ("f4", "4"), ("+ 3 more", ""),
-        ("mean cost of these rows", "35.5 CAD"),
-    ]  # fmt: skip
-    assert boxes[2].lines[3].kind == "resource"
-    unreached = stage_boxes(tree, costs, X[:3])[0][2]
-    assert [line.left for line in unreached.lines][1:] == ["no row comes here"]
-    assert not unreached.has_panel
-
-
-def test_a_constant_says_its_value():
-    tree = StageTree(WeakLearnerBank.columns(["a"]), [Answer([], [], 0.0, "sigmoid")])
-    ((box,), _) = stage_boxes(tree, None)
-    assert [line.left for line in box.lines] == ["answers 0.5", "acquires nothing new"]
-    assert (box.title.right, box.share, box.has_panel) == ("", None, False)

@@ -1,13 +1,10 @@
 """Spans of rounds and counters of rows: they equal the reports, and hold no value, key or secret."""
 
-import asyncio
 from collections import Counter
 
 import pytest
-from live_cases import NAMES, Doing, Plain, sources, table, tree
+from live_cases import Doing, Plain, sources, table, tree
 
-import costframe as cf
-from costframe.core.errors import ParameterError
 from costframe.sources import Lookup, Policy, PrometheusCounters, Sources, predict_one, predict_stream, trace_rounds
 
 FRAME, TREE = table(), tree()
@@ -71,36 +68,6 @@ def test_counters_equal_the_reports(policy):
     assert numbers(registry) == expected
 
 
-def test_counters_of_two_models_have_their_own_names():
-    client = pytest.importorskip("prometheus_client", reason="needs prometheus-client")
-    registry, found = client.CollectorRegistry(), sources(FRAME)
-    with found:
-        predict_one(TREE, found, key="k1")  # before they count
-        both = [PrometheusCounters(found, namespace=name, registry=registry) for name in ("first", "second")]
-        end = predict_one(TREE, found, key="k2", observe=both[1])
-    seen = numbers(registry)
-    assert seen["second_trips_total", "rest"] == sum(name in {"age", "scan"} for name in end.acquired)
-    assert ("first_rows_total", "complete") not in seen
-
-
-def test_a_learner_that_fails_is_a_row_without_answer_that_paid():
-    client = pytest.importorskip("prometheus_client", reason="needs prometheus-client")
-    registry, found = client.CollectorRegistry(), sources(FRAME)
-
-    def broken(rows):
-        if rows.any():
-            raise ZeroDivisionError
-        return rows[:, 0]
-
-    model = cf.adopt(broken, feature_names=["age"], features=["age"])
-    with found:
-        counters = PrometheusCounters(found, registry=registry)
-        ((_, end),) = predict_stream(model, found, ["k1"], {"age": 2.5}, observe=counters)
-    assert isinstance(end, ZeroDivisionError)
-    seen = numbers(registry)
-    assert (seen["costframe_rows_total", "failed"], seen["costframe_cost_total", "unit"]) == (1, 2.5)
-
-
 def test_every_lookups_part_of_a_round_is_a_span(spans):
     provider, ended = spans
     failing = []
@@ -146,33 +113,3 @@ def test_spans_are_children_of_the_callers_and_parents_of_the_sources(spans):
         part = by_id[span.parent.span_id]
         assert (part.name, part.attributes["costframe.lookup"]) == ("costframe.round", "blood")
         assert part.parent.span_id == request.context.span_id
-
-
-def test_a_span_of_a_cancelled_request_ends_and_tells_nothing_more(spans):
-    provider, ended = spans
-
-    async def hangs(_trip, _wanted, _values):
-        await asyncio.sleep(60)
-
-    async def main():
-        source = Doing(FRAME, hangs)
-        async with Sources({"all": Lookup(source, NAMES)}, trace_rounds(provider)) as found:
-            task = asyncio.create_task(cf.predict_one_async(TREE, found, key="k1"))
-            while not source.open:  # noqa: ASYNC110 - the source knows no events
-                await asyncio.sleep(0.01)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    asyncio.run(main())
-    (span,) = ended()
-    assert dict(span.attributes) == {"costframe.lookup": "all", "costframe.keys": 1}
-    assert not span.events
-
-
-def test_what_is_not_installed_is_named(monkeypatch):
-    for module in ("opentelemetry.trace", "prometheus_client"):
-        monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(ParameterError, match=r"needs opentelemetry.*costframe\[otel\]"):
-        trace_rounds()
-    with pytest.raises(ParameterError, match=r"needs prometheus_client.*costframe\[prometheus\]"):
-        PrometheusCounters(sources(FRAME))

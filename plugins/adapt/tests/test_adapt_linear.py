@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from costframe.gates.gate_curve import SURE
 from costframe.gates.penalized import GroupNorms
-from costframe.engine import PASSES, minimize_quadratic, shrink
+from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
 from costframe_adapt.judge import solve_shares
 from costframe_adapt.linear import Problem, fit_linear, refit
 from costframe_adapt.linear_stage import best_start
@@ -28,7 +28,7 @@ def proximal(a, metric, groups):
     dual, zero = np.zeros((len(a), len(penalty.member))), np.zeros(width, bool)
     residual = metric * a
     arrays = (penalty.first, penalty.member, penalty.radius, dual)
-    while shrink(residual, metric, *arrays, False, zero, np.empty((3, *a.shape))) == PASSES:
+    while shrink(residual, metric, *arrays, False, zero) == MOST_PASSES:
         pass  # a map that is cut short goes on where it stood
     return np.where(zero, 0.0, residual / metric)
 
@@ -78,7 +78,8 @@ def test_a_quadratic_is_minimized(seed, disjoint):
 
     dual = np.zeros((2, len(penalty.member)))
     arrays = (scale, penalty.first, penalty.member, penalty.radius, dual, penalty.disjoint)
-    found = minimize_quadratic(hessian, gradient, start, np.linalg.eigvalsh(hessian)[:, -1], *arrays, 5000, 1e-9)
+    found, steepest = np.empty_like(start), np.ascontiguousarray(np.linalg.eigvalsh(hessian)[:, -1])
+    minimize_quadratic(hessian, gradient, start, steepest, *arrays, 5000, 1e-9, found)
     best = naive.smallest(lambda w: value(w.reshape(2, 4), 1e-10), start.ravel())
     assert best - 1e-4 <= value(found) <= best + 1e-7
 
