@@ -1,4 +1,4 @@
-"""Estimators: given forests of any kind, paths, recipes, and settings and prices without effect."""
+"""BudgetRF and BudgetPrune: the kit's laws, given forests, paths, recipes, and settings and prices without effect."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,20 @@ from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
 from costframe.core.errors import CostModelError, ParameterError
+from costframe.testing import parametrize_algorithm
 from costframe_budgetforest import BudgetPruneClassifier, BudgetRFClassifier
 
 PRICES = np.array([0.1, 1.0, 2.0, 1.0, 4.0])
+
+
+@parametrize_algorithm("budgetrf")
+def test_laws_of_budgetrf(check):
+    check()
+
+
+@parametrize_algorithm("budgetprune")
+def test_laws_of_budgetprune(check):
+    check()
 
 
 def table(n=300, n_classes=2, seed=0):
@@ -18,8 +29,7 @@ def table(n=300, n_classes=2, seed=0):
     return X, np.digitize(X @ [0.5, 1.0, 0.3, 0.8, 1.2], [-0.8, 0.8][: n_classes - 1])
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize(("kind", "n_classes"), [(RandomForestClassifier, 2), (ExtraTreesClassifier, 3)])
 def test_an_unpruned_forest_of_scikit_learn_is_itself(kind, n_classes):
     X, y = table(n_classes=n_classes)
     forest = kind(10, random_state=0, bootstrap=False, max_depth=4).fit(X, y)
@@ -38,28 +48,18 @@ def test_pruned_forests_are_pruned_again_and_cost_less():
     assert costs[0] > costs[1] >= costs[2] > 0
     assert once.objective_ - once.bound_ <= 1e-3 * once.objective_
     everything = BudgetPruneClassifier(costs=PRICES, tradeoff=10.0, model=once).fit(X, y)
-    again = BudgetPruneClassifier(costs=PRICES, tradeoff=0.0, model=everything)
     with pytest.raises(ParameterError, match="model: expected a forest"):
-        again.fit(X, y)
+        BudgetPruneClassifier(costs=PRICES, tradeoff=0.0, model=everything).fit(X, y)
 
 
 def test_an_unfitted_forest_is_fitted():
     X, y = table()
-    labels = np.array(["no", "yes"])[y]
-    model = RandomForestClassifier(10, max_depth=4)
+    labels, model = np.array(["no", "yes"])[y], RandomForestClassifier(10, max_depth=4)
     found = BudgetPruneClassifier(costs=PRICES, tradeoff=0.0, model=model, random_state=3).fit(X, labels)
     own = RandomForestClassifier(10, max_depth=4, random_state=3).fit(X, labels)
     assert not hasattr(model, "estimators_")
     assert (found.predict(X) == own.predict(X)).mean() > 0.95
-    single = BudgetPruneClassifier(costs=PRICES, model=DecisionTreeClassifier()).fit(X, labels)
-    assert single.score(X, labels) > 0.8
-
-
-@pytest.mark.parametrize("model", [GradientBoostingClassifier(n_estimators=3), RandomForestClassifier, 3, "forest"])
-def test_other_models_are_refused_by_name(model):
-    X, y = table(100)
-    with pytest.raises((ParameterError, cf.CostframeError), match="model"):
-        BudgetPruneClassifier(costs=PRICES, model=model).fit(X, y)
+    assert BudgetPruneClassifier(costs=PRICES, model=DecisionTreeClassifier()).fit(X, labels).score(X, labels) > 0.8
 
 
 @pytest.mark.parametrize("recipe", [None, "paper"])
@@ -76,8 +76,7 @@ def test_points_of_a_path_cost_and_score_what_they_say(recipe):
     assert path.plain().cost == max(point.cost for point in path.points)
     assert min(point.cost for point in path.points) == 0
     assert len(path.frontier()) > 2
-    chosen = path.at(0.02)
-    assert model.cost(X_val).mean == pytest.approx(chosen.cost)
+    assert model.cost(X_val).mean == pytest.approx(path.at(0.02).cost)
 
 
 def test_budgetrf_chooses_by_held_out_loss_and_exact_cost():
@@ -90,33 +89,31 @@ def test_budgetrf_chooses_by_held_out_loss_and_exact_cost():
     assert path.plain().tradeoff == 0
 
 
-def test_the_papers_recipe_has_no_other_loss_and_no_other_prices():
-    X, y = table(100)
-    with pytest.raises(ParameterError, match="loss"):
-        BudgetPruneClassifier(recipe="paper", loss="squared").fit(X, y)
-    features = {f"x{f}": 1.0 for f in range(5)}
-    for kind in ("split", "learner", "reuse"):
-        with pytest.raises(CostModelError, match=kind):
-            BudgetPruneClassifier(recipe="paper", costs={"features": features, kind: 0.1}).fit(X, y)
-    with pytest.raises(CostModelError, match="reuse"):
-        BudgetPruneClassifier(costs={"features": features, "reuse": 2.0}).fit(X, y)
-    with pytest.raises(CostModelError, match="once"):
-        BudgetPruneClassifier(costs={"features": features | {"x0": {"cost": 1.0, "once": 1.0}}}).fit(X, y)
+ONES = {f"x{f}": 1.0 for f in range(5)}
 
 
-def test_settings_of_the_default_forest_have_no_effect_on_a_given_one():
-    X, y = table(100)
-    for name in ("n_estimators", "max_depth", "min_samples_leaf"):
-        with pytest.raises(ParameterError, match=name):
-            BudgetPruneClassifier(model=RandomForestClassifier(3), **{name: 2}).fit(X, y)
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"recipe": "paper", "loss": "squared"}, ParameterError, "loss"),
+        ({"recipe": "paper", "costs": {"features": ONES, "split": 0.1}}, CostModelError, "split"),
+        ({"costs": {"features": ONES, "reuse": 2.0}}, CostModelError, "reuse"),
+        ({"costs": {"features": ONES | {"x0": {"cost": 1.0, "once": 1.0}}}}, CostModelError, "once"),
+        ({"model": RandomForestClassifier(3), "max_depth": 2}, ParameterError, "max_depth"),
+        ({"model": GradientBoostingClassifier(n_estimators=3)}, cf.CostframeError, "model"),
+        ({"model": RandomForestClassifier}, ParameterError, "model"),
+        ({"model": "forest"}, ParameterError, "model"),
+    ],
+)
+def test_what_has_no_effect_or_is_no_forest_is_refused(settings, error, words):
+    with pytest.raises(error, match=words):
+        BudgetPruneClassifier(**settings).fit(*table(100))
 
 
-@pytest.mark.filterwarnings("error")
-def test_prices_whose_product_with_the_tradeoff_overflows_are_never_paid():
+@pytest.mark.parametrize("prices", [{"x4": 0.0}, {}])
+def test_prices_whose_product_with_the_tradeoff_overflows_are_never_paid(prices):
     X, y = table(80)
-    dear = {f"x{f}": 1e300 for f in range(5)}
-    model = BudgetPruneClassifier(costs={"features": dear | {"x4": 0.0}}, tradeoff=1e20, n_estimators=5).fit(X, y)
+    costs = {"features": dict.fromkeys(ONES, 1e300) | prices} | ({} if prices else {"split": 1e300})
+    model = BudgetPruneClassifier(costs=costs, tradeoff=1e20, n_estimators=5).fit(X, y)
     assert model.cost(X).mean == 0
-    assert np.ptp(model.predict_proba(X)) > 0
-    split = BudgetPruneClassifier(costs={"features": dear, "split": 1e300}, tradeoff=1e20, n_estimators=5).fit(X, y)
-    assert split.cost(X).mean == 0
+    assert (np.ptp(model.predict_proba(X)[:, 1]) > 0) == bool(prices)
