@@ -160,18 +160,6 @@ def test_files_that_workers_do_not_have_are_named(client, tmp_path):
     assert np.array_equal(model.fit(data.X, data.y).decision_function(X), expected)
 
 
-def test_tasks_of_joblib_run_on_the_cluster(client):
-    import joblib
-
-    candidates, more = [cf.CEGBClassifier(n_estimators=3)], {"tradeoffs": [1e-3, 1e-2], "random_state": 0}
-    here = cf.Frontier.fit(candidates, X, Y, n_jobs=1, **more)
-    with joblib.parallel_backend("dask"):
-        there = cf.Frontier.fit(candidates, X, Y, n_jobs=2, **more)
-    found = [[(each.name, each.cost, each.score) for each in one.points] for one in (here, there)]
-    assert found[0] == found[1]
-    assert client.run_on_scheduler(lambda dask_scheduler: any("fit" in name for name in dask_scheduler.task_prefixes))
-
-
 def test_a_sweep_over_a_cluster_finds_the_points_of_one_here(client, tmp_path):
     def points_of(frontier):
         return sorted((evolve(point, seconds=0.0) for point in frontier), key=lambda point: point.name)
@@ -189,14 +177,6 @@ def test_a_sweep_over_a_cluster_finds_the_points_of_one_here(client, tmp_path):
     asked["parameters"] = {"max_leaves": 4.5}
     with pytest.raises(ParameterError, match="max_leaves"):  # the error of an algorithm is its own
         cf.Frontier.sweep(data, **asked, cluster=client)
-
-
-@pytest.mark.parametrize(
-    ("cluster", "words"), [(2, "expected a dask client, or an"), ("nowhere://here", "no scheduler")]
-)
-def test_what_is_no_cluster_is_refused(cluster, words):
-    with pytest.raises(ParameterError, match=f"cluster: {words}"):
-        cf.Frontier.sweep("breast-cancer", ["miser"], cluster=cluster)
 
 
 def test_the_code_of_the_page_runs(tmp_path):

@@ -122,14 +122,6 @@ def test_a_sample_depends_neither_on_the_order_of_rows_nor_on_workers(weighted):
     assert not np.array_equal(first.thresholds[0], whole.thresholds[0])
 
 
-def test_rare_values_that_a_sample_misses_are_cut_by_all_rows():
-    column = np.zeros(20_000)
-    column[::50] = np.arange(400)
-    sampled, whole = (BinMapper.fit(column[:, None], max_bins=100, subsample=size) for size in (50, 10**9))
-    assert sampled.thresholds[0].tolist() == whole.thresholds[0].tolist()
-    assert len(sampled.thresholds[0]) > 90
-
-
 def test_a_sample_is_drawn_by_weight():
     column = np.random.default_rng(0).standard_normal(20_000)
     weight = np.where(column > 2, 40.0, 1.0)  # a fiftieth of the rows has about half of the weight

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from costframe.core.learners.bits import bits_of
 from costframe.trees.growing.grow import pack
 from costframe.trees.growing.histogram_kernels import fill_histogram
-from costframe.trees.growing.price_kernels import charge, price_marks, sum_marks, weigh_rows
+from costframe.trees.growing.price_kernels import charge, sum_marks, weigh_rows
 from costframe.trees.growing.split_kernels import find_splits
 
 pytestmark = pytest.mark.kernels
@@ -150,7 +150,9 @@ def test_packed_sums_are_sums(seed, n, size, with_hessians):
     for inside in (np.arange(n, dtype=np.int32), rows):
         count, gradient, hessian = unpacked(packed, inside)
         assert count == len(g[inside])
-        assert gradient == pytest.approx(g[inside].sum(), rel=0, abs=(1e-12 if size in {1e-30, 1.0} else 1e-4) * np.abs(g).sum())
+        assert gradient == pytest.approx(
+            g[inside].sum(), rel=0, abs=(1e-12 if size in {1e-30, 1.0} else 1e-4) * np.abs(g).sum()
+        )
         assert hessian == pytest.approx(len(g[inside]) if h is None else h[inside].sum(), rel=1e-12)
 
 
@@ -184,21 +186,6 @@ def test_marks_are_counted_and_weighed(seed, words, m):
     for row in rows.tolist():
         total += float(weight[row])
     assert [weigh_rows(rows, weight), *sums[:3]] == [total, total, 0.0, total]
-
-
-@given(rng_seeds, st.integers(1, 2))
-def test_rows_that_pass_through_pay_for_what_is_new(seed, words):
-    rng = np.random.default_rng(seed)
-    marks, bits = draw_marks(rng, 9, words)
-    items, wanted = draw_marks(rng, 4, words)
-    rows, cost = np.array([0, 2, 7, 8], np.int32), rng.integers(0, 8, 64 * words).astype(float)
-    per_row, features = np.empty(4), np.empty(4)
-    price_marks(marks, rows, items, cost, 30, per_row, features)
-    new = wanted & ~bits[rows]
-    assert per_row.tolist() == (new * cost).sum(axis=1).tolist()
-    assert features.tolist() == new[:, :30].sum(axis=1).tolist()
-    bits[rows] |= wanted
-    assert np.array_equal(marks, np.packbits(bits, axis=1, bitorder="little").view(np.uint64))
 
 
 def test_prices_are_charged_in_loss_and_at_tradeoff_zero_all_is_free_even_what_is_infinite():

@@ -15,7 +15,6 @@ from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe_cegb import CEGBClassifier, CEGBRegressor
-from costframe_miser import MiserRegressor
 
 NAMES = tuple(f"x{f}" for f in range(4))
 
@@ -206,19 +205,3 @@ def test_at_tradeoff_zero_it_is_scikit_learns_boosting(n_classes, missing, weigh
     method = "predict_proba" if n_classes else "predict"
     predicted, expected = (getattr(model.fit(X, y, weight), method)(X) for model in (ours, theirs))
     np.testing.assert_allclose(predicted, expected, atol=2e-5)
-
-
-def test_with_once_prices_breadth_first_and_for_squares_it_is_the_plugin_miser():
-    """Once-prices of a batch of n rows are prices of a row, times n."""
-    X, y, weight = rounded(2, 0.2)
-    n, cost = weight.sum(), {"x0": 0.0, "x1": 0.5, "x2": 1.0, "x3": 2.0, "x4": 0.1}
-    once = {"features": {name: {"cost": 0.0, "once": n * c} for name, c in cost.items()}}
-    same = {"n_estimators": 20, "learning_rate": 0.3, "max_depth": 3}
-    limits = {"min_samples_leaf": 1, "min_hessian_leaf": 5}  # Miser's rows in a leaf are weight
-    cegb = CEGBRegressor(once, 0.02, growth="breadth", **limits, **same).fit(X, y, weight)
-    miser = MiserRegressor({"features": cost}, 0.02, min_samples_leaf=5, **same).fit(X, y, weight)
-    np.testing.assert_array_equal(cegb.bank_.trees.feature, miser.bank_.trees.feature)
-    np.testing.assert_allclose(cegb.predict(X), miser.predict(X), rtol=0, atol=1e-9)
-    bought = {name for name in cost if miser.cost(X).by_feature[name] > 0}
-    assert {"x1", "x2"} <= bought < {"x1", "x2", "x3", "x4"}
-    assert cegb.believed_fixed_ == pytest.approx(n * sum(cost[name] for name in bought))

@@ -49,18 +49,13 @@ def test_all_ways_to_say_which_columns_are_categorical_are_one():
         same(model, again, frame, rows)
 
 
-def test_validation_rows_are_read_by_the_labels_of_the_training_rows_and_a_path_keeps_them():
+def test_validation_rows_are_read_by_the_labels_of_the_training_rows():
     frame, _, y = table()
     valid, _, y_val = table(0, 120)
     turned = valid.assign(color=valid["color"].cat.reorder_categories(LABELS[::-1]))
     models = [CEGBRegressor(n_iter_no_change=3, **QUICK).fit(frame, y, X_val=X, y_val=y_val) for X in (valid, turned)]
     assert models[0].n_iter_ == models[1].n_iter_
     same(*models, valid, turned)
-    path = CEGBRegressor(tradeoff=1e-3, **QUICK).fit_path(frame, y, X_val=frame, y_val=y)
-    for point in path.points[::40]:
-        predictor = path.predictor(point)
-        assert predictor.categories == {"color": LABELS}
-        assert predictor.cost(frame.astype({"color": object})).mean == pytest.approx(point.cost, rel=1e-9)
 
 
 def test_the_trees_are_scikit_learns_where_the_definitions_coincide():
@@ -87,7 +82,6 @@ def test_the_trees_are_scikit_learns_where_the_definitions_coincide():
         (["hue"], "'hue' is no column"),
         ([1.0], "1.0 is no column"),
         ([True], "a mask of 3 columns must be as long, got 1"),
-        ({"color": ("a", "a")}, "categories of 'color': expected distinct texts"),
         ([0], "column 'size': categories must be finite"),
         (None, r"'color' holds text .* or one named in categorical_features, is split"),
     ],

@@ -83,8 +83,6 @@ def test_classes_start_at_even_odds_and_take_the_whole_newton_step():
     ("settings", "name"),
     [
         ({"learning_rate": 0.1}, "learning_rate"),
-        ({"l2_regularization": 1.0}, "l2_regularization"),
-        ({"growth": "breadth"}, "growth"),
         ({"monotone_constraints": [1, 0]}, "monotone_constraints"),
         ({"costs": {"features": {"x0": 1.0, "x1": 1.0}, "reuse": 0.1}}, "costs: .*'reuse'"),
         ({"costs": {"features": {"x0": {"cost": 1, "needs": ["r"]}, "x1": 1}, "resources": {"r": 1}}}, "resources"),

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from attrs import evolve
 from bank_cases import CHOOSING, COSTS, NAMES, boosted, table
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import average_precision_score
@@ -113,16 +112,6 @@ def test_optimizing_helps_and_is_never_surely_worse_on_the_rows_it_chooses_by(tr
         found = judge.row_totals(train(own=own, tradeoff=tradeoff, classes=classes)[0])
         assert (found - totals).sum() <= 2 * judge.error(found - totals)
     assert found.sum() < 1.001 * totals.sum()
-
-
-def test_what_only_worsens_is_not_taken(monkeypatch):
-    """Were the optimizer no good at all, its start would be left as it is."""
-    start, _ = train(optimize=False)
-    worse = evolve(start, weights=0 * start.weights)
-    monkeypatch.setattr(training, "_candidates", lambda *_: [(worse, False), (worse, True), (start, False)])
-    found, _ = train()
-    np.testing.assert_array_equal(found.weights, start.weights)
-    np.testing.assert_array_equal(found.threshold, start.threshold)
 
 
 def test_answers_are_calibrated_among_those_who_leave_there():

@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.core.stages.stages import Answer
-from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRanker, ReweightedRegressor
+from costframe_cronus import CronusRanker, ReweightedRanker, ReweightedRegressor
 
 NAMES = tuple("abcdef")
 COSTS = cf.CostModel.from_dict({
@@ -70,22 +70,6 @@ def test_a_cascade_is_the_naive_twin_whose_first_rejections_are_lowest_and_ranks
     full = CronusRanker(COSTS, 0.0, n_stages=1, **usual).fit(X, y, qid=qid)
     assert model.cost(fresh).mean < 0.5 * full.cost(fresh).mean
     assert model.score(fresh, truth, of) > max(0.65, 0.75 * full.score(fresh, truth, of))
-
-
-def test_of_two_grades_a_cascade_is_the_classifier_with_its_rejections_below(bank):
-    """The same targets, emphasis and settings: initialized, the same stages; of rows answered together the order."""
-    X, y, _ = table(1)
-    settings = {"bank": bank, "n_stages": 3, "rejected": 0.3, "ridge": 0.01, "optimize": False}
-    ranker = CronusRanker(COSTS, 1e-3, relevant=2, **settings).fit(X, y, X_val=X, y_val=y)
-    plain = CronusRanker(COSTS, 1e-3, **settings).fit(X, 3.0 * (y >= 2), X_val=X, y_val=y)
-    classifier = CronusClassifier(COSTS, 1e-3, **settings).fit(X, y >= 2, X_val=X, y_val=y >= 2)
-    np.testing.assert_array_equal(ranker.predict(X), plain.predict(X))
-    assert ranker.cost(X).mean == classifier.cost(X).mean
-    exits = classifier.predictor_.exits(X)
-    np.testing.assert_array_equal(exits, ranker.predictor_.exits(X))
-    last = exits == exits.max()
-    by_both = [np.argsort(v[last], kind="stable") for v in (ranker.predict(X), classifier.predict_proba(X)[:, 1])]
-    np.testing.assert_array_equal(*by_both)
 
 
 @settings(max_examples=15)

@@ -108,22 +108,6 @@ def test_at_tradeoff_zero_it_is_plain_gradient_boosting():
     np.testing.assert_allclose(ours, oracle, atol=2e-4)
 
 
-def test_prices_that_recur_hold_back_growth():
-    _, X = table(1, 300, 3)
-    y, free = X[:, 0] + 0.1 * X[:, 1], {"features": {"a": 0.0, "b": 0.0, "c": 0.0}}
-
-    def size(shrink=None, **prices):
-        model = MiserRegressor(free | prices, 0.01, n_estimators=60, shrink_recurring=shrink).fit(X, y)
-        return int((model.bank_.trees.feature >= 0).sum())
-
-    assert size() > size(split=0.1) > size(split=1.0)
-    assert size() > size(learner=1.0)
-    assert size() > size(reuse=1.0)
-    assert size(learner=0.1) >= size(True, learner=0.1)
-    with pytest.raises(CostframeError, match="shrink_recurring: has no effect"):
-        size(True)
-
-
 def test_a_weight_of_two_counts_as_two_rows_in_a_leaf_and_class_weights_are_sample_weights():
     X, y = [[0.0], [1.0]], [0.0, 1.0]
     settings = {"tradeoff": 0, "n_estimators": 1, "min_samples_leaf": 4}
@@ -139,6 +123,8 @@ def test_a_weight_of_two_counts_as_two_rows_in_a_leaf_and_class_weights_are_samp
     for weights in ({0: -1.0, 1: 1.0}, {7: 1.0}, "uneven"):
         with pytest.raises(CostframeError, match="class_weight: "):
             MiserClassifier(class_weight=weights).fit(X, y)
+    with pytest.raises(CostframeError, match="shrink_recurring: has no effect"):
+        MiserClassifier(shrink_recurring=True).fit(X, y)
     with pytest.raises(CostframeError, match="y: expected grades from 0 to 100"):
         MiserRanker().fit(X, y + 1000)
 
