@@ -61,12 +61,13 @@ def search(histogram, n_bins, named, packed, rows, limits, *, bounds=(), signs=N
     """The kernel's gain of each column, and its best split: sums on the left, bin, missing left, bins that go left."""
     d, words = len(n_bins), packed.words[rows].sum(axis=0)
     gain, best = np.empty(d), np.zeros((d, 8), np.int64)
-    find_splits(
-        histogram, n_bins, np.arange(d), np.array(named), np.append(words, 0)[:2], packed.count_bits,
-        np.array([packed.gradient_unit, packed.hessian_unit]), np.array(limits),
-        np.zeros(0, np.int8) if signs is None else signs, np.array(bounds or [-np.inf, np.inf]),
-        np.empty((2, 0)) if prices is None else prices, np.zeros(1), gain, best,
-    )  # fmt: skip
+    with np.errstate(over="ignore"):  # where kernels are not compiled
+        find_splits(
+            histogram, n_bins, np.arange(d), np.array(named), np.append(words, 0)[:2], packed.count_bits,
+            np.array([packed.gradient_unit, packed.hessian_unit]), np.array(limits),
+            np.zeros(0, np.int8) if signs is None else signs, np.array(bounds or [-np.inf, np.inf]),
+            np.empty((2, 0)) if prices is None else prices, np.zeros(1), gain, best,
+        )  # fmt: skip
     return gain, best
 
 
