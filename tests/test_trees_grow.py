@@ -99,8 +99,9 @@ def assert_same_tree(tree, slow, mapper):
     leaves=st.sampled_from([None, 1, 2, 3, 5]),
     limits=st.tuples(st.sampled_from([0.0, 0.5]), st.integers(1, 3), st.sampled_from([0.0, 0.5])),
     part_of_rows=st.booleans(),
+    n_threads=st.integers(1, 2),
 )
-def test_trees_are_the_naive_ones(seed, n, d, growth, priced, weighted, depth, leaves, limits, part_of_rows):
+def test_trees_are_the_naive_ones(seed, n, d, growth, priced, weighted, depth, leaves, limits, part_of_rows, n_threads):
     rng = np.random.default_rng(seed)
     X, named = draw_data(rng, n, d)
     data = BinMapper.fit(X, max_bins=int(rng.integers(2, 8)), categorical=named).transform(X)
@@ -111,10 +112,13 @@ def test_trees_are_the_naive_ones(seed, n, d, growth, priced, weighted, depth, l
     for _ in range(3):  # trees of one ensemble share what is paid
         g = (rng.integers(-16, 17, n) / 8).astype(np.float32)
         h = (rng.integers(0, 9, n) / 4).astype(np.float32) if weighted else None
-        tree = grow_tree(
-            data, g, h, rows=rows, features=features, prices=prices, growth=growth, max_depth=depth, max_leaves=leaves,
-            min_samples_leaf=min_rows, min_hessian_leaf=min_hessian, l2=l2,
-        )  # fmt: skip
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
+            patch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1)
+            tree = grow_tree(
+                data, g, h, rows=rows, features=features, prices=prices, growth=growth, max_depth=depth, l2=l2,
+                max_leaves=leaves, min_samples_leaf=min_rows, min_hessian_leaf=min_hessian, n_threads=n_threads,
+            )  # fmt: skip
         slow = naive.Tree(
             data.bins.tolist(), [None if name else bins for name, bins in zip(named, data.mapper.n_bins, strict=True)],
             g.tolist(), [1.0] * n if h is None else h.tolist(), slow_prices,
@@ -193,6 +197,7 @@ def assert_same(grown, others):
     assert (grown[1].spent, grown[1].fixed) == (others[1].spent, others[1].fixed)
 
 
+@pytest.mark.kernels
 @pytest.mark.usefixtures("eager_threads")
 @pytest.mark.parametrize("shared_rows", [False, True])
 @pytest.mark.parametrize("growth", ["best", "breadth"])

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from costframe.core.learners.bits import bits_of
 from costframe.trees.growing.grow import pack
-from costframe.trees.growing.histogram_kernels import fill_histogram
-from costframe.trees.growing.price_kernels import charge, sum_marks, weigh_rows
+from costframe.trees.growing.histogram_kernels import fill_histogram, subtract
+from costframe.trees.growing.price_kernels import charge, price_marks, sum_marks, weigh_rows
 from costframe.trees.growing.split_kernels import find_splits
 
 pytestmark = pytest.mark.kernels
@@ -55,6 +55,18 @@ def test_histograms_are_sums_over_rows(seed, n, d, with_hessians, size):
         for k, column in enumerate(columns):
             expected[k, min(bins[row, column], size - 1)] += words[row]
     assert np.array_equal(found, expected)
+
+
+@given(rng_seeds, st.integers(1, 11), st.integers(1, 2))
+def test_a_sibling_is_the_parent_less_the_child(seed, k, words):
+    rng = np.random.default_rng(seed)
+    parent, child = rng.integers(-9, 9, (2, k, 256, words))
+    n_bins = rng.integers(1, 256, k)
+    for row, count in enumerate(n_bins):
+        child[row, count:255] = 0  # bins that are not in use
+    found = by_group(parent)
+    subtract(found, by_group(child), n_bins)
+    assert np.array_equal(by_column(found, k), parent - child)
 
 
 def search(histogram, n_bins, named, packed, rows, limits, *, bounds=(), signs=None, prices=None):
@@ -187,6 +199,21 @@ def test_marks_are_counted_and_weighed(seed, words, m):
     for row in rows.tolist():
         total += float(weight[row])
     assert [weigh_rows(rows, weight), *sums[:3]] == [total, total, 0.0, total]
+
+
+@given(rng_seeds, st.integers(1, 2))
+def test_rows_that_pass_through_pay_for_what_is_new(seed, words):
+    rng = np.random.default_rng(seed)
+    marks, bits = draw_marks(rng, 9, words)
+    items, wanted = draw_marks(rng, 4, words)
+    rows, cost = np.array([0, 2, 7, 8], np.int32), rng.integers(0, 8, 64 * words).astype(float)
+    per_row, features = np.empty(4), np.empty(4)
+    price_marks(marks, rows, items, cost, 30, per_row, features)
+    new = wanted & ~bits[rows]
+    assert per_row.tolist() == (new * cost).sum(axis=1).tolist()
+    assert features.tolist() == new[:, :30].sum(axis=1).tolist()
+    bits[rows] |= wanted
+    assert np.array_equal(marks, np.packbits(bits, axis=1, bitorder="little").view(np.uint64))
 
 
 def test_prices_are_charged_in_loss_and_at_tradeoff_zero_all_is_free_even_what_is_infinite():

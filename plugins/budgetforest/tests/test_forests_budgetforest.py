@@ -95,6 +95,10 @@ def test_solution_is_the_best_of_all_prunings_by_loss_and_exact_cost(name):
             assert found.objective == pytest.approx(best, rel=1e-6)
             assert found.bound <= best * (1 + 1e-6)
             assert found.gap <= 1e-6
+            rough = solve(program, equal_shares(program), tolerance=0.0, max_iter=2)
+            assert rough.bound <= best * (1 + 1e-6)
+            assert rough.objective >= best * (1 - 1e-9)
+            assert program.objective(rough.kept.astype(np.uint8)) == pytest.approx(rough.objective)
             assert program.objective(found.kept.astype(np.uint8)) == pytest.approx(found.objective)
 
 

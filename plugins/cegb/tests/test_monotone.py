@@ -55,8 +55,8 @@ def test_predictions_are_monotone(seed, kind, signs, missing, tradeoff, growth, 
         assert (signs[feature] * steps >= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_trees_are_those_of_xgboost(seed):
+@pytest.mark.parametrize("seed", range(2))
+def test_a_tree_is_that_of_xgboost(seed):
     """Whose gains of clipped values and middles of bounds are the same."""
     rng, X = table(seed, 400)
     X = np.round(X, 1)
