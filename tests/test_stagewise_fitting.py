@@ -15,7 +15,7 @@ from costframe.stagewise import fitting
 from costframe.stagewise.calibration import calibrate
 from costframe.stagewise.fitting import fit_at_price, forward_select, prune
 from costframe.stagewise.normal import NormalEquations
-from costframe.stagewise.systems import solve_scaled
+from costframe.stagewise.systems import ShrinkingInverse, solve_scaled
 
 seeds = st.integers(0, 10_000)
 
@@ -152,6 +152,30 @@ def test_what_is_singular_has_a_finite_solution_and_rounding_below_zero_is_no_fa
     assert np.isfinite(solve_scaled(matrix, np.ones((3, 1)))).all()
     with pytest.raises(np.linalg.LinAlgError, match="3 unknowns is not positive"):
         solve_scaled(np.ones((3, 3)) - 2 * (1 - np.eye(3)), np.ones((3, 1)))
+
+
+@settings(max_examples=30)
+@given(seeds, st.integers(2, 40), st.booleans())
+def test_a_shrinking_inverse_is_a_ridge_fit_of_what_is_left(seed, size, singular):
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((max(1, size // 2) if singular else 2 * size, size)) * 10.0 ** rng.uniform(-2, 1, size)
+    matrix, right = root.T @ root, root.T @ rng.standard_normal((len(root), 2))
+    support = np.union1d(0, np.flatnonzero(rng.random(size) < 0.8))
+    fit = ShrinkingInverse(matrix, right, support, 0.3)
+    while True:
+        np.testing.assert_array_equal(fit.support, support)
+        weights, loss = naive.fit_of_sums(matrix, right, support, 0.3)
+        np.testing.assert_allclose(fit.weights, weights, rtol=1e-7, atol=1e-10)
+        if not len(support):
+            break
+        for count in {1, len(support) // 2 + 1, len(support)}:
+            gone = rng.permutation(len(support))[:count]
+            rest = naive.fit_of_sums(matrix, right, np.delete(support, gone), 0.3)[1]
+            assert fit.lost(gone) == pytest.approx(rest - loss, rel=1e-6, abs=1e-7 * max(1.0, abs(loss)))
+            assert (fit.lost_alone[gone] <= fit.lost(gone) * (1 + 1e-6) + 1e-7 * max(1.0, abs(loss))).all()
+        gone = rng.permutation(len(support))[: int(rng.choice([1, 2, max(1, len(support) // 2)]))]
+        support = np.delete(support, gone)
+        fit.remove(gone)
 
 
 @pytest.mark.parametrize("seed", range(3))
