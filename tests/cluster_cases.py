@@ -1,14 +1,12 @@
-"""An algorithm that fails on one worker in the middle of a tree, and a cluster of two processes."""
+"""A cluster of two processes, and an algorithm that fails on one of them in the middle of a tree."""
 
 import os
 import signal
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import DataError
@@ -56,16 +54,7 @@ def refuse():
     raise DataError("X: a fault of this worker alone")
 
 
-def fill_memory():
-    held = []
-    while True:  # until the cluster kills the process
-        held.append(np.ones(1 << 22))
-        time.sleep(0.02)
-
-
 FAULTS = {
-    "slow": lambda: time.sleep(3),
-    "fill": fill_memory,
     "raise": refuse,
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
@@ -73,13 +62,13 @@ FAULTS = {
 
 
 @contextmanager
-def cluster_of_two(memory_limit=None):
+def cluster_of_two():
     """Give a cluster of two processes."""
     import dask
     from distributed import LocalCluster
 
     locks = "distributed.scheduler.locks."  # of clients that went away: not for half a minute
     settings = {f"{locks}lease-timeout": "8s", f"{locks}lease-validation-interval": "1s"}
-    more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": memory_limit}
+    more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
     with dask.config.set(settings), LocalCluster(**more) as cluster:
         yield cluster

@@ -6,11 +6,6 @@ from math import inf, isnan
 MISSING = 255
 
 
-def distinct(values):
-    """Ascending, without NaN."""
-    return sorted({float(value) for value in values if not isnan(value)})
-
-
 def thresholds(values, weights, max_bins):
     """Cuts between all values if they are few, else after the k-th share of the weight, heavy values clipped."""
     mass = {}
@@ -38,7 +33,9 @@ def thresholds(values, weights, max_bins):
 def middle(below, above):
     """A number t with below <= t < above."""
     guess = below / 2 + above / 2
-    return guess if below <= guess < above else below
+    found = guess if below <= guess < above else below
+    assert below <= found < above
+    return found
 
 
 def bin_of(x, cuts):
@@ -53,29 +50,6 @@ def goes_left(cell, bin_, missing_left):
     return missing_left if cell == MISSING else cell <= bin_
 
 
-def best_split(cells, n_bins, g, h, *, l2, min_rows, min_hessian):
-    """(gain, bin, missing left) of one column over the rows of a leaf, or None: all thresholds, both ways."""
-    rows = range(len(cells))
-    G, H = sum(g), sum(h)
-    parent = G * G / (H + l2) if H + l2 > 0 else 0.0
-    best = None
-    for bin_ in range(n_bins):
-        for missing_left in (False, True) if MISSING in cells else (False,):
-            left = [i for i in rows if goes_left(cells[i], bin_, missing_left)]
-            right = [i for i in rows if i not in left]
-            if min(len(left), len(right)) < min_rows:
-                continue
-            Gl, Hl, Gr, Hr = (sum(of[i] for i in side) for side in (left, right) for of in (g, h))
-            if min(Hl, Hr) < min_hessian or min(Hl, Hr) + l2 <= 0:
-                continue
-            score = Gl * Gl / (Hl + l2) + Gr * Gr / (Hr + l2)
-            if score > parent and (best is None or score > best[0]):
-                best = score, bin_, missing_left if MISSING in cells else Hl >= Hr
-    if best is None or not 0.5 * (best[0] - parent) > 1e-12 * parent:
-        return None
-    return 0.5 * (best[0] - parent), best[1], best[2]
-
-
 def taken_off(G, W, low, high):
     """Twice what the best value from low to high takes off the loss."""
     if low * W <= -G <= high * W:
@@ -83,37 +57,47 @@ def taken_off(G, W, low, high):
     return max(-(2 * G * value + W * value * value) for value in (low, high) if abs(value) < inf)
 
 
-def best_category_split(cells, g, h, *, l2, min_rows, min_hessian, smoothing=10.0, low=-inf, high=inf):
-    """(gain, bins that go left, missing left) of one categorical column over the rows of a leaf, or None."""
+def prefixes(cells, n_bins, g, h, smoothing=10.0):
+    """What may go left, without the missing rows: (key, bins), all thresholds, or sets of categories in their order."""
+    if n_bins is not None:
+        return [(bin_, range(bin_ + 1)) for bin_ in range(n_bins)]
+
+    def order(cell):
+        inside = [i for i, each in enumerate(cells) if each == cell]
+        return sum(g[i] for i in inside) / (sum(h[i] for i in inside) + smoothing), cell
+
+    known = sorted({cell for cell in cells if cell != MISSING}, key=order)
+    return [(known, known[:length]) for length in range(1, len(known) + 1)]
+
+
+def best_split(cells, n_bins, g, h, *, l2, min_rows, min_hessian, low=-inf, high=inf, sign=0):
+    """(gain, bin or set of bins, missing left) of one column over a leaf's rows, or None; n_bins None: categories."""
     rows = range(len(cells))
     G, H = sum(g), sum(h)
     parent = taken_off(G, H + l2, low, high) if H + l2 > 0 else 0.0
-    known = sorted(
-        {cell for cell in cells if cell != MISSING},
-        key=lambda cell: (
-            sum(g[i] for i in rows if cells[i] == cell) / (sum(h[i] for i in rows if cells[i] == cell) + smoothing),
-            cell,
-        ),
-    )
     best = None
-    for length in range(1, len(known) + 1):
+    for key, inside in prefixes(cells, n_bins, g, h):
         for missing_left in (False, True) if MISSING in cells else (False,):
-            chosen = set(known[:length]) | ({MISSING} if missing_left else set())
+            chosen = {*inside, MISSING} if missing_left else {*inside}
             left = [i for i in rows if cells[i] in chosen]
-            right = [i for i in rows if i not in left]
+            right = [i for i in rows if cells[i] not in chosen]
             if min(len(left), len(right)) < min_rows:
                 continue
             Gl, Hl, Gr, Hr = (sum(of[i] for i in side) for side in (left, right) for of in (g, h))
             if min(Hl, Hr) < min_hessian or min(Hl, Hr) + l2 <= 0:
                 continue
+            values = [min(max(-sum_ / (weight + l2), low), high) for sum_, weight in ((Gl, Hl), (Gr, Hr))]
+            if sign * (values[1] - values[0]) < 0 and key != n_bins - 1:  # where missing rows alone go right, any way
+                continue
             score = taken_off(Gl, Hl + l2, low, high) + taken_off(Gr, Hr + l2, low, high)
             if score > parent and (best is None or score > best[0]):
-                best = score, length, missing_left if MISSING in cells else Hl >= Hr
+                best = score, key, inside, missing_left if MISSING in cells else Hl >= Hr
     if best is None or not 0.5 * (best[0] - parent) > 1e-12 * abs(parent):
         return None
-    score, length, missing_left = best
-    bins = frozenset(range(256)) - set(known[length:]) if missing_left else frozenset(known[:length])
-    return 0.5 * (score - parent), bins, missing_left
+    score, key, inside, missing_left = best
+    if n_bins is None:  # all bins but the other known ones, if missing rows go left
+        key = frozenset(range(256)) - (set(key) - set(inside)) if missing_left else frozenset(inside)
+    return 0.5 * (score - parent), key, missing_left
 
 
 class Prices:
@@ -138,7 +122,7 @@ class Prices:
                 price += self.resource[r]
         return price + (self.root if depth == 0 else 0)
 
-    def buy(self, f):
+    def buy(self, _depth, _rows, f):
         self.features_bought.add(f)
         self.resources_bought |= self.needs[f]
         self.used.add(f)
@@ -151,34 +135,16 @@ class Free:
     def price(self, *_):
         return 0
 
-    def buy(self, f):
+    def buy(self, *_):
         pass
 
 
 class Tree:
-    """A tree grown with every leaf and feature looked at anew before every split."""
+    """A tree grown with every leaf and feature looked at anew before every split; n_bins None: categories."""
 
-    def __init__(
-        self,
-        bins,
-        n_bins,
-        g,
-        h,
-        prices,
-        *,
-        rows,
-        features,
-        growth,
-        depth,
-        leaves,
-        min_rows,
-        min_hessian,
-        l2,
-        categorical=(),
-    ):
-        self.categorical = categorical
+    def __init__(self, bins, n_bins, g, h, prices, *, rows, features, growth, depth, leaves, **limits):
         self.bins, self.n_bins, self.g, self.h, self.prices = bins, n_bins, g, h, prices
-        self.features, self.limits = features, {"l2": l2, "min_rows": min_rows, "min_hessian": min_hessian}
+        self.features, self.limits = features, limits
         self.max_depth, self.max_leaves = depth, leaves
         self.nodes = [[-1, 0, False, -1, -1]]  # feature, bin, missing left, left, right
         self.open = {0: (0, rows)}  # node: depth, rows
@@ -186,7 +152,7 @@ class Tree:
         self.best_first() if growth == "best" else self.breadth_first()
         self.outputs = [0.0] * len(self.nodes)
         for node, (_, inside) in self.open.items():
-            weight = sum(h[i] for i in inside) + l2
+            weight = sum(h[i] for i in inside) + limits["l2"]
             self.outputs[node] = -sum(g[i] for i in inside) / weight if weight > 0 else 0.0
         self.leaf_of_row = [self.leaf(row) for row in range(len(bins))]
 
@@ -197,11 +163,7 @@ class Tree:
         for f in self.features if depth < self.max_depth else []:
             cells = [self.bins[i][f] for i in rows]
             g, h = [self.g[i] for i in rows], [self.h[i] for i in rows]
-            found = (
-                best_category_split(cells, g, h, **self.limits)
-                if f in self.categorical
-                else best_split(cells, self.n_bins[f], g, h, **self.limits)
-            )
+            found = best_split(cells, self.n_bins[f], g, h, **self.limits)
             if found is not None:
                 worth = found[0] - self.prices.price(depth, rows, f)
                 if worth > 0 and (best is None or worth > best[0]):
@@ -210,7 +172,7 @@ class Tree:
 
     def split(self, node, f, bin_, missing_left):
         depth, rows = self.open.pop(node)
-        self.prices.buy(f)
+        self.prices.buy(depth, rows, f)
         left = len(self.nodes)
         self.nodes[node] = [f, bin_, missing_left, left, left + 1]
         self.nodes += [[-1, 0, False, -1, -1], [-1, 0, False, -1, -1]]

@@ -56,7 +56,7 @@ def test_the_code_of_a_page_runs(page, run):
 
 def test_every_page_with_code_is_run_here_or_by_its_own_test():
     with_code = {page.stem for page in (ROOT / "docs").glob("*.md") if blocks_of(page.read_text(encoding="utf-8"))}
-    assert with_code == PAGES.keys() | {"writing-a-plugin", "more-rows"}  # test_plugin_guide, test_cluster_sweeps
+    assert with_code == PAGES.keys() | {"writing-a-plugin", "more-rows"}  # test_plugin_guide, test_cluster
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)

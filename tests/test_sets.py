@@ -1,6 +1,7 @@
 """Archives of sets of features: what a search with few quick fits finds."""
 
 import numpy as np
+import pytest
 
 from costframe.sets.archive import SetArchive
 from costframe.sets.prices import SetPrices
@@ -10,21 +11,10 @@ from costframe.trees.boosting.losses import loss_for
 from costframe.trees.settings import TreeSettings
 
 
-def boosted(leaves, rows, step, l2=1.0, n_rounds=500, patience=20):
-    return TreeSettings(
-        max_leaves=leaves,
-        min_samples_leaf=rows,
-        learning_rate=step,
-        l2_regularization=l2,
-        n_estimators=n_rounds,
-        n_iter_no_change=patience,
-    )
-
-
 def archive(X, y, prices):
-    rows, fold = Rows(X, y, np.ones(len(y))), np.arange(len(y)) % 4
-    data = BinMapper.fit(X).transform(X)
-    return SetArchive(data, rows, loss_for(2), fold, fold // 2, (0, 1), prices, boosted(8, 10, 0.2, 1.0, 20, None))
+    rows, fold, data = Rows(X, y.astype(int), np.ones(len(y))), np.arange(len(y)) % 4, BinMapper.fit(X).transform(X)
+    shape = TreeSettings(max_leaves=8, min_samples_leaf=10, learning_rate=0.2, l2_regularization=1.0, n_estimators=20)
+    return SetArchive(data, rows, loss_for(2), fold, fold // 2, (0, 1), prices, shape)
 
 
 def prices_of(cost, resource_cost=(), needs=None):
@@ -33,30 +23,52 @@ def prices_of(cost, resource_cost=(), needs=None):
     return SetPrices(np.array(cost, np.float64), resources, needs, np.inf)
 
 
-def test_a_few_fits_reach_sets_of_many_features():
-    random = np.random.default_rng(0)
-    X = random.normal(size=(600, 80))
-    y = (X[:, ::4].sum(axis=1) > 0).astype(int)  # twenty features that tell a little each
-    found = archive(X, y, prices_of(np.ones(80)))
-    found.search(30)
-    full = found.found[frozenset(range(80))]
-    good = [each for each in found.front() if 8 <= each.cost <= 30]
-    assert min(each.loss for each in good) < 0.4 * full.loss + 0.6 * found.constant
-
-
-def test_shares_of_a_set_add_up_to_its_price():
-    needs = np.array([[1, 0], [1, 1], [0, 0]], bool)
-    prices = prices_of([1.0, 2.0, 3.0], [4.0, 5.0], needs)
-    for features in ([0, 1, 2], [0, 2], [1]):
-        assert prices.shares(features)[features].sum() == prices.of_set(features)
-
-
-def test_a_search_comes_down_from_everything_at_the_least_prices_and_in_one_shared_resource():
-    random = np.random.default_rng(0)
-    X = random.normal(size=(120, 4))
-    y = (X[:, 0] > 0).astype(int)
-    least, shared = prices_of([5e-324] * 4), prices_of(np.zeros(4), [3.0], np.ones((4, 1), bool))
-    for prices in (least, shared, prices_of(np.zeros(4)), prices_of([0.0, 0.0, 1.0, 1e308])):
+def test_a_few_fits_reach_sets_of_many_features_also_with_as_many_resources():
+    X = np.random.default_rng(0).normal(size=(600, 80))
+    y = X[:, ::4].sum(axis=1) > 0  # twenty features that tell a little each
+    for prices in (prices_of(np.ones(80)), prices_of(np.zeros(80), np.ones(80), np.eye(80, dtype=bool))):
         found = archive(X, y, prices)
-        found.search(10)
-        assert min(each.loss for each in found.front()) < 0.5 * found.constant
+        found.search(30)
+        assert len(found.found) < 120
+        full = found.found[frozenset(range(80))]
+        good = [each for each in found.front() if 8 <= each.cost <= 30]
+        assert min(each.loss for each in good) < 0.4 * full.loss + 0.6 * found.constant
+
+
+def test_features_that_split_nowhere_are_left_out_at_once():
+    X = np.random.default_rng(0).normal(size=(400, 30))
+    found, everything = archive(X, X[:, 3] + X[:, 4] > 1.5, prices_of(np.ones(30))), frozenset(range(30))
+    found._try(found._neighbors(everything))
+    used = frozenset(np.flatnonzero(np.diagonal(found.gain)).tolist())
+    assert {3, 4} <= used < everything
+    assert found.found[used].loss == found.found[everything].loss
+
+
+@pytest.mark.parametrize(
+    "prices",
+    [
+        prices_of([5e-324] * 4),
+        prices_of(np.zeros(4), [3.0], np.ones((4, 1), bool)),
+        prices_of(np.zeros(4)),
+        prices_of([0.0, 0.0, 1.0, 1e308]),
+    ],
+)
+def test_a_search_comes_down_from_everything_at_the_least_prices_and_in_one_shared_resource(prices):
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    found = archive(X, X[:, 0] > 0, prices)
+    found.search(10)
+    assert min(each.loss for each in found.front()) < 0.5 * found.constant
+
+
+def test_prices_of_one_feature_more_or_less_are_differences_and_shares_add_up():
+    rng = np.random.default_rng(0)
+    prices = SetPrices(rng.random(6), rng.random(3), rng.random((6, 3)) < 0.4, 1.0)
+    for size in range(7):
+        features = frozenset(rng.permutation(6)[:size].tolist())
+        more, less = prices.added_prices(features), prices.saved_prices(features)
+        for f in range(6):
+            if f in features:
+                assert less[f] == pytest.approx(prices.of_set(features) - prices.of_set(features - {f}))
+            else:
+                assert more[f] == pytest.approx(prices.of_set(features | {f}) - prices.of_set(features))
+        assert prices.shares(list(features))[list(features)].sum() == pytest.approx(prices.of_set(features))

@@ -1,35 +1,49 @@
-"""Whole trees against the naive grower, and laws that hold whatever the data."""
+"""Whole trees: the naive grower's, scikit-learn's, the same bits in any circumstances, and tables of any size."""
 
+from concurrent.futures import ThreadPoolExecutor
 from math import inf, nan
 
 import naive_trees as naive
 import numpy as np
 import pytest
-from attrs import fields
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.core.errors import BankError, DataError
-from costframe.core.learners.tree_table import TreeTable
+import costframe as cf
+from costframe.core.errors import DataError
+from costframe.core.learners.leaves import tree_leaves
 from costframe.core.prices.needs import Needs
-from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
 from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.lazy_prices import LazyPrices
 from costframe.trees.growing.prices import NoPrices, OncePrices
+from costframe.trees.growing.room import new_room, widened
 
-seeds = st.integers(0, 2**32 - 1)
 UNLIMITED = 10**9
+SHAPE = "feature", "threshold", "missing_left", "left", "right"
+
+
+def same(tree, other, *names):
+    """Whether two trees agree to the last bit."""
+    sets = tree.categories.keys() == other.categories.keys() and all(
+        np.array_equal(tree.categories[node], other.categories[node]) for node in tree.categories
+    )
+    return sets and all(
+        np.array_equal(getattr(tree, name), getattr(other, name), equal_nan=name == "threshold")
+        for name in names or (*SHAPE, "outputs", "leaf_of_row")
+    )
+
+
+# --- against twins and oracles -----------------------------------------------------------------------------------
 
 
 def draw_data(rng, n, d):
     X = rng.choice([-inf, -1.5, 0.0, 0.5, 1.0, 2.0, 3.5, inf, nan], (n, d), p=[0.04] + [0.14] * 6 + [0.04, 0.08])
     X[:, rng.random(d) < 0.15] = 1.0
     X[:, rng.random(d) < 0.1] = nan
-    return X
-
-
-def draw_gradients(rng, n, weighted):
-    g = (rng.integers(-16, 17, n) / 8).astype(np.float32)
-    return g, (rng.integers(0, 9, n) / 4).astype(np.float32) if weighted else None
+    named = rng.random(d) < 0.3
+    X[:, named] = np.where(np.isinf(X[:, named]), nan, X[:, named])
+    return X, named
 
 
 def draw_prices(rng, n, d):
@@ -51,108 +65,161 @@ def draw_prices(rng, n, d):
         row_weight=weight,
     )
     weights = np.ones(n) if weight is None else weight
-    slow = naive.Prices(feature.tolist(), resource.tolist(), needed, split.tolist(), root, reuse, weights.tolist())
-    return fast, slow
+    return fast, naive.Prices(feature.tolist(), resource.tolist(), needed, split.tolist(), root, reuse, weights)
 
 
 def assert_same_tree(tree, slow, mapper):
     feature, bin_, missing_left, left, right = zip(*slow.nodes, strict=True)
     assert tree.feature.tolist() == list(feature)
-    assert tree.left.tolist() == list(left)
-    assert tree.right.tolist() == list(right)
-    inner = [node for node, f in enumerate(feature) if f >= 0]
-    assert tree.missing_left[inner].tolist() == [missing_left[node] for node in inner]
-    assert tree.threshold[inner].tolist() == [mapper.thresholds[feature[node]][bin_[node]] for node in inner]
+    assert (tree.left.tolist(), tree.right.tolist()) == (list(left), list(right))
+    for node, f in enumerate(feature):
+        if f < 0:
+            continue
+        assert tree.missing_left[node] == missing_left[node]
+        if mapper.categorical[f]:
+            against = [b for b in range(mapper.n_bins[f]) if (b in bin_[node]) != missing_left[node]]
+            assert tree.categories[node].tolist() == mapper.thresholds[f][against].tolist()
+        else:
+            assert tree.threshold[node] == mapper.thresholds[f][bin_[node]]
     assert tree.leaf_of_row.tolist() == slow.leaf_of_row
     assert tree.outputs.tolist() == slow.outputs
     assert tree.n_leaves == len(slow.open)
 
 
+@pytest.mark.engine
+@settings(max_examples=120)
 @given(
-    seed=seeds,
+    seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 24),
-    d=st.integers(1, 5),
+    d=st.integers(1, 10),
     growth=st.sampled_from(["breadth", "best"]),
     priced=st.booleans(),
     weighted=st.booleans(),
     depth=st.sampled_from([None, 1, 2, 3]),
     leaves=st.sampled_from([None, 1, 2, 3, 5]),
-    min_rows=st.integers(1, 3),
-    min_hessian=st.sampled_from([0.0, 0.5]),
-    l2=st.sampled_from([0.0, 0.5]),
+    limits=st.tuples(st.sampled_from([0.0, 0.5]), st.integers(1, 3), st.sampled_from([0.0, 0.5])),
     part_of_rows=st.booleans(),
+    n_threads=st.integers(1, 2),
 )
-def test_trees_are_the_naive_ones(
-    seed, n, d, growth, priced, weighted, depth, leaves, min_rows, min_hessian, l2, part_of_rows
-):
+def test_trees_are_the_naive_ones(seed, n, d, growth, priced, weighted, depth, leaves, limits, part_of_rows, n_threads):
     rng = np.random.default_rng(seed)
-    X = draw_data(rng, n, d)
-    data = BinMapper.fit(X, max_bins=int(rng.integers(2, 8))).transform(X)
+    X, named = draw_data(rng, n, d)
+    data = BinMapper.fit(X, max_bins=int(rng.integers(2, 8)), categorical=named).transform(X)
     prices, slow_prices = draw_prices(rng, n, d) if priced else (NoPrices(), naive.Free())
     rows = rng.permutation(n)[: rng.integers(1, n + 1)] if part_of_rows else None
-    features = rng.random(d) < 0.8
+    features = data.splittable & (rng.random(d) < 0.8)
+    l2, min_rows, min_hessian = limits
     for _ in range(3):  # trees of one ensemble share what is paid
-        g, h = draw_gradients(rng, n, weighted)
-        tree = grow_tree(
-            data, g, h, rows=rows, features=features, prices=prices, growth=growth, max_depth=depth, max_leaves=leaves,
-            min_samples_leaf=min_rows, min_hessian_leaf=min_hessian, l2=l2,
-        )  # fmt: skip
+        g = (rng.integers(-16, 17, n) / 8).astype(np.float32)
+        h = (rng.integers(0, 9, n) / 4).astype(np.float32) if weighted else None
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
+            patch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1)
+            tree = grow_tree(
+                data, g, h, rows=rows, features=features, prices=prices, growth=growth, max_depth=depth, l2=l2,
+                max_leaves=leaves, min_samples_leaf=min_rows, min_hessian_leaf=min_hessian, n_threads=n_threads,
+            )  # fmt: skip
         slow = naive.Tree(
-            data.bins.tolist(), data.mapper.n_bins, g.tolist(), [1.0] * n if h is None else h.tolist(), slow_prices,
+            data.bins.tolist(), [None if name else bins for name, bins in zip(named, data.mapper.n_bins, strict=True)],
+            g.tolist(), [1.0] * n if h is None else h.tolist(), slow_prices,
             rows=list(range(n)) if rows is None else sorted(rows.tolist()), features=np.flatnonzero(features).tolist(),
             growth=growth, depth=depth or UNLIMITED, leaves=leaves or UNLIMITED, min_rows=min_rows,
             min_hessian=min_hessian, l2=l2,
         )  # fmt: skip
         assert_same_tree(tree, slow, data.mapper)
+        assert tree_leaves(tree.table, X)[:, 0].tolist() == tree.leaf_of_row.tolist()
+        unseen, missing = np.where(named, 99.0, X), np.where(named, nan, X)
+        assert np.array_equal(tree_leaves(tree.table, unseen), tree_leaves(tree.table, missing))
+
+
+# --- the same bits -----------------------------------------------------------------------------------------------
+
+NAMES = [f"x{f}" for f in range(11)]
+COSTS = cf.CostModel.from_dict(
+    {
+        "features": {name: {"cost": 0.5 + f, "needs": [f"r{f % 3}"], "once": f} for f, name in enumerate(NAMES)},
+        "resources": {"r0": {"cost": 2.0, "needs": ["r2"]}, "r1": 1.0, "r2": 0.25},
+        "split": 0.125,
+        "learner": 0.5,
+        "reuse": 0.25,
+    }
+)
+
+
+def draw_rows(n=4000):
+    """Values with ties and holes; gradients and hessians of a few trees and weights, in 1/64 and so added exactly."""
+    rng = np.random.default_rng(3)
+    X = np.round(rng.standard_normal((n, 11)), 1)
+    X[:, 4] = rng.integers(0, 90, n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    signal = np.nan_to_num(X[:, 0] * X[:, 1]) + np.isnan(X[:, 2]) + np.sin(np.nan_to_num(X[:, 4]))
+    g = np.round(64 * (signal - 0.5 + 0.3 * rng.standard_normal((4, n)))) / 64
+    return X, g, rng.integers(1, 64, (4, n)) / 64, rng.integers(1, 8, n) / 4
+
+
+def bin_table(X, n_threads=1):
+    return BinMapper.fit(X, categorical=np.arange(11) == 4).transform(X, n_threads=n_threads)
+
+
+def grow(X, g, h, weight, *, n_threads=1, growth="best", anew=False):
+    """Trees one after the other, which share what rows have paid; every other one on a part of the rows.
+
+    `anew` makes bins, and so room to grow in, for each.
+    """
+    data = bin_table(X, n_threads)
+    prices = LazyPrices(COSTS.select(NAMES), 2.0**-8, len(X), weight)
+    trees = []
+    for number, (gradients, hessians) in enumerate(zip(g, h, strict=True)):
+        data = bin_table(X) if anew else data
+        rows = None if number % 2 == 0 else np.flatnonzero(X[:, 3] > -1)
+        shape = {"prices": prices, "growth": growth, "max_leaves": 17, "l2": 0.5, "n_threads": n_threads}
+        trees.append(grow_tree(data, gradients * weight, hessians * weight, rows=rows, **shape))
+        if rows is not None:
+            prices.charge_rows(trees[-1], np.setdiff1d(np.arange(len(X)), rows).astype(np.int32))
+    return trees, prices
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return grow(*draw_rows())
 
 
 @pytest.fixture
 def eager_threads(monkeypatch):
-    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
-    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1)
+    for name, value in (("_CELLS_WORTH_THREADS", 0), ("_CELLS_PER_THREAD", 1), ("_ROWS_PER_PART", 99)):
+        monkeypatch.setattr(f"costframe.trees.growing.grow.{name}", value)
     monkeypatch.setattr("costframe.trees.growing.finish._ROWS_WORTH_THREADS", 0)
     monkeypatch.setattr("costframe.trees.growing.finish._ROWS_PER_PART", 101)
-    monkeypatch.setattr("costframe.trees.growing.grow._ROWS_PER_PART", 99)
 
 
-def draw_table(n=1500, d=11):
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((n, d))
-    X[rng.random((n, d)) < 0.1] = nan
-    y = np.nan_to_num(X[:, 0]) * np.nan_to_num(X[:, 1]) + np.isnan(X[:, 2]) + 0.1 * rng.standard_normal(n)
-    return X, y.astype(np.float32)
+def assert_same(grown, others):
+    assert all(map(same, grown[0], others[0]))
+    assert (grown[1].spent, grown[1].fixed) == (others[1].spent, others[1].fixed)
 
 
+@pytest.mark.engine
 @pytest.mark.usefixtures("eager_threads")
-@pytest.mark.parametrize("growth", ["breadth", "best"])
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shared_rows", [False, True])
-def test_the_same_bit_for_bit_with_any_number_of_threads(monkeypatch, growth, weighted, shared_rows):
+@pytest.mark.parametrize("growth", ["best", "breadth"])
+def test_threads_change_no_bit(monkeypatch, alone, shared_rows, growth):
+    grown = alone if growth == "best" else grow(*draw_rows(), growth=growth)
+    X, g, h, weight = draw_rows()
+    for number, tree in enumerate(grown[0]):
+        assert tree.n_leaves > 5
+        assert tree_leaves(tree.table, X)[:, 0].tolist() == tree.leaf_of_row.tolist()
+        inside = tree.leaf_of_row == tree.leaf_of_row[0]
+        inside &= X[:, 3] > -1 if number % 2 else True
+        of_leaf = (weight[inside] @ each[number, inside] for each in (g, h))
+        assert tree.outputs[tree.leaf_of_row[0]] == pytest.approx(-next(of_leaf) / (next(of_leaf) + 0.5), rel=1e-12)
+    free = {"prices": OncePrices(np.full(11, 2.0)), "growth": growth, "max_leaves": 17}
+    plain = grow_tree(bin_table(X), g[0], **free)
     if shared_rows:
         monkeypatch.setattr("costframe.trees.growing.grow._CACHED", 0)
-        monkeypatch.setattr("costframe.trees.growing.grow._ROWS_PER_THREAD", 50)
-    X, y = draw_table()
-    data = BinMapper.fit(X).transform(X)
-    h = np.random.default_rng(0).random(len(y)).astype(np.float32) if weighted else None
-    rows = np.flatnonzero(np.random.default_rng(1).random(len(y)) < 0.7)
-    trees = [
-        grow_tree(
-            data,
-            -y,
-            h,
-            rows=rows,
-            prices=OncePrices(np.full(11, 2.0)),
-            growth=growth,
-            max_leaves=17,
-            l2=0.1,
-            n_threads=n,
-        )
-        for n in (1, 2, 3)
-    ]
-    assert trees[0].n_leaves == 17
-    for tree in trees[1:]:
-        for name in ("feature", "threshold", "missing_left", "left", "right", "outputs", "leaf_of_row"):
-            assert np.array_equal(getattr(tree, name), getattr(trees[0], name))
+        monkeypatch.setattr("costframe.trees.growing.grow._ROWS_PER_THREAD", 520)  # few rows are always filled anew
+    for n_threads in (2, 3):
+        assert_same(grown, grow(*draw_rows(), n_threads=n_threads, growth=growth))
+        free["prices"] = OncePrices(np.full(11, 2.0))
+        assert same(plain, grow_tree(bin_table(X), g[0], n_threads=n_threads, **free))
 
 
 @pytest.mark.usefixtures("eager_threads")
@@ -161,149 +228,112 @@ def test_an_error_of_a_helping_thread_ends_growth(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("costframe.engine.assist", fail)
-    X, y = draw_table()
+    X, g, _, _ = draw_rows()
     with pytest.raises(MemoryError):
-        grow_tree(BinMapper.fit(X).transform(X), -y, max_leaves=17, n_threads=2)
+        grow_tree(BinMapper.fit(X).transform(X), g[0], max_leaves=17, n_threads=2)
 
 
-@pytest.mark.parametrize("growth", ["breadth", "best"])
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_a_tree_grows_the_same_in_room_that_is_widened_on_the_way(monkeypatch, growth, n_threads):
-    X, y = draw_table()
-    settings = {"growth": growth, "min_samples_leaf": 3, "n_threads": n_threads}
-    trees = []
-    for leaves in (1000, 2, 1):
+def test_room_that_is_new_left_by_others_or_widened_on_the_way_changes_nothing(monkeypatch, alone):
+    assert_same(alone, grow(*draw_rows(), anew=True))
+    for leaves in (2, 1):
         monkeypatch.setattr("costframe.trees.growing.grow._LEAVES", leaves)
-        data = BinMapper.fit(X).transform(X)
-        prices = OncePrices(np.full(11, 0.01), split_price=1e-4)
-        trees.append([grow_tree(data, -y, prices=prices, **settings) for _ in range(2)])
-    assert trees[0][0].n_leaves > 100
-    for other in trees[1:]:
-        for tree, expected in zip(other, trees[0], strict=True):
-            for name in ("feature", "threshold", "missing_left", "left", "right", "outputs", "leaf_of_row"):
-                assert np.array_equal(getattr(tree, name), getattr(expected, name))
+        assert_same(alone, grow(*draw_rows(), n_threads=leaves))
 
 
-def test_any_order_of_rows_gives_the_same_tree():
-    X, y = draw_table()
-    order = np.random.default_rng(0).permutation(len(y))
-    first, second = (
-        grow_tree(BinMapper.fit(A).transform(A), -b, max_leaves=20) for A, b in ((X, y), (X[order], y[order]))
-    )
-    for name in ("feature", "threshold", "missing_left", "left", "right"):
-        assert np.array_equal(getattr(first, name), getattr(second, name))
-    assert np.array_equal(first.leaf_of_row[order], second.leaf_of_row)
-    assert second.outputs == pytest.approx(first.outputs, rel=1e-12)
+def test_any_order_of_rows_gives_the_same_trees_where_gradients_add_exactly(alone):
+    X, g, h, weight = draw_rows()
+    order = np.random.default_rng(0).permutation(len(X))
+    trees, prices = grow(X[order], g[:, order], h[:, order], weight[order])
+    for tree, other in zip(alone[0], trees, strict=True):
+        assert same(tree, other, *SHAPE, "outputs")
+        assert np.array_equal(tree.leaf_of_row[order], other.leaf_of_row)
+    assert prices.spent == alone[1].spent
 
 
-def test_prices_of_zero_change_nothing_and_high_ones_forbid():
-    X, y = draw_table()
+def test_trees_grown_at_once_are_those_grown_alone(alone):
+    with ThreadPoolExecutor(3) as pool:
+        jobs = [pool.submit(grow, *draw_rows(), n_threads=n) for n in (1, 2, 2, 3)]
+    for job in jobs:
+        assert_same(alone, job.result())
+
+
+# --- edges and sizes ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1e-290, 1e-200, 1e200, 1e300])
+def test_gradients_and_hessians_to_the_ends_of_the_doubles(size):
+    X = np.array([[0.0], [1.0], [2.0]])
+    g, h = np.array([-1.0, 1.0, 0.5]), np.array([1.0, 0.5, 0.5])
     data = BinMapper.fit(X).transform(X)
-    for growth in ("breadth", "best"):
-        free = grow_tree(data, -y, growth=growth, max_leaves=12)
-        zero = OncePrices(np.zeros(11), resource_price=[0.0], needed=Needs.of([[0]] * 11, [[]]).listed())
-        priced = grow_tree(data, -y, growth=growth, max_leaves=12, prices=zero)
-        assert free.table.feature.tolist() == priced.table.feature.tolist()
-        assert free.outputs.tolist() == priced.outputs.tolist()
-        assert grow_tree(data, -y, growth=growth, prices=OncePrices(np.full(11, 1e9))).n_leaves == 1
+    assert grow_tree(data, g * size, h * size).outputs == pytest.approx([0, 1, 0, -2, -1], rel=1e-3)
+    assert grow_tree(data, g * size, prices=OncePrices([1e300])).n_leaves == (1 if size < 1e200 else 3)
+    assert grow_tree(data, g * size, h, l2=1.0).n_leaves == 2
 
 
-def test_a_payment_reorders_leaves_that_are_already_open():
-    # Splits at the root and both children are on features 0, 1, 2; features 2 and 1 share a dear resource. The child
-    # with the smaller gain becomes the better one once its sibling has paid for the resource.
-    X = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0)])
-    y = (8 * X[:, 0] + np.where(X[:, 0] == 0, 4 * X[:, 1], 3.5 * X[:, 2])).astype(np.float32)
+@pytest.mark.parametrize("unit", [1e-60, 1.0, 1e60])
+def test_rounding_buys_no_feature_at_any_size(unit):
+    X, h = np.random.default_rng(0).standard_normal((1000, 5)), np.random.default_rng(1).random(1000)
     data = BinMapper.fit(X).transform(X)
-    prices = OncePrices(np.zeros(3), resource_price=[7.0], needed=Needs.of([[], [0], [0]], [[]]).listed())
-    tree = grow_tree(data, -y, prices=prices)
-    assert tree.feature.tolist() == [0, 1, 2, -1, -1, -1, -1]
-    assert prices.resource_paid.all()
-    dear = OncePrices(np.zeros(3), resource_price=[8.0], needed=Needs.of([[], [0], [0]], [[]]).listed())
-    assert grow_tree(data, -y, prices=dear).n_leaves == 2  # neither gain alone repays it
-
-
-def test_equal_leaves_are_split_oldest_first():
-    X = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)])
-    tree = grow_tree(BinMapper.fit(X).transform(X), -(8 * X[:, 0] + X[:, 1]), max_leaves=3)
-    assert tree.feature.tolist() == [0, 1, -1, -1, -1]
-
-
-@pytest.mark.parametrize("growth", ["breadth", "best"])
-def test_a_split_must_gain_more_than_it_costs(growth):
-    X = np.array([[0.0], [1.0]])
-    data = BinMapper.fit(X).transform(X)
-    gradients = np.array([-1.0, 1.0])  # a gain of 1/2 (1 + 1)
-    assert grow_tree(data, gradients, growth=growth, prices=OncePrices([1.0])).n_leaves == 1
-    assert grow_tree(data, gradients, growth=growth, prices=OncePrices([1.0 - 1e-9])).n_leaves == 2
-
-
-def test_the_table_sends_rows_to_their_leaves():
-    X, y = draw_table()
-    tree = grow_tree(BinMapper.fit(X).transform(X), -y, max_leaves=31)
-    table = tree.table
-    for row in range(0, len(X), 50):
-        node = 0
-        while table.feature[node] >= 0:
-            x = X[row, table.feature[node]]
-            left = table.missing_left[node] if np.isnan(x) else x <= table.threshold[node]
-            node = table.left[node] if left else table.right[node]
-        assert node == tree.leaf_of_row[row]
-        assert table.values[table.value[node]] == tree.outputs[node]
-    scores = np.ones((len(X), 2))
-    tree.add_to(scores[:, 1], 0.5)
-    assert np.array_equal(scores[:, 1], 1 + 0.5 * tree.outputs[tree.leaf_of_row])
-    assert (scores[:, 0] == 1).all()
-
-
-@pytest.mark.parametrize("X", [[[1.0]], [[nan], [nan]], [[2.0], [2.0], [2.0]]])
-@pytest.mark.parametrize("growth", ["breadth", "best"])
-def test_what_cannot_be_split_is_a_constant(X, growth):
-    tree = grow_tree(BinMapper.fit(X).transform(X), np.full(len(X), -3.0), growth=growth)
-    assert tree.n_leaves == 1
-    assert tree.outputs.tolist() == [3.0]
-    assert tree.leaf_of_row.tolist() == [0] * len(X)
-    assert len(tree.table) == 1
-
-
-def test_rounding_buys_no_feature():
-    X = np.random.default_rng(0).standard_normal((1000, 5))
-    data = BinMapper.fit(X).transform(X)
-    assert grow_tree(data, np.full(1000, 0.1, np.float32)).n_leaves == 1
-    h = np.random.default_rng(1).random(1000).astype(np.float32)
-    assert grow_tree(data, h * np.float32(0.25), h).n_leaves == 1
-
-
-def test_no_weight_at_all_is_a_constant_of_zero():
-    tree = grow_tree(BinMapper.fit([[1.0], [2.0]]).transform([[1.0], [2.0]]), np.array([1, -1]), np.zeros(2))
-    assert tree.outputs.tolist() == [0.0]
+    assert grow_tree(data, np.full(1000, 0.1 * unit)).n_leaves == 1
+    assert grow_tree(data, h * 0.25, h * unit).n_leaves == 1
 
 
 @pytest.mark.parametrize(
-    ("given_", "text"),
+    ("gradients", "hessians", "text"),
     [
-        ({"gradients": np.array([1.0, nan])}, "gradients: must be finite"),
-        ({"gradients": np.array([inf, 1e300])}, "gradients: must be finite"),
-        ({"hessians": np.array([1.0, inf])}, "hessians: must be finite"),
+        ([1.0, nan], None, "gradients: must be finite"),
+        ([1e308, 1e308], None, "gradients: must be finite and have a finite sum"),
+        ([1.0, 1.0], [1.0, inf], "hessians: must be finite"),
+        ([1.0, 1.0], [-1.0, 1.0], "hessians: must not be negative"),
     ],
 )
-def test_gradients_that_are_not_finite_are_refused(given_, text):
+def test_gradients_that_cannot_be_summed_are_refused(gradients, hessians, text):
     data = BinMapper.fit(np.eye(2)).transform(np.eye(2))
     with pytest.raises(DataError, match=text):
-        grow_tree(data, **{"gradients": np.ones(2), **given_})
+        grow_tree(data, np.array(gradients), None if hessians is None else np.array(hessians))
 
 
-def test_the_table_of_a_grown_tree_is_one_that_stands_all_checks():
+def wide_table(n, d):
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 6, (300, 2)).astype(float)
-    data = BinMapper.fit(X, categorical=np.array([False, True])).transform(X)
-    tree = grow_tree(data, np.sin(X.sum(axis=1)), max_leaves=9)
-    shape = tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right
-    checked = TreeTable.single(*shape, tree.outputs, tree.categories)
-    assert len(tree.categories) > 0
-    for each in fields(TreeTable):
-        found, expected = getattr(tree.table, each.name), getattr(checked, each.name)
-        assert found.dtype == expected.dtype
-        assert np.array_equal(found, expected, equal_nan=found.dtype.kind == "f")
-        assert not found.flags.writeable
-    with pytest.raises(BankError, match="must be finite"):
-        TreeTable.single(*shape, np.where(tree.feature < 0, inf, 0.0), tree.categories, grown=True)
+    X = rng.standard_normal((n, d))
+    X[rng.random((n, d)) < 0.1] = np.nan
+    return X, np.nan_to_num(X[:, 0] * X[:, 1]) + rng.standard_normal(n)
+
+
+def test_a_tree_is_the_same_whichever_histograms_are_kept(monkeypatch):
+    X, y = wide_table(3000, 21)
+    trees = []
+    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1000)
+    for least in (2**26, 2**20, 0):  # of all columns, of some, of fewer
+        monkeypatch.setattr("costframe.trees.growing.room._LEAST_KEPT", least)
+        data = BinMapper.fit(X).transform(X)
+        trees.append(grow_tree(data, -y, np.abs(y), max_leaves=40, min_samples_leaf=5, n_threads=2))
+        (room,) = next(iter(data.rooms.values()))
+        assert (room.histogram.shape[1] == 6) == (least == 2**26)
+    assert trees[0].n_leaves == 40
+    assert same(trees[0], trees[1])
+    assert same(trees[0], trees[2])
+
+
+def test_memory_grows_with_the_table_and_not_with_columns_times_leaves():
+    n, d = 2000, 10_000
+    shape = np.broadcast_to(np.uint8(0), (n, d))
+    data = BinnedData(shape, shape.T, BinMapper((np.arange(256.0)[1:],) * d))
+    room = new_room(data, 2, 0, 32)
+    assert 0 < room.histogram.nbytes <= 4 * n * d
+    assert widened(room, data).histogram.nbytes <= 4 * n * d
+
+
+def test_a_tree_splits_the_last_rows_on_the_last_column_of_more_than_2_to_the_32_cells():
+    n, d = 120_000, 40_000
+    try:
+        bins, columns = np.zeros((n, d), np.uint8), np.zeros((d, n), np.uint8)  # untouched memory costs nothing
+    except MemoryError:
+        pytest.skip("this system does not lend 10 GB that are not used")
+    rows = np.arange(n - 100, n)
+    bins[rows[::3], d - 1] = columns[d - 1, rows[::3]] = 1
+    allowed = np.isin(np.arange(d), [0, 14_000, d - 2, d - 1])
+    data = BinnedData(bins, columns, BinMapper([np.array([0.5, np.inf])] * d))
+    tree = grow_tree(data, np.where(bins[:, d - 1] == 1, 1.0, -1.0), rows=rows, features=allowed)
+    assert tree.feature.tolist() == [d - 1, -1, -1]
+    assert tree.leaf_of_row.tolist() == np.where(bins[:, d - 1] == 1, 2, 1).tolist()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from naive_adapt_linear import parts, priced, some_groups
 from scipy.special import expit, logit
 
+from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
 from costframe.gates.gate_curve import SURE
 from costframe.gates.penalized import GroupNorms
-from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
 from costframe_adapt.judge import solve_shares
 from costframe_adapt.linear import Problem, fit_linear, refit
 from costframe_adapt.linear_stage import best_start

@@ -1,21 +1,30 @@
-"""What the planner promises: traps, no cliffs, estimates that hold, and terms that change after training."""
+"""What the planner promises: traps, no cliffs, estimates that hold, terms at prediction, and hostile tables."""
+
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import costframe as cf
-from costframe.core.errors import CostModelError
-from costframe_planner import PlannerClassifier, PlannerRanker
+from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
+from costframe.sets.archive import SetArchive
+from costframe.testing import parametrize_algorithm
+from costframe_cegb import CEGBClassifier
+from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
+
+QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 
 
-def parts(name):
-    data = cf.datasets.load(name)
-    return data, *(data.part(part) for part in ("train", "valid", "test"))
+@parametrize_algorithm("planner", settings={"max_tries": 12, "n_sets": 4})
+def test_laws(check):
+    check()
 
 
-@pytest.mark.parametrize("name", ["parity", "selector", "selector-unequal"])
-def test_what_only_tells_together_or_by_a_selector_is_found_at_its_known_cost(name):
-    data, train, valid, test = parts(name)
+@pytest.mark.parametrize("make", [cf.datasets.make_parity, partial(cf.datasets.make_selector, prices=(5, 10, 20))])
+def test_what_only_tells_together_or_by_a_selector_is_found_at_its_known_cost(make):
+    data = make(900)
+    train, valid, test = (data.part(part) for part in ("train", "valid", "test"))
     path = PlannerClassifier(data.costs).fit_path(
         train.X, train.y, X_val=valid.X, y_val=valid.y, scoring="accuracy", tradeoffs=(0.3, 1e-4)
     )
@@ -26,7 +35,7 @@ def test_what_only_tells_together_or_by_a_selector_is_found_at_its_known_cost(na
     assert report.mean == pytest.approx(data.perfect_cost, rel=0.08)
 
 
-def cliff(n=1500, seed=0):
+def cliff(n=900, seed=0):
     """Draw a table whose best features share one dear resource, while three cheap ones tell a little."""
     random = np.random.default_rng(seed)
     cause = random.normal(size=n)
@@ -37,19 +46,14 @@ def cliff(n=1500, seed=0):
     return np.hstack([dear, cheap]), (cause + 0.2 * random.normal(size=n) > 0).astype(int), costs
 
 
-def test_a_dear_resource_is_no_cliff():
-    X, y, costs = cliff()
-    path = PlannerClassifier(costs).fit_path(X, y, scoring="roc_auc")
-    below = path.within(12.0)
-    assert 2 <= below.cost <= 12
-    assert below.score > 0.65
-    assert path.within(22.0).score > below.score + 0.15
-
-
-def test_what_is_estimated_out_of_fold_holds_on_fresh_rows():
+def test_a_dear_resource_is_no_cliff_and_what_is_estimated_out_of_fold_holds_on_fresh_rows():
     X, y, costs = cliff()
     fresh, labels, _ = cliff(4000, seed=1)
     path = PlannerClassifier(costs).fit_path(X, y, scoring="accuracy")
+    below = path.within(12.0)
+    assert 2 <= below.cost <= 12
+    assert below.score > 0.6
+    assert path.within(22.0).score > below.score + 0.1
     for point in path.frontier():
         report = path.predictor(point).cost(fresh)
         score = float(((report.predictions > 0.5) == labels).mean())
@@ -59,41 +63,155 @@ def test_what_is_estimated_out_of_fold_holds_on_fresh_rows():
 
 def test_prices_tradeoff_caps_and_sources_change_without_training():
     X, y, costs = cliff()
-    predictor = PlannerClassifier(costs, tradeoff=2e-3).fit(X, y).predictor_
+    predictor = PlannerClassifier(costs, tradeoff=2e-3, **QUICK).fit(X, y).predictor_
     assert predictor.cost(X).by_resource["bureau"] > 5
     table = costs.to_dict()
     table["resources"]["bureau"] = 400.0
-    dearer = cf.CostModel.from_dict(table)
-    assert predictor.cost(X, dearer).acquired[:, :4].sum() == 0
+    assert predictor.cost(X, cf.CostModel.from_dict(table)).acquired[:, :4].sum() == 0
     assert predictor.cost(X, tradeoff=10.0).mean == 0
-    out = predictor.cost(X, unavailable={"bureau"})
+    out, capped = predictor.cost(X, unavailable={"bureau"}), predictor.cost(X, max_cost=7.0)
     assert out.acquired[:, :4].sum() == 0
     assert out.cut.any()
-    assert np.isfinite(out.predictions).all()
-    assert ((out.predictions > 0.5) == y).mean() > 0.6
-    capped = predictor.cost(X, max_cost=7.0)
     assert capped.per_row.max() <= 7.0
-    assert ((capped.predictions > 0.5) == y).mean() > 0.6
-
-
-def test_at_tradeoff_zero_all_rows_get_the_model_of_all_features():
-    X, y, costs = cliff(600)
-    model = PlannerClassifier(costs, tradeoff=0.0).fit(X, y)
-    assert len(model.predictor_.stops) == 1
-    assert set(model.cost(X).by_stage) == {1.0}
-
-
-@pytest.mark.parametrize("word", ["learner", "split", "reuse"])
-def test_prices_of_computing_are_refused_by_name(word):
-    X, y, costs = cliff(100)
-    with pytest.raises(CostModelError, match=word):
-        PlannerClassifier(costs.to_dict() | {word: 0.1}).fit(X, y)
+    for report in (out, capped):
+        assert ((report.predictions > 0.5) == y).mean() > 0.6
 
 
 def test_rankings_keep_their_queries_together():
     X, y, costs = cliff(600)
     qid = np.repeat(np.arange(60), 10)
-    path = PlannerRanker(costs).fit_path(X, y, qid=qid, scoring="ndcg@5")
+    path = PlannerRanker(costs, **QUICK).fit_path(X, y, qid=qid, scoring="ndcg@5")
     fold = path.kept.problem.fold
     assert all(len(np.unique(fold[qid == query])) == 1 for query in np.unique(qid))
     assert path.within(np.inf).score > 0.9
+
+
+def test_the_cost_of_a_point_is_what_reports_call_the_mean():
+    X, y = table()
+    costs = {"features": {f"x{f}": {"cost": 1.0, "once": 60.0 * (f < 2)} for f in range(4)}}
+    path = PlannerClassifier(costs, **QUICK).fit_path(X, y)
+    alone = [point for point in path.points if point.stop >= 0]
+    reports = [path.predictor(point).cost(X) for point in alone]
+    assert max(report.fixed for report in reports) == 120
+    for point, report in zip(alone, reports, strict=True):
+        assert point.cost == pytest.approx(report.mean)
+        assert point.objective_cost == pytest.approx(report.mean + report.fixed / len(X))
+
+
+# --- the order of rows -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "sampled"),
+    [(PlannerClassifier, False), (PlannerClassifier, True), (PlannerRegressor, False), (PlannerRanker, True)],
+)
+def test_the_order_of_rows_has_no_effect_to_the_last_bit(kind, sampled, monkeypatch):
+    """Some of them are there twice, and some many times; quick fits may draw some rows."""
+    if sampled:
+        monkeypatch.setattr("costframe_planner.planner._QUICK_ROWS", 90)
+        monkeypatch.setattr("costframe_planner.models._ROWS_TO_TRY", 70)
+    rng, n, d = np.random.default_rng(0), 260, 5
+    X = np.where(rng.random((n, d)) < 0.05, np.nan, rng.normal(size=(n, d)))
+    X[:, 1] = rng.integers(0, 4, n)
+    score = np.nan_to_num(X[:, 0] + X[:, 2] * X[:, 3]) + (X[:, 1] == 2) + 0.5 * rng.normal(size=n)
+    y = 10 * score if kind is PlannerRegressor else np.digitize(score, [-0.5, 1.0])
+    source, order = np.arange(n), rng.permutation(n)
+    source[:26], source[-26:] = n // 2, source[65:91]
+    X, y, weight, qid = X[source], y[source], rng.choice([0.5, 1.0, 1.75], n), rng.integers(0, 25, n)
+    features = {f"x{f}": {"cost": 0.1 * f + 0.1, "needs": ["r"] if f > 2 else [], "once": 3.0 * f} for f in range(d)}
+    costs = cf.CostModel.from_dict({"features": features, "resources": {"r": 0.7}})
+    usual = {"tradeoff": 0.02, "n_estimators": 6, "max_tries": 6, "n_sets": 4, "max_leaves": None if sampled else 4}
+    models = [
+        kind(costs, **usual).fit(
+            X[rows], y[rows], weight[rows], **({"qid": qid[rows]} if kind is PlannerRanker else {})
+        )
+        for rows in (slice(None), order)
+    ]
+    plan, again = (model.predictor_ for model in models)
+    assert len(plan.stops) > 1
+    assert [tuple(stop.features) for stop in plan.stops] == [tuple(stop.features) for stop in again.stops]
+    for bank, other in ((plan.bank, again.bank), (plan.gains_bank, again.gains_bank)):
+        assert np.array_equal(bank.trees.threshold, other.trees.threshold)
+        assert np.array_equal(bank.trees.values, other.trees.values)
+    assert np.array_equal(plan.decision_function(X), again.decision_function(X))
+    assert np.array_equal(plan.cost(X, costs).per_row, again.cost(X, costs).per_row)
+    assert np.array_equal(*(model.predict(X, max_cost=0.9) for model in models))
+
+
+# --- terms, and hostile tables -----------------------------------------------------------------------------------
+
+
+def table(n=120, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, (X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("terms", [{"costs": [500.0, 0.0, 0.0, 1.0], "tradeoff": 1}, {"tradeoff": 2.0}])
+def test_an_estimator_hands_terms_to_its_plan(terms):
+    X, y = table(200)
+    X = pd.DataFrame(X, columns=list("abcd"))
+    model = PlannerClassifier(**QUICK).fit(X, y)
+    p = model.predictor_.predict(X, **terms)
+    assert (p != model.predictor_.predict(X)).any()
+    shuffled = X[list("dbca")]  # prices are those of the training columns, whatever the order of the rows to predict
+    np.testing.assert_array_equal(model.predict_proba(shuffled, **terms)[:, 1], p)
+    np.testing.assert_array_equal(model.predict(shuffled, **terms), p > 0.5)
+    scores = model.decision_function(shuffled, **terms)
+    np.testing.assert_array_equal(scores, model.predictor_.decision_function(X, **terms))
+    report = model.cost(shuffled, **terms)
+    np.testing.assert_array_equal(report.per_row, model.predictor_.cost(X, **terms).per_row)
+    np.testing.assert_array_equal(report.predictions, p)
+
+
+def test_terms_that_cannot_be_are_named():
+    X, y = table()
+    model, other = PlannerClassifier(**QUICK).fit(X, y), CEGBClassifier(n_estimators=3).fit(X, y)
+    for call, words in (
+        (lambda: model.predict(X, tradeoff=-1), "tradeoff: expected a number >= 0"),
+        (lambda: model.predict(X, costs=[1, 2]), "costs: expected 4 prices"),
+        (lambda: model.predict_proba(X, budget=3), "budget: expected max_cost, unavailable, costs or tradeoff"),
+        (lambda: other.cost(X, tradeoff=2), "tradeoff: expected None, for CEGBClassifier .* got 2"),
+        (lambda: other.predict(X, costs=[1, 1, 1, 1]), "costs: expected None, for CEGBClassifier"),
+    ):
+        with pytest.raises(CostframeError, match=f"^{words}"):
+            call()
+    assert other.cost(X, costs=[2, 2, 2, 2]).mean == 2 * other.cost(X).mean
+    path = PlannerClassifier(**QUICK).fit_path(X, y)
+    for tradeoff in (-1, float("nan"), "a", None):
+        with pytest.raises(ParameterError, match=r"^tradeoff: expected a number >= 0"):
+            path.at(tradeoff)
+
+
+@pytest.mark.parametrize("n", [2, 10])
+def test_classes_of_one_row_each(n):
+    X, _ = table(n)
+    np.testing.assert_allclose(PlannerClassifier(**QUICK).fit(X, np.arange(n)).predict_proba(X), 1 / n)
+
+
+def test_what_cannot_be_learned_is_refused(monkeypatch):
+    X, y = table()
+    grades, qid, val = np.abs(X[:, 0].round()), np.arange(len(X)) // 10, {"X_val": X, "y_val": y}
+    monkeypatch.setattr(SetArchive, "search", lambda *_: pytest.fail("trained"))
+    for call, error, words in (
+        (lambda: PlannerRegressor(**QUICK).fit(X, X[:, 0] * 1e100), DataError, "^y: expected numbers of a size"),
+        (lambda: PlannerRegressor().fit(X, [10**400] * 120), DataError, "^y: expected numbers, got a whole number"),
+        (
+            lambda: PlannerClassifier().fit(X, y, **val, sample_weight_val=np.full(120, 1e300)),
+            DataError,
+            "^sample_weight_val: expected numbers of a size",
+        ),
+        (lambda: PlannerRanker().fit(X, grades, qid=qid, **val), DataError, "^qid_val: expected .* as for qid, got"),
+        (lambda: PlannerRanker().fit(X, grades, qid_val=qid, **val), DataError, "^qid: expected .* as for qid_val"),
+        (lambda: PlannerClassifier(**QUICK).fit_path(X, y, scoring="zzz"), ParameterError, "scor"),
+        *(
+            (
+                lambda word=word: PlannerClassifier({"features": dict.fromkeys("abcd", 1.0), word: 0.1}).fit(X, y),
+                CostModelError,
+                word,
+            )
+            for word in ("learner", "split", "reuse")
+        ),
+    ):
+        with pytest.raises(error, match=words):
+            call()

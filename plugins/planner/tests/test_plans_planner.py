@@ -1,4 +1,4 @@
-"""Plans against the optimum found by trying everything, where conditional losses are exact."""
+"""Plans against those found by trying everything, where conditional losses are exact; and ladders of plans."""
 
 import itertools
 from types import SimpleNamespace
@@ -6,15 +6,77 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from attrs import frozen
-from naive_planning import Problem, losses, open_loop_plan, optimal_plan
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_costs import full_cost
 
 import costframe as cf
+from costframe.core.stages.stops import Rung, check_ladder
 from costframe.sets.prices import SetPrices
 from costframe.trees.boosting.folds import ManyFolds
 from costframe_planner import planner
+from costframe_planner.path import PlanPoint, ladder_around
 from costframe_planner.plans import Routes, follow
 
-NESTED = [(), (0,), (0, 1), (0, 1, 2)]
+STOPS = [(), (0,), (0, 1), (0, 1, 2)]
+COSTS = cf.CostModel.from_dict(
+    {
+        "features": {"a": 0.5, "b": {"cost": 1.0, "needs": ["lab"]}, "c": {"cost": 2.0, "needs": ["lab"]}},
+        "resources": {"lab": 0.7},
+    }
+)
+
+
+@frozen(eq=False)
+class Problem:
+    """A joint distribution of three features of two values and two classes, in which the first feature tells most."""
+
+    values: np.ndarray
+    weights: np.ndarray
+    losses: list
+
+    @classmethod
+    def drawn(cls, seed):
+        random = np.random.default_rng(seed)
+        values = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
+        weights, classes = random.dirichlet(np.full(8, 3.0)), random.dirichlet((0.5, 0.5), size=8)
+        problem = cls(values, weights, [])
+        for stop in STOPS:  # the log loss of the exact conditional probabilities, in each state
+            predicted = problem.mean_given(stop, classes)
+            problem.losses.append(-(classes * np.log(predicted)).sum(axis=1))
+        return problem
+
+    def alike(self, features, states=range(8)):
+        """Divide states by the values of features."""
+        key = lambda state: tuple(self.values[state, sorted(features)])  # noqa: E731 - a name for a formula
+        return [list(part) for _, part in itertools.groupby(sorted(states, key=key), key)]
+
+    def mean_given(self, features, numbers):
+        """The conditional expectation of numbers (8, m)."""
+        found = np.empty_like(numbers)
+        for part in self.alike(features):
+            found[part] = np.average(numbers[part], axis=0, weights=self.weights[part])
+        return found
+
+    def plan(self, tradeoff, *, optimal, stop=0, bought=frozenset(), states=range(8)):
+        """Sum of weight * (loss + tradeoff * what is still paid) over states that look alike.
+
+        By trying every action; or by going where loss plus price is least as if the row answered there.
+        """
+        states = list(states)
+        w, chosen = self.weights[states], (self.weights[states] @ self.losses[stop][states],) * 2
+        for later in range(stop + 1, len(STOPS)):
+            more = bought | set(STOPS[later])
+            paid, had = (full_cost(COSTS, {COSTS.names[f] for f in each}) for each in (more, bought))
+            extra = tradeoff * (paid - had) * w.sum()
+            rest = [
+                self.plan(tradeoff, optimal=optimal, stop=later, bought=more, states=part)
+                for part in self.alike(more, states)
+            ]
+            believed = extra + (sum(rest) if optimal else w @ self.losses[later][states])
+            if believed < chosen[0] - 1e-12:
+                chosen = believed, extra + sum(rest)
+        return chosen[1]
 
 
 @frozen
@@ -23,45 +85,20 @@ class Model:
     losses: np.ndarray
 
 
-def drawn(stops, seed):
-    """Draw a joint distribution of three features of two values and two classes, in which the first tells most."""
-    random = np.random.default_rng(seed)
-    values = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
-    weights = random.dirichlet(np.full(len(values), 3.0))
-    classes = random.dirichlet((0.5, 0.5), size=len(values))
-    costs = cf.CostModel.from_dict(
-        {
-            "features": {"a": 0.5, "b": {"cost": 1.0, "needs": ["lab"]}, "c": {"cost": 2.0, "needs": ["lab"]}},
-            "resources": {"lab": 0.7},
-        }
-    )
-    return Problem(values, weights, classes, stops=stops, costs=costs)
-
-
-def exactly(problem):
-    """Return a regression whose predictions are exact conditional means; `seen` is a set of features."""
+def trained_exactly(problem, monkeypatch):
+    """A plan whose regressions predict exact conditional means."""
 
     def regress(_problem, seen, targets, **_):
-        means = np.empty_like(targets)
-        _, group = np.unique(problem.values[:, list(seen)], axis=0, return_inverse=True)
-        group = np.zeros(len(targets), int) if not seen else group
-        for each in np.unique(group):
-            rows = group == each
-            means[rows] = np.average(targets[rows], axis=0, weights=problem.weights[rows])
-        return ManyFolds(means, targets.mean(axis=0), None)
+        return ManyFolds(problem.mean_given(seen, targets), targets.mean(axis=0), None)
 
-    return regress
-
-
-def trained_exactly(problem, regress):
-    prices = problem.costs.select(problem.costs.names)
-    models = [Model(stop, losses(problem, k)) for k, stop in enumerate(problem.stops)]
+    monkeypatch.setattr(planner, "regress", regress)
+    models = [Model(stop, problem.losses[k]) for k, stop in enumerate(STOPS)]
     gains = [
         regress(None, model.features, np.stack([later.losses - model.losses for later in models[k + 1 :]], axis=1))
         for k, model in enumerate(models[:-1])
     ]
-    routes = Routes(SetPrices.of(prices, 1.0), tuple(frozenset(stop) for stop in problem.stops))
-    return planner.Trained(models, list(problem.stops), gains, routes)
+    routes = Routes(SetPrices.of(COSTS.select(COSTS.names), 1.0), tuple(frozenset(stop) for stop in STOPS))
+    return planner.Trained(models, list(STOPS), gains, routes)
 
 
 def value(problem, trained, gains, tradeoff):
@@ -70,49 +107,58 @@ def value(problem, trained, gains, tradeoff):
     return float(problem.weights @ (lost + tradeoff * trained.routes.cost(visited)))
 
 
-@pytest.mark.parametrize("tradeoff", [0.01, 0.05, 0.1, 0.2])
-@pytest.mark.parametrize("seed", range(6))
-def test_backward_induction_is_the_optimum_on_nested_sets(seed, tradeoff, monkeypatch):
-    problem = drawn(NESTED, seed)
-    regress = exactly(problem)
-    monkeypatch.setattr(planner, "regress", regress)
-    trained = trained_exactly(problem, regress)
-    induced = planner.induce(SimpleNamespace(n_threads=1), trained, tradeoff)
-    assert value(problem, trained, induced, tradeoff) == pytest.approx(optimal_plan(problem, tradeoff).value, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_loss_to_go_is_the_open_loop_plan(seed):
-    problem = drawn(NESTED, seed)
-    trained = trained_exactly(problem, exactly(problem))
-    for tradeoff in (0.02, 0.1, 0.3):
-        found = value(problem, trained, trained.gains, tradeoff)
-        assert found == pytest.approx(open_loop_plan(problem, tradeoff).value, abs=1e-12)
-
-
-def test_induction_is_sometimes_better_than_loss_to_go_and_never_worse(monkeypatch):
+def test_induction_is_the_optimum_on_nested_sets_and_loss_to_go_the_open_loop_plan(monkeypatch):
     better = 0
-    for seed in range(12):
-        problem = drawn(NESTED, seed)
-        regress = exactly(problem)
-        monkeypatch.setattr(planner, "regress", regress)
-        trained = trained_exactly(problem, regress)
-        for tradeoff in (0.05, 0.1):
-            to_go = value(problem, trained, trained.gains, tradeoff)
-            induced = value(problem, trained, planner.induce(SimpleNamespace(n_threads=1), trained, tradeoff), tradeoff)
-            assert induced <= to_go + 1e-12
-            better += induced < to_go - 1e-9
+    for seed in range(8):
+        problem = Problem.drawn(seed)
+        trained = trained_exactly(problem, monkeypatch)
+        for tradeoff in (0.01, 0.05, 0.1, 0.2):
+            induced = planner.induce(SimpleNamespace(n_threads=1), trained, tradeoff)
+            best, to_go = (value(problem, trained, gains, tradeoff) for gains in (induced, trained.gains))
+            assert best == pytest.approx(problem.plan(tradeoff, optimal=True), abs=1e-12)
+            assert to_go == pytest.approx(problem.plan(tradeoff, optimal=False), abs=1e-12)
+            better += best < to_go - 1e-9
     assert better > 0
 
 
-def test_prices_of_one_feature_more_or_less_are_differences():
-    rng = np.random.default_rng(0)
-    prices = SetPrices(rng.random(6), rng.random(3), rng.random((6, 3)) < 0.4, 1.0)
-    for size in range(7):
-        features = frozenset(rng.permutation(6)[:size].tolist())
-        more, less = prices.added_prices(features), prices.saved_prices(features)
-        for f in range(6):
-            if f in features:
-                assert less[f] == pytest.approx(prices.of_set(features) - prices.of_set(features - {f}))
-            else:
-                assert more[f] == pytest.approx(prices.of_set(features | {f}) - prices.of_set(features))
+# --- ladders -----------------------------------------------------------------------------------------------------
+
+NUMBERS = st.integers(0, 6).map(float)
+
+
+def plan(tradeoff, cost, loss, stop=-1, induced=False):
+    return PlanPoint(tradeoff, stop, induced, loss, cost, -loss, None, 1, objective_cost=cost)
+
+
+def rung_at(ladder, tradeoff):
+    return [rung for rung in ladder if rung.least <= tradeoff][-1]
+
+
+@given(
+    st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=8), st.integers(0, 7), st.sampled_from((0.0, 0.5, 2.0))
+)
+def test_costs_fall_the_given_plan_is_at_its_tradeoff_and_others_have_the_least_objective(drawn, which, tradeoff):
+    points = [plan(1.0 + k, cost, loss) for k, (cost, loss) in enumerate(drawn)]
+    found = {point.tradeoff: point for point in points}
+    own = points[which % len(points)]
+    ladder = ladder_around(own, tradeoff, points)
+    check_ladder(tuple(ladder), has_plans=False)
+    assert rung_at(ladder, tradeoff).tradeoff == own.tradeoff
+    costs = [found[rung.tradeoff].cost for rung in ladder]
+    assert costs == sorted(costs, reverse=True)
+    own = min(points, key=lambda point: (point.loss + tradeoff * point.cost, point.cost))
+    ladder = ladder_around(own, tradeoff, points)
+    for asked in (0.0, 0.1, 0.45, 1.3, 2.7, 11.0):
+        point = found[rung_at(ladder, asked).tradeoff]
+        best = min(each.loss + asked * each.cost for each in points)
+        assert point.loss + asked * point.cost == pytest.approx(best, abs=1e-6)
+
+
+def test_plans_for_own_prices_are_planned_rungs():
+    others = [plan(0.1, 5.0, 1.0), plan(3.0, 1.0, 3.0)]
+    assert ladder_around(plan(0.7, 3.0, 1.5, induced=True), 0.5, others) == [
+        Rung(0.0, 0.1), Rung(0.25, 0.7, planned=True), Rung(0.75, 3.0),
+    ]  # fmt: skip
+    assert ladder_around(plan(0.0, 3.0, 1.5, stop=2), 0.5, others)[1] == Rung(0.25, 0.5, planned=True)
+    low, high = ladder_around(plan(0.7, 1.0, 9.0, induced=True), 0.5, [plan(0.2, 9.0, 0.0)])
+    assert (low, high.tradeoff, high.least) == (Rung(0.0, 0.2), 0.7, 0.5)  # worse at 0.5, but its own plan there
