@@ -28,6 +28,8 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _SCALARS = {
     "f8": ctypes.c_double,
@@ -103,7 +105,7 @@ class _Parameter:
         flags = given.flags
         if not flags.c_contiguous or (self.written and not flags.writeable):
             self.refuse(given, known)
-        passed.append(given.__array_interface__["data"][0])  # quicker than `ctypes.data`
+        passed.append(_address_of(given) if given.size else 0)
         for (_, name, number, more, optional, less), count in zip(self.sizes, given.shape, strict=True):
             if count or not optional:
                 expected = known.setdefault(name, count - more) if name else number
@@ -121,6 +123,11 @@ class _Parameter:
         if any(known.setdefault(size, count) != count for size, count in given.sizes.items()):
             self.refuse(given, known)
         passed.append(given.words)
+
+
+def _address_of(array: NDArray[Any]) -> int:
+    """Return the address of an array's first item; it takes a fourth of the time if it can be written."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.flags.writeable else int(array.ctypes.data)
 
 
 def _parse(text: str, *, whole: bool) -> list[_Parameter]:

@@ -18,10 +18,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 TARGET = HERE.parent / "costframe"
 SOURCES = sorted(map(str, HERE.glob("*.cc")))
-EXACT = ("-std=c++20", "-O3", "-ffp-contract=off")  # the same bits on every machine
+EXACT = ("-std=c++20", "-O3", "-ffp-contract=off", "-fno-math-errno")  # the same bits on every machine
 SHARED = ("-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-psabi", "-Werror")
 SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-LEVELS = {"x86_64": {"base": (), "avx2": ("-mavx2",)}, "amd64": {"base": (), "avx2": ("-mavx2",)}}
+AVX2 = ("-mavx2", "-mbmi", "-mbmi2")
+LEVELS = {"x86_64": {"base": (), "avx2": AVX2}, "amd64": {"base": (), "avx2": AVX2}}
 
 
 def compiler() -> list[str]:

@@ -27,7 +27,7 @@ EXPORT void add_products(const double* left, i64 n, i64 C, const double* right, 
 
 EXPORT bool has_avx2() {
 #if defined(__x86_64__) || defined(_M_X64)
-    return __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif

@@ -123,19 +123,25 @@ inline void fill_histogram(Matrix<const u8> bins, Matrix<const i64> words, Vecto
     }
 }
 
-// Add the sums of a part of the rows to those of another.
-inline void add_to(Histogram histogram, Histogram part) {
-    for (i64 at = 0; at < histogram.size(); ++at) histogram.data[at] += part.data[at];
+// Call `change(word, of another histogram)` for the words of the used bins, and of the missing bin.
+template <typename Change>
+void for_used_words(Histogram histogram, Histogram other, Vector<const i64> n_bins, Change change) {
+    for (i64 group = 0; group < histogram.groups; ++group) {
+        const auto sums = histogram.group(group), others = other.group(group);
+        const i64 used = line_words * used_bins(n_bins, group, histogram.lanes), missing = sums.size() - line_words;
+        for (i64 at = 0; at < used; ++at) change(sums[at], others[at]);
+        for (i64 at = missing; at < missing + line_words; ++at) change(sums[at], others[at]);
+    }
 }
 
-// Turn a parent's histogram into that of its other child, in the used bins.
+// Add the sums of a part of the rows to those of another.
+inline void add_to(Histogram histogram, Histogram part, Vector<const i64> n_bins) {
+    for_used_words(histogram, part, n_bins, [](i64& sum, i64 more) { sum += more; });
+}
+
+// Turn a parent's histogram into that of its other child.
 inline void subtract(Histogram histogram, Histogram child, Vector<const i64> n_bins) {
-    for (i64 group = 0; group < histogram.groups; ++group) {
-        const auto sums = histogram.group(group), less = child.group(group);
-        const i64 used = line_words * used_bins(n_bins, group, histogram.lanes), missing = sums.size() - line_words;
-        for (i64 at = 0; at < used; ++at) sums[at] -= less[at];
-        for (i64 at = missing; at < missing + line_words; ++at) sums[at] -= less[at];
-    }
+    for_used_words(histogram, child, n_bins, [](i64& sum, i64 less) { sum -= less; });
 }
 
 }  // namespace costframe::trees

@@ -46,7 +46,7 @@ inline int exponent_of(double x) {
 }
 
 // Return the nearest whole number, of ties the even one.
-inline i64 round_to_whole(double x) { return static_cast<i64>(std::rint(x)); }
+inline i64 round_to_whole(double x) { return std::llrint(x); }
 
 // Return the largest size of a value; NaN if one is NaN.
 inline double largest_of(Vector<const double> values) {

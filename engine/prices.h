@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <vector>
 
 #include "room.h"
@@ -43,9 +44,9 @@ inline void sum_marks(Matrix<const u64> marks, Vector<const i32> rows, Vector<co
     if (weight.empty()) return count_marks(marks, rows, sums);
     for (i32 row : rows) {
         for (i64 w = 0; w < marks.columns; ++w) {
-            const u64 word = marks(row, w);
-            for (i64 b = 0; b < bits_per_word; ++b) {
-                sums[w * bits_per_word + b] += weight[row] * static_cast<double>((word >> b) & 1);
+            const u64 word = marks(row, w), bits = std::bit_cast<u64>(weight[row]);
+            for (i64 b = 0; b < bits_per_word; ++b) {  // adds zero, whose bits are zeros, without a branch
+                sums[w * bits_per_word + b] += std::bit_cast<double>((-((word >> b) & 1)) & bits);
             }
         }
     }

@@ -24,9 +24,11 @@ constexpr i64 cells_per_row = 4;     // dividing a row, too
 constexpr i64 many_columns = 1024;   // with at least so many, it looks for those that may be the best at present prices
 constexpr i64 blocks_per_thread = 8;  // fewer blocks may end unevenly, more repeat the reading of rows
 
-// Add what helpers have filled to the sums of groups of columns.
-inline void add_parts(const Room& room, Histogram sums, i64 first, i64 last) {
-    for (i64 part = 0; part < room.parts.count; ++part) add_to(sums, room.parts[part].part(first, last));
+// Add what helpers have filled to the sums of some columns, whose first group is `first`.
+inline void add_parts(const Room& room, Histogram sums, i64 first, Vector<const i64> n_bins) {
+    for (i64 part = 0; part < room.parts.count; ++part) {
+        add_to(sums, room.parts[part].part(first, first + sums.groups), n_bins);
+    }
 }
 
 // Return the prices of columns from `first` to `last` for a waiting leaf, written into `room`; none of few columns.
@@ -61,7 +63,7 @@ inline Histogram prepare_sums(const Growth& g, const Strip& strip, i64 slot, i64
     if (strip.kept && slot == room.state->large) {
         subtract(sums, strip.of(room, small), n_bins);
     } else if (filled == in_parts) {
-        add_parts(room, sums, strip.begin / lanes, (strip.end + lanes - 1) / lanes);
+        add_parts(room, sums, strip.begin / lanes, n_bins);
     } else if (filled == not_filled && (strip.kept || room.place[slot].open == 1)) {
         fill_histogram(g.task.bins, g.task.words, g.rows_of(slot), columns, n_bins, sums);
         sum_over_workers(g.task.address, Vector<i64>(sums.data, static_cast<std::size_t>(sums.size())));
@@ -118,7 +120,7 @@ inline std::vector<double> count_waiting(const Growth& g) {
 inline void combine_waiting(const Growth& g, i64 n_parts, std::vector<double>& counted) {
     const State& state = *g.room.state;
     const Histogram sums = g.room.histogram[state.small];
-    if (n_parts > 1) add_parts(g.room, sums, 0, sums.groups);
+    if (n_parts > 1) add_parts(g.room, sums, 0, g.task.n_bins);
     sum_both_over_workers(g.task.address, Vector<i64>(sums.data, static_cast<std::size_t>(sums.size())),
                           Vector<double>(counted), g.prices.unit);
     if (!counted.empty()) settle_account(g.prices, g.room, state.small, state.large, counted);

@@ -1,0 +1,90 @@
+"""Structs of the engine are checked when they are made; both of its libraries grow the same trees."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import costframe as cf
+from costframe import engine
+from costframe.trees.binning.bin_mapper import BinMapper
+from costframe.trees.growing.grow import grow_tree
+from costframe.trees.growing.lazy_prices import LazyPrices
+from costframe.trees.growing.prices import NoPrices
+from costframe.trees.growing.room import new_room, task_for
+
+
+def structs(n=20, d=3, n_words=1):
+    X = np.arange(float(n * d)).reshape(n, d)
+    data = BinMapper.fit(X).transform(X)
+    task = task_for(data, np.ones((n, n_words), np.int64), 5, (0.0, 1.0, 0.0), np.arange(d))
+    return task, new_room(data, n_words, 0, 4), NoPrices().state()
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"columns": np.arange(2)}, "n_bins: expected C-contiguous int64 of shape"),
+        ({"by_column": np.zeros((20, 3), np.uint8).T}, "by_column: expected C-contiguous uint8"),
+        ({"words": np.ones((20, 1))}, "words: expected C-contiguous int64 .* got float64"),
+        ({"units": np.broadcast_to(1.0, 2)}, "units: .* got float64"),
+        ({"signs": np.zeros(2, np.int8)}, "signs: .* got int8"),
+        ({"limits": [0.0, 1.0, 0.0]}, "limits: .* got list"),
+    ],
+)
+def test_a_struct_of_other_arrays_is_refused(changed, text):
+    task = structs()[0]._replace(**changed)
+    with pytest.raises(TypeError, match=text):
+        engine.Task(*task)
+
+
+def test_structs_of_other_sizes_are_refused():
+    task, room, prices = (make(*fields) for make, fields in zip(
+        (engine.Task, engine.Room, engine.Prices), structs(), strict=True
+    ))  # fmt: skip
+    rows = np.arange(20, dtype=np.int32)
+    for wrong in (structs(n=21), structs(d=4), structs(n_words=2)):
+        with pytest.raises(TypeError, match="room: expected"):
+            engine.grow(task, engine.Room(*wrong[1]), prices, rows)
+    with pytest.raises(TypeError, match="task: expected C-contiguous Task"):
+        engine.grow(room, room, prices, rows)
+    assert engine.grow(task, room, prices, rows) == engine.DONE
+
+
+def test_a_size_that_may_be_zero_is_passed():
+    rows = np.array([1, 2], np.int32)
+    assert engine.weigh_rows(rows, np.zeros(0)) == 2.0
+    assert engine.weigh_rows(rows, np.array([9.0, 0.5, 0.25])) == 0.75
+
+
+def grown():
+    """A digest of trees at prices of each kind."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(700, 9)), 1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    data, names = BinMapper.fit(X, categorical=np.arange(9) > 6).transform(X), [f"x{f}" for f in range(9)]
+    digest = hashlib.sha256()
+    for weight in (None, rng.random(700)):
+        prices = LazyPrices(cf.CostModel.uniform(names).select(names), 1e-3, 700, weight)
+        for signs in (None, np.array([1, -1] + [0] * 7, np.int8)):
+            for given in (None, prices):
+                g, h = rng.normal(size=700) + np.nan_to_num(X[:, 0]), rng.random(700)
+                for hessians in (None, h):
+                    tree = grow_tree(data, g, hessians, prices=given, signs=signs, max_leaves=25)
+                    for name in ("feature", "threshold", "missing_left", "outputs", "leaf_of_row"):
+                        digest.update(getattr(tree, name).tobytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("level", ["base", "avx2"])
+def test_both_libraries_grow_the_same_trees(level):
+    if level != engine.level and "base" == engine.level:
+        pytest.skip("this processor has no AVX2")
+    code = "import test_engine_trees as own; print(own.grown())"
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    told = os.environ | {"COSTFRAME_ENGINE": level, "PYTHONPATH": path}
+    found = subprocess.run([sys.executable, "-c", code], env=told, check=True, capture_output=True, text=True).stdout
+    assert found.strip() == grown()
