@@ -308,7 +308,7 @@ def test_a_tree_is_the_same_whichever_histograms_are_kept(monkeypatch):
         monkeypatch.setattr("costframe.trees.growing.room._LEAST_KEPT", least)
         data = BinMapper.fit(X).transform(X)
         trees.append(grow_tree(data, -y, np.abs(y), max_leaves=40, min_samples_leaf=5, n_threads=2))
-        (room,) = next(iter(data.rooms.values()))
+        ((room, _),) = next(iter(data.rooms.values()))
         assert (room.histogram.shape[1] == 6) == (least == 2**26)
     assert trees[0].n_leaves == 40
     assert same(trees[0], trees[1])

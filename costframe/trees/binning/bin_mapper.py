@@ -201,8 +201,8 @@ class BinnedData:
     Attributes
     ----------
     rooms : dict
-        Memory of earlier trees for the next, lists of `growing.room.Room` by words per row and number of priced items:
-        the system would clear new memory first.
+        Memory of earlier trees for the next, lists of `growing.room.Room`, each with its struct of the engine, by
+        words per row and number of priced items: the system would clear new memory first.
     """
 
     bins: NDArray[np.uint8]

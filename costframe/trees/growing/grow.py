@@ -128,18 +128,30 @@ def grow_tree(
     paid = (prices or NoPrices()).state()
     key = packed.words.shape[1], len(paid.paid_by_all)
     try:
-        room = data.rooms.setdefault(key, []).pop()
+        room, memory = data.rooms.setdefault(key, []).pop()
     except IndexError:
         room = new_room(data, *key, min(_LEAVES, most))
-    room = _grow(task, room, chosen, paid, data, n_threads)
+        memory = engine.Room(*room)
+    room, memory = _grow(task, room, memory, chosen, paid, data, n_threads)
     data.workers.check()
     tree = finish_tree(data, room, g, h, chosen, l2, power_of_two(exponent), n_threads)
-    data.rooms[key].append(room)
+    data.rooms[key].append((room, memory))
     return tree
 
 
-def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, data: BinnedData, n_threads: int) -> Room:
-    """Let one thread grow a tree, and others assist it; sums of integers do not depend on threads."""
+def _grow(
+    task: Task,
+    room: Room,
+    memory: engine.Record,
+    rows: NDArray[np.int32],
+    paid: PriceState,
+    data: BinnedData,
+    n_threads: int,
+) -> tuple[Room, engine.Record]:
+    """Let one thread grow a tree, and others assist it; sums of integers do not depend on threads.
+
+    Return the room, which may have become wider, and as the engine reads it.
+    """
     n_threads = max(1, min(n_threads, len(rows) * len(task.columns) // _CELLS_PER_THREAD))
     if n_threads == 1:
         task = task._replace(cells_worth_threads=2**62)
@@ -159,10 +171,11 @@ def _grow(task: Task, room: Room, rows: NDArray[np.int32], paid: PriceState, dat
         room.board[[ROWS_PER_THREAD, THREADS]] = _ROWS_PER_THREAD, n_threads
         if room.parts.shape[:2] != (helpers, room.histogram.shape[1]):
             room = room._replace(parts=np.empty((helpers, *room.histogram.shape[1:]), np.int64))
-        memory = engine.Room(*room)
+        if any(own is not known for own, known in zip(room, memory.arrays, strict=True)):
+            memory = engine.Room(*room)
         asked = run_parallel(work, range(n_threads), n_threads)[0]
         if asked == engine.DONE:
-            return room
+            return room, memory
         if asked == engine.MORE_LEAVES:
             room = widened(room, data)
 
