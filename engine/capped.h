@@ -56,7 +56,7 @@ class CappedRow {
     // it gives up the first; else these learners add nothing, and the row goes on.
     void walk(i64 i, Matrix<const double> X, Matrix<const Code> codes, Matrix<const double> opaque, double limit,
               const Ends& ends) {
-        begin(limit, &codes(i, 0), &X(i, 0), opaque.data + i * opaque.columns, ends.masks[i]);
+        begin(limit, codes.data + i * codes.columns, X.data + i * X.columns, opaque.data + i * opaque.columns, ends.masks[i]);
         i64 stage = 0;
         while (true) {
             const i64 first = stages_.stage_first[stage], last = stages_.stage_first[stage + 1];
