@@ -112,12 +112,7 @@ struct Tree {
         const double* begin = categories.data() + category_first[node];
         const double* end = categories.data() + category_first[node + 1];
         bool goes_left = std::isnan(value) ? missing_left[node] : value <= threshold[node];
-        if (begin < end) {  // the last one may be NaN
-            const bool has_nan = std::isnan(end[-1]);
-            const double* at = std::lower_bound(begin, end - has_nan, value);
-            const bool member = std::isnan(value) ? has_nan : at < end - has_nan && *at == value;
-            goes_left = missing_left[node] != member;
-        }
+        if (begin < end) goes_left = missing_left[node] != is_member(value, begin, end);
         return goes_left ? left[node] : right[node];
     }
 };

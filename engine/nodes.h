@@ -30,6 +30,14 @@ inline double read_value(double value, i64 reading) {
     }
 }
 
+// Whether a value is one of ascending categories, the last of which may be NaN.
+inline bool is_member(double value, const double* begin, const double* end) {
+    const bool has_nan = end > begin && std::isnan(end[-1]);
+    if (std::isnan(value)) return has_nan;
+    const double* at = std::lower_bound(begin, end - has_nan, value);
+    return at < end - has_nan && *at == value;
+}
+
 // See `NodeLayout` in Python, which says what a code is.
 struct Nodes {
     Vector<const i64> root;          // (trees,), like the next two

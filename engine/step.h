@@ -48,12 +48,8 @@ struct StepModel {
         const bool missing_left = word[v] >> missing_left_at & 1;
         value = read_value(value, word[v] >> reading_at & 3);
         bool right = std::isnan(value) ? !missing_left : !(value <= threshold[v]);
-        if (word[v] >> by_category_at & 1) {  // the last category may be NaN
-            const double *begin = category.data() + span(v, 0), *end = category.data() + span(v, 1);
-            const bool has_nan = std::isnan(end[-1]);
-            const double* at = std::lower_bound(begin, end - has_nan, value);
-            const bool found = std::isnan(value) ? has_nan : at < end - has_nan && *at == value;
-            right = found == missing_left;
+        if (word[v] >> by_category_at & 1) {
+            right = is_member(value, category.data() + span(v, 0), category.data() + span(v, 1)) == missing_left;
         }
         return left(v) + right;
     }
