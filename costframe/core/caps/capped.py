@@ -79,7 +79,7 @@ def _walk_by_engine(
     is_exact = all(units <= WHOLE // 2 or units == np.inf for units in limit.values())
     bill = _make_bill(tree, prices, limits, evolve(exact, per_unit=1) if is_exact else exact, by_path=by_path)
     layout = tree.capped_model.layout
-    layout.packed, layout.nodes.packed  # noqa: B018 - made before there are threads
+    structs = layout.nodes.packed, layout.packed, bill  # made before there are threads
 
     def walk(limit: NDArray[np.float64]) -> CappedRows:
         found = CappedRows.empty(tree.layout, len(X))
@@ -89,8 +89,8 @@ def _walk_by_engine(
             codes, opaque = np.ascontiguousarray(runner.codes.T), runner.opaque_outputs()
             ends = found.rows(part)
             engine.walk_capped(
-                X[part], codes, opaque, limit[part], layout.nodes.packed, layout.packed, bill, ends.exits, ends.cut,
-                ends.share, ends.scores, ends.route_scores, ends.masks, ends.spent,
+                X[part], codes, opaque, limit[part], *structs, ends.exits, ends.cut, ends.share, ends.scores,
+                ends.route_scores, ends.masks, ends.spent,
             )  # fmt: skip
 
         over_chunks(chunk, len(X), n_jobs)

@@ -79,11 +79,12 @@ def charge_masks(
     features that the tree uses. `acquired`, False before, becomes a part of the charges.
     """
     used, exact, feature_weight, digits = tree.layout.used, tree.exact(prices), np.zeros(len(prices.cost)), []
+    packed = needs.packed
     for _, cost, resource_cost in exact.parts:
         bought, resource_weight = np.zeros(len(used)), np.zeros(len(resource_cost))
         digits.append(np.zeros(len(masks)))
         engine.price_rows(
-            masks, used, cost[used], needs.packed, resource_cost, weight, acquired, digits[-1], bought, resource_weight
+            masks, used, cost[used], packed, resource_cost, weight, acquired, digits[-1], bought, resource_weight
         )
     feature_weight[used] = bought
     again = uses - np.bitwise_count(masks).sum(axis=1) if prices.reuse else None

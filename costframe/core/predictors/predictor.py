@@ -364,9 +364,7 @@ class AnnotatedPredictor(Alike):
         rows, barred = as_rows(X, self.feature_names, self.categories), names_of(unavailable)
         if as_cap(max_cost) is None and not barred:
             return self.inner.predict(rows, **terms)
-        how = ExpectedCost(self.costs, max_cost=max_cost, unavailable=barred)
-        costs = CostModel.of(self.costs, self.feature_names)
-        return stack_values([replay(self, row, costs, how).value for row in rows])
+        return predict_by_steps(self, rows, max_cost, barred)
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
@@ -467,6 +465,15 @@ def replay(
         if clock is not None:
             clock.add_round(needs)
     return inquiry.answer
+
+
+def predict_by_steps(
+    predictor: Predictor, rows: NDArray[np.float64], max_cost: float | None, unavailable: Iterable[str]
+) -> NDArray[np.float64]:
+    """Predict rows under limits with an inquiry for each, at the predictor's own prices: (rows,) or (rows, K)."""
+    costs = CostModel.of(predictor.costs, predictor.feature_names)
+    how = ExpectedCost(costs, max_cost=max_cost, unavailable=unavailable)
+    return stack_values([replay(predictor, row, costs, how).value for row in rows])
 
 
 def _replay_charges(

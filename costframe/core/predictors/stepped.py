@@ -9,10 +9,9 @@ import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
 
-from costframe.core.cost.expected import ExpectedCost, stack_values
+from costframe.core.cost.expected import stack_values
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
-from costframe.core.predictors.predictor import Predictor, replay
-from costframe.core.prices.costs import CostModel
+from costframe.core.predictors.predictor import Predictor, predict_by_steps
 from costframe.core.prices.price_arrays import ZERO, as_cap, names_of
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import as_categories, check_features
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.inquiry import Ledger
     from costframe.core.predictors.predictor import RowRequest
+    from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import Limits
     from costframe.core.tables.categories import Categories
 
@@ -96,13 +96,10 @@ class SteppedPredictor(Predictor):
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`."""
         rows = as_rows(X, self.feature_names, self.categories)
-        if as_cap(max_cost) is None and not names_of(unavailable):
-            values = [self._predict_row(row) for row in rows]
-        else:
-            costs = CostModel.of(self.costs, self.feature_names)
-            how = ExpectedCost(costs, max_cost=max_cost, unavailable=unavailable)
-            values = [replay(self, row, costs, how).value for row in rows]
-        return stack_values(values)
+        barred = names_of(unavailable)
+        if as_cap(max_cost) is not None or barred:
+            return predict_by_steps(self, rows, max_cost, barred)
+        return stack_values([self._predict_row(row) for row in rows])
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()

@@ -12,7 +12,7 @@ from costframe.core.learners.bits import word_count
 from costframe.core.learners.leaves import code_values
 from costframe.core.learners.node_layout import path_counts, path_masks, path_prices
 from costframe.core.learners.tree_table import OPAQUE, TREE
-from costframe.core.stages.layout import READS, SPENDING, ReadingMarks
+from costframe.core.stages.layout import READS, SCORES, SPENDING, ReadingMarks
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ ACQUISITIONS = ("path", "learner")
 
 _NONE = np.empty(0, np.int64)
 # scores only
-NO_MARKS = ReadingMarks(0, False, np.empty((0, 1), np.uint64), _NONE, _NONE, np.empty((0, 2)), np.empty(0))
+NO_MARKS = ReadingMarks(SCORES, False, np.empty((0, 1), np.uint64), _NONE, _NONE, np.empty((0, 2)), np.empty(0))
 
 
 def check_acquisition(acquisition: str) -> None:
