@@ -28,8 +28,6 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _SCALARS = {
     "f8": ctypes.c_double,
@@ -105,7 +103,7 @@ class _Parameter:
         flags = given.flags
         if not flags.c_contiguous or (self.written and not flags.writeable):
             self.refuse(given, known)
-        passed.append(_address_of(given) if given.size else 0)
+        passed.append(_address_of(given))
         for (_, name, number, more, optional, less), count in zip(self.sizes, given.shape, strict=True):
             if count or not optional:
                 expected = known.setdefault(name, count - more) if name else number
@@ -118,25 +116,33 @@ class _Parameter:
 
     def pass_struct(self, given: Any, known: dict[str, int], passed: list[Any]) -> None:
         """Append the pointer of a struct, whose sizes must be those of the arguments before."""
-        if not isinstance(given, Record) or given.struct not in self.types:
+        if not isinstance(given, Record) or given.struct != self.types[0]:
             self.refuse(given, known)
         if any(known.setdefault(size, count) != count for size, count in given.sizes.items()):
             self.refuse(given, known)
         passed.append(given.words)
 
 
-def _address_of(array: NDArray[Any]) -> int:
+def _address_of_written(array: Any) -> int:
+    """Return the address of an array's first item; raise TypeError if it is read-only or not C-contiguous."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array)) if array.size else 0
+
+
+def _address_of(array: Any) -> int:
     """Return the address of an array's first item; it takes a fourth of the time if it can be written."""
-    if not array.flags.writeable:
-        return int(array.ctypes.data)
-    return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type] # an array is a buffer
+    flags = array.flags
+    if flags.writeable:
+        return _address_of_written(array)
+    if not flags.c_contiguous:
+        raise TypeError("not C-contiguous")
+    return int(array.ctypes.data)
 
 
 def _parse(text: str, *, whole: bool) -> list[_Parameter]:
     """Return the parameters that a signature lists; of arrays, the library gets `whole` shapes, or new sizes only."""
     parameters, told = [], set[str]()
     for name, written, kinds, listed in _PARAMETER.findall(text):
-        told |= _structs.get(kinds, set())
+        told |= _structs[kinds].tells if kinds in _structs else set()
         types, sizes = tuple(kinds.split("|")), list[_Size]()
         for size in filter(None, listed.split(",")):
             sizes.append(_Size.read(size, told, whole=whole))
@@ -146,7 +152,7 @@ def _parse(text: str, *, whole: bool) -> list[_Parameter]:
     return parameters
 
 
-_structs: dict[str, set[str]] = {}  # the sizes that a struct tells
+_structs: dict[str, _Struct] = {}
 
 
 @frozen(eq=False)
@@ -177,9 +183,10 @@ class _Struct:
     def __init__(self, signature: str) -> None:
         self.name, _, text = signature.partition("(")
         self.fields = _parse(text, whole=True)
-        _structs[self.name] = {
-            size.name for each in self.fields for size in each.sizes if size.name and not size.optional
-        }
+        sizes = [size for each in self.fields for size in each.sizes if size.name]
+        self.tells = {size.name for size in sizes if not size.optional}
+        self.may_tell = {size.name for size in sizes} - self.tells
+        _structs[self.name] = self
 
     def __call__(self, *given: Any) -> Record:
         passed, known = list[Any](), dict[str, int]()
@@ -207,6 +214,98 @@ def _require_memory(code: int, *_: object) -> int:
     return code
 
 
+class _FastCall:
+    """Writes the source of a function that passes the usual arguments on, and leaves others to `checked`.
+
+    It knows of each array beforehand what `_Parameter.pass_array` finds out in loops, in a third of the time: on small
+    tables that is as long as the work itself.
+    """
+
+    def __init__(self, parameters: list[_Parameter]) -> None:
+        self.names = ", ".join(each.name for each in parameters)
+        self.passed: list[str] = []
+        self.conditions: list[str] = []
+        self.steps: list[str] = []  # before the conditions
+        self.known: dict[str, str] = {}  # expressions of sizes
+        self.optional: list[tuple[str, str]] = []  # counts, and the names of sizes that they are unless zero
+        for each in parameters:
+            if each.sizes:
+                self._add_array(each)
+            elif each.types[0] in _structs:
+                self._add_struct(each.name, _structs[each.types[0]])
+            else:
+                self.passed.append(each.name)
+        self.conditions += [f"{count} in (0, {self.known.get(name, 0)})" for count, name in self.optional]
+
+    def _add_struct(self, name: str, struct: _Struct) -> None:
+        self.steps.append(f"{name}_sizes = {name}.sizes")
+        self.conditions.append(f"{name}.struct == {struct.name!r}")
+        self.passed.append(f"{name}.words")
+        for size in sorted(struct.tells):
+            self._expect(f"{name}_sizes[{size!r}]", size)
+        self.optional += [(f"{name}_sizes.get({size!r}, 0)", size) for size in sorted(struct.may_tell)]
+
+    def _add_array(self, array: _Parameter) -> None:
+        counts = [f"{array.name}{axis}" for axis in range(len(array.sizes))]
+        self.steps.append(f"{', '.join(counts)}, = {array.name}.shape")
+        self.conditions.append(f"({' or '.join(f'{array.name}.dtype is dtype_{each}' for each in array.types)})")
+        self.passed.append(f"{'address_of_written' if array.written else 'address_of'}({array.name})")
+        for count, (_, name, number, more, optional, less) in zip(counts, array.sizes, strict=True):
+            if optional:
+                self.optional.append((count, name))
+            elif name:
+                self._expect(count, name, more)
+            else:
+                self.conditions.append(f"{count} == {number}")
+            if less is not None:
+                self.passed.append(f"{count} - {less}" if less else count)
+        if len(array.types) > 1:
+            self.passed.append(f"{array.name}.itemsize")
+
+    def _expect(self, count: str, name: str, more: int = 0) -> None:
+        """Require a count to be as known, or let it tell the size."""
+        size = f"({count} - {more})" if more else count
+        if self.known.setdefault(name, size) != size:
+            self.conditions.append(f"{size} == {self.known[name]}")
+        elif more:
+            self.conditions.append(f"{count} >= {more}")
+
+    def __str__(self) -> str:
+        return f"""
+def call({self.names}):
+    try:
+        {"; ".join(self.steps) or "pass"}
+        usual = {" and ".join(self.conditions) or True}
+        passed = ({"".join(each + ", " for each in self.passed)}) if usual else ()
+    except (AttributeError, KeyError, TypeError, ValueError):
+        usual = False
+    return function(*passed) if usual else checked({self.names})
+"""
+
+
+_DTYPES = {f"dtype_{text}": np.dtype(text) for text in ("f8", "f4", "i8", "i4", "i1", "u8", "u4", "u2", "u1", "b1")}
+
+
+def _checking(parameters: list[_Parameter], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that checks its arguments, and calls one of the library with what they are passed as."""
+
+    def checked(*given: Any) -> Any:
+        passed, known = list[Any](), dict[str, int]()
+        for parameter, value in zip(parameters, given, strict=True):
+            if parameter.sizes:
+                parameter.pass_array(value, known, passed)
+            elif parameter.types[0] in _structs:
+                parameter.pass_struct(value, known, passed)
+            else:
+                passed.append(value)
+        return function(*passed)
+
+    scope: dict[str, Any] = _DTYPES | {"function": function, "checked": checked}
+    scope |= {"address_of": _address_of, "address_of_written": _address_of_written}
+    exec(str(_FastCall(parameters)), scope)  # noqa: S102 - the source is of signatures below
+    return scope["call"]  # type: ignore[no-any-return]
+
+
 def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
     """Return the library's function with a signature; those that allocate return a `_CODE`, below 0 without memory."""
     name, _, text = signature.partition("(")
@@ -221,17 +320,13 @@ def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
     function.argtypes, function.restype = types, ctypes.c_int64 if returns is _CODE else returns
     if returns is _CODE:
         function.errcheck = _require_memory
+    checking: Any = None
 
     def call(*given: Any) -> Any:
-        passed, known = list[Any](), dict[str, int]()
-        for parameter, value in zip(parameters, given, strict=True):
-            if parameter.sizes:
-                parameter.pass_array(value, known, passed)
-            elif parameter.types[0] in _structs:
-                parameter.pass_struct(value, known, passed)
-            else:
-                passed.append(value)
-        return function(*passed)
+        nonlocal checking
+        if checking is None:  # not while importing, which it would slow down
+            checking = _checking(parameters, function)
+        return checking(*given)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = signature

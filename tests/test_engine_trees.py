@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import engine
@@ -71,10 +73,10 @@ def grown():
     for weight in (None, rng.random(700)):
         prices = LazyPrices(cf.CostModel.uniform(names).select(names), 1e-3, 700, weight)
         for signs in (None, np.array([1, -1] + [0] * 7, np.int8)):
-            for given in (None, prices):
+            for charged in (None, prices):
                 g, h = rng.normal(size=700) + np.nan_to_num(X[:, 0]), rng.random(700)
                 for hessians in (None, h):
-                    tree = grow_tree(data, g, hessians, prices=given, signs=signs, max_leaves=25)
+                    tree = grow_tree(data, g, hessians, prices=charged, signs=signs, max_leaves=25)
                     for name in ("feature", "threshold", "missing_left", "outputs", "leaf_of_row"):
                         digest.update(getattr(tree, name).tobytes())
     return digest.hexdigest()
@@ -91,3 +93,46 @@ def test_both_libraries_grow_the_same_trees(level):
         [sys.executable, "-c", code], env=told, check=True, capture_output=True, text=True
     ).stdout
     assert found.strip() == grown()
+
+
+ODD = {
+    "as it is": lambda a: a,
+    "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
+    "every second": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "by column": np.asfortranarray,
+    "of float32": lambda a: a.astype(np.float32),
+    "swapped": lambda a: a.astype(a.dtype.newbyteorder()),
+    "long long": lambda a: a.view(np.longlong) if a.dtype == np.int64 else a,
+    "flat": np.ravel,
+    "one more": lambda a: np.concatenate([a, a[:1]]),
+    "empty": lambda a: a[:0],
+    "a list": lambda a: a.tolist(),
+    "nothing": lambda _: None,
+}
+
+
+@pytest.mark.parametrize("signature", [
+    "(X: f8[n,d], hashes: >u8[n])",
+    "(left: f8[n,C], right: f8[n,M], high: >f8[M,C])",
+    "(scores: f8[n], starts: i8[n+1], gradient: >f8[n])",
+    "(codes: u2|u4[n,d], hessians: f8[n?], sums: i8[3])",
+])  # fmt: skip
+@given(data=st.data())
+def test_fast_calls_pass_what_is_checked(signature, data):
+    sizes = {"n": 3, "d": 2, "C": 2, "M": 4, "n+1": 4, "n?": data.draw(st.sampled_from([0, 3])), "3": 3}
+    parameters, arguments = engine._parse(signature, whole=False), []
+    for each in parameters:
+        dtype = data.draw(st.sampled_from(each.dtypes))
+        array = np.zeros([sizes[size.text] for size in each.sizes], dtype)
+        arguments.append(ODD[data.draw(st.sampled_from(["as it is"] * 8 + list(ODD)))](array))
+    passed, known = [], {}
+    try:
+        for each, value in zip(parameters, arguments, strict=True):
+            each.pass_array(value, known, passed)
+    except TypeError:
+        passed = None
+    try:
+        found = engine._checking(parameters, lambda *those: list(those))(*arguments)
+    except TypeError:
+        found = None
+    assert found == passed
