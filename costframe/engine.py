@@ -20,6 +20,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -101,7 +102,7 @@ class _Parameter:
         if not isinstance(given, np.ndarray) or given.dtype not in self.dtypes or given.ndim != len(self.sizes):
             self.refuse(given, known)
         flags = given.flags
-        if not flags.c_contiguous or (self.written and not flags.writeable):
+        if not flags.c_contiguous or (self.written and given.size and not flags.writeable):
             self.refuse(given, known)
         passed.append(_address_of(given))
         for (_, name, number, more, optional, less), count in zip(self.sizes, given.shape, strict=True):
@@ -135,7 +136,7 @@ def _address_of(array: Any) -> int:
         return _address_of_written(array)
     if not flags.c_contiguous:
         raise TypeError("not C-contiguous")
-    return int(array.ctypes.data)
+    return int(array.ctypes.data) if array.size else 0
 
 
 def _parse(text: str, *, whole: bool) -> list[_Parameter]:
@@ -163,7 +164,7 @@ class Record:
     ----------
     struct : str
         Its name.
-    words : ctypes array
+    words : bytes
         Numbers, pointers and sizes.
     sizes : dict of str to int
         By letter.
@@ -172,9 +173,16 @@ class Record:
     """
 
     struct: str
-    words: Any
+    words: bytes
     sizes: dict[str, int]
     arrays: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # addresses are of one process
+        return _remake, (self.struct, self.arrays)
+
+
+def _remake(name: str, arrays: tuple[Any, ...]) -> Record:
+    return _structs[name](*arrays)
 
 
 class _Struct:
@@ -186,16 +194,26 @@ class _Struct:
         sizes = [size for each in self.fields for size in each.sizes if size.name]
         self.tells = {size.name for size in sizes if not size.optional}
         self.may_tell = {size.name for size in sizes} - self.tells
+        numbers = (len(each.types) + len(each.sizes) for each in self.fields)
+        letters = ("d" if each.types == ("f8",) and not each.sizes else "q" for each in self.fields)
+        self._pack = Struct("".join(letter * n for letter, n in zip(letters, numbers, strict=True))).pack
+        self._fast: Any = None
         _structs[self.name] = self
 
     def __call__(self, *given: Any) -> Record:
+        if self._fast is None:
+            scope = {"Record": Record, "pack": self._pack, "checked": self._check}
+            self._fast = _FastCall(self.fields, self.name).compile(scope)
+        return self._fast(*given)  # type: ignore[no-any-return]
+
+    def _check(self, *given: Any) -> Record:
         passed, known = list[Any](), dict[str, int]()
         for each, value in zip(self.fields, given, strict=True):
-            if not each.sizes:
-                passed.append(int(np.float64(value).view(np.int64)) if each.types == ("f8",) else int(value))
-            else:
+            if each.sizes:
                 each.pass_array(value, known, passed)
-        return Record(self.name, (ctypes.c_int64 * len(passed))(*passed), known, given)
+            else:
+                passed.append(float(value) if each.types == ("f8",) else int(value))
+        return Record(self.name, self._pack(*passed), known, given)
 
     def of(self, *objects: Any, **named: Any) -> Record:
         """Make a struct of fields by name, or of attributes of objects, the first that has one."""
@@ -218,24 +236,27 @@ class _FastCall:
     """Writes the source of a function that passes the usual arguments on, and leaves others to `checked`.
 
     It knows of each array beforehand what `_Parameter.pass_array` finds out in loops, in a third of the time: on small
-    tables that is as long as the work itself.
+    tables that is as long as the work itself. With the name of a `struct` the arguments are its fields.
     """
 
-    def __init__(self, parameters: list[_Parameter]) -> None:
+    def __init__(self, parameters: list[_Parameter], struct: str = "") -> None:
+        self.struct = struct
         self.names = ", ".join(each.name for each in parameters)
         self.passed: list[str] = []
         self.conditions: list[str] = []
         self.steps: list[str] = []  # before the conditions
         self.known: dict[str, str] = {}  # expressions of sizes
-        self.optional: list[tuple[str, str]] = []  # counts, and the names of sizes that they are unless zero
+        self.optional: list[tuple[str, str, int]] = []  # counts that may be zero, their sizes, how many they are more
         for each in parameters:
             if each.sizes:
                 self._add_array(each)
             elif each.types[0] in _structs:
                 self._add_struct(each.name, _structs[each.types[0]])
             else:
-                self.passed.append(each.name)
-        self.conditions += [f"{count} in (0, {self.known.get(name, 0)})" for count, name in self.optional]
+                convert = "float" if each.types == ("f8",) else "int"
+                self.passed.append(f"{convert}({each.name})" if struct else each.name)
+        self.sizes = [f"{name!r}: {size}" for name, size in self.known.items()]
+        self._add_optional()
 
     def _add_struct(self, name: str, struct: _Struct) -> None:
         self.steps.append(f"{name}_sizes = {name}.sizes")
@@ -243,7 +264,7 @@ class _FastCall:
         self.passed.append(f"{name}.words")
         for size in sorted(struct.tells):
             self._expect(f"{name}_sizes[{size!r}]", size)
-        self.optional += [(f"{name}_sizes.get({size!r}, 0)", size) for size in sorted(struct.may_tell)]
+        self.optional += [(f"{name}_sizes.get({size!r}, 0)", size, 0) for size in sorted(struct.may_tell)]
 
     def _add_array(self, array: _Parameter) -> None:
         counts = [f"{array.name}{axis}" for axis in range(len(array.sizes))]
@@ -252,7 +273,7 @@ class _FastCall:
         self.passed.append(f"{'address_of_written' if array.written else 'address_of'}({array.name})")
         for count, (_, name, number, more, optional, less) in zip(counts, array.sizes, strict=True):
             if optional:
-                self.optional.append((count, name))
+                self.optional.append((count, name, more))
             elif name:
                 self._expect(count, name, more)
             else:
@@ -270,8 +291,21 @@ class _FastCall:
         elif more:
             self.conditions.append(f"{count} >= {more}")
 
-    def __str__(self) -> str:
-        return f"""
+    def _add_optional(self) -> None:
+        """Require optional counts to be zero or as known; the first that is not zero tells an unknown size."""
+        for unknown in dict.fromkeys(name for _, name, _ in self.optional if name not in self.known):
+            counts = (f"({count} and {count} - {more})" for count, name, more in self.optional if name == unknown)
+            size = self.known[unknown] = f"({' or '.join(counts)})"
+            self.sizes.append(f"**({{{unknown!r}: {size}}} if {size} else {{}})")
+        for count, name, more in self.optional:
+            self.conditions.append(f"({count} == 0 or {count} - {more} == {self.known[name]} > 0)")
+
+    def compile(self, scope: dict[str, Any]) -> Any:
+        """Return the function, which uses what is in the scope."""
+        call = "function(*passed)"
+        if self.struct:
+            call = f"Record({self.struct!r}, pack(*passed), {{{', '.join(self.sizes)}}}, ({self.names},))"
+        source = f"""
 def call({self.names}):
     try:
         {"; ".join(self.steps) or "pass"}
@@ -279,8 +313,11 @@ def call({self.names}):
         passed = ({"".join(each + ", " for each in self.passed)}) if usual else ()
     except (AttributeError, KeyError, TypeError, ValueError):
         usual = False
-    return function(*passed) if usual else checked({self.names})
+    return {call} if usual else checked({self.names})
 """
+        scope |= _DTYPES | {"address_of": _address_of, "address_of_written": _address_of_written}
+        exec(source, scope)  # noqa: S102 - the source is of signatures below
+        return scope["call"]
 
 
 _DTYPES = {f"dtype_{text}": np.dtype(text) for text in ("f8", "f4", "i8", "i4", "i1", "u8", "u4", "u2", "u1", "b1")}
@@ -300,10 +337,7 @@ def _checking(parameters: list[_Parameter], function: Callable[..., Any]) -> Cal
                 passed.append(value)
         return function(*passed)
 
-    scope: dict[str, Any] = _DTYPES | {"function": function, "checked": checked}
-    scope |= {"address_of": _address_of, "address_of_written": _address_of_written}
-    exec(str(_FastCall(parameters)), scope)  # noqa: S102 - the source is of signatures below
-    return scope["call"]  # type: ignore[no-any-return]
+    return _FastCall(parameters).compile({"function": function, "checked": checked})  # type: ignore[no-any-return]
 
 
 def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,12 @@ ODD = {
 }
 
 
+def drawn(data, parameter, sizes):
+    """An array that a parameter takes; or now and then an odd one."""
+    array = np.zeros([sizes[each.text] for each in parameter.sizes], data.draw(st.sampled_from(parameter.dtypes)))
+    return ODD[data.draw(st.sampled_from(["as it is"] * 8 + list(ODD)))](array)
+
+
 @pytest.mark.parametrize("signature", [
     "(X: f8[n,d], hashes: >u8[n])",
     "(left: f8[n,C], right: f8[n,M], high: >f8[M,C])",
@@ -120,11 +127,8 @@ ODD = {
 @given(data=st.data())
 def test_fast_calls_pass_what_is_checked(signature, data):
     sizes = {"n": 3, "d": 2, "C": 2, "M": 4, "n+1": 4, "n?": data.draw(st.sampled_from([0, 3])), "3": 3}
-    parameters, arguments = engine._parse(signature, whole=False), []
-    for each in parameters:
-        dtype = data.draw(st.sampled_from(each.dtypes))
-        array = np.zeros([sizes[size.text] for size in each.sizes], dtype)
-        arguments.append(ODD[data.draw(st.sampled_from(["as it is"] * 8 + list(ODD)))](array))
+    parameters = engine._parse(signature, whole=False)
+    arguments = [drawn(data, each, sizes) for each in parameters]
     passed, known = [], {}
     try:
         for each, value in zip(parameters, arguments, strict=True):
@@ -136,3 +140,22 @@ def test_fast_calls_pass_what_is_checked(signature, data):
     except TypeError:
         found = None
     assert found == passed
+
+
+@pytest.mark.parametrize("name", sorted(engine._structs))
+@given(data=st.data())
+def test_fast_structs_are_those_that_are_checked(name, data):
+    struct, sizes = engine._structs[name], {str(size): size for size in range(300)}
+    for size in {each.name for field in struct.fields for each in field.sizes}:
+        sizes[size] = data.draw(st.integers(0, 2))
+        sizes |= {f"{size}+1": sizes[size] + 1, f"{size}?": sizes[size], f"{size}+1?": sizes[size] + 1}
+    fields = [drawn(data, each, sizes) if each.sizes else data.draw(st.integers(0, 9)) for each in struct.fields]
+    try:
+        wanted = struct._check(*fields)
+    except TypeError:
+        with pytest.raises(TypeError):
+            struct(*fields)
+    else:
+        found = struct(*fields)
+        assert (found.words, found.sizes, found.arrays) == (wanted.words, wanted.sizes, tuple(fields))
+        assert pickle.loads(pickle.dumps(found)).sizes == found.sizes  # noqa: S301 - of our own
