@@ -12,7 +12,7 @@ def few_rounds():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boosting, "_ROUNDS", 2)
         patch.setattr(boosting_stage, "_ROUNDS", 2)
-        patch.setattr(linear_stage, "_ROUNDS", 6)
-        patch.setattr(linear_stage, "_ROUNDS_TRIED", 3)
+        patch.setattr(linear_stage, "_ROUNDS", 4)
+        patch.setattr(linear_stage, "_ROUNDS_TRIED", 2)
         patch.setattr(fitted_model, "FOLDS", 2)
         yield

@@ -21,12 +21,12 @@ def test_laws_of_affordable(check):
     check()
 
 
-@parametrize_algorithm("soft-cascade")
+@parametrize_algorithm("soft-cascade", settings={"n_estimators": 9})
 def test_laws_of_soft_cascade(check):
     check()
 
 
-@parametrize_algorithm("and-or")
+@parametrize_algorithm("and-or", settings={"n_estimators": 9})
 def test_laws_of_and_or(check):
     check()
 
@@ -38,7 +38,7 @@ def test_laws_of_early_exit(check):
 
 @pytest.fixture
 def _small_expensive_model(monkeypatch):
-    monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=8))
+    monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=5))
     monkeypatch.setattr(fitted_model, "FOLDS", 2)
 
 

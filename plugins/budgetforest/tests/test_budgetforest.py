@@ -12,12 +12,12 @@ from costframe_budgetforest import BudgetPruneClassifier, BudgetRFClassifier
 PRICES = np.array([0.1, 1.0, 2.0, 1.0, 4.0])
 
 
-@parametrize_algorithm("budgetrf")
+@parametrize_algorithm("budgetrf", settings={"n_estimators": 8})
 def test_laws_of_budgetrf(check):
     check()
 
 
-@parametrize_algorithm("budgetprune")
+@parametrize_algorithm("budgetprune", settings={"n_estimators": 8})
 def test_laws_of_budgetprune(check):
     check()
 

@@ -16,7 +16,7 @@ from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 
 
-@parametrize_algorithm("planner", settings={"max_tries": 12, "n_sets": 4})
+@parametrize_algorithm("planner", settings={"max_tries": 8, "n_sets": 3})
 def test_laws(check):
     check()
 
