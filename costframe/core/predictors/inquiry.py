@@ -120,8 +120,9 @@ class Ledger:
 
     def buy(self, features: Iterable[int]) -> Ledger:
         """Return the ledger after the purchase of features, with the resources that they need first."""
-        after = copy(self)
-        after.acquired = (*self.acquired, *(f for f in features if f not in self._features))
+        after = Ledger.__new__(Ledger)  # `copy` takes several times as long
+        fresh = [f for f in features if f not in self._features] if self._features else features
+        after.__dict__ = self.__dict__ | {"acquired": (*self.acquired, *fresh)}
         return after
 
     @property

@@ -78,16 +78,17 @@ class PriceArrays:
         return as_multiples(self.split)
 
     @cached_property
-    def _exact(self) -> dict[Fraction, ExactPrices]:
+    def _exact(self) -> dict[tuple[int, int], ExactPrices]:
         return {}
 
     def exact(self, weight_unit: Fraction = ONE) -> ExactPrices:
         """Return the prices as whole numbers, with that of a unit of e_t."""
-        if weight_unit not in self._exact:
+        key = weight_unit.as_integer_ratio()  # a Fraction takes long to hash
+        if key not in self._exact:
             learner, split = exact(self.learner) * weight_unit, self.comparisons[0] if self.split.any() else ZERO
             found = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse)
-            self._exact[weight_unit] = found
-        return self._exact[weight_unit]
+            self._exact[key] = found
+        return self._exact[key]
 
     @cached_property
     def needs(self) -> NDArray[np.bool_]:

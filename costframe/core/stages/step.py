@@ -8,6 +8,7 @@ import numpy as np
 
 from costframe import engine
 from costframe.core.learners.tree_table import TREE
+from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.layout import CALLED, KNOWN, N_ACCOUNT, StepState
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class StageStepper:
             tree.begun[self._by_path] = begun
         return begun
 
+    def __copy__(self) -> StageStepper:  # as `copy` makes one, in a fifth of the time
+        other = StageStepper.__new__(StageStepper)
+        other.__dict__.update(self.__dict__)
+        return other
+
     def advance(self, values: Mapping[int, float]) -> None:
         """Add the values of all features in `needs`, and go on."""
         self._state, self.needs = self._go_on(np.array([values[f] for f in self.needs], np.float64), self._state.copy())
@@ -85,5 +91,7 @@ class StageStepper:
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far."""
+        if not self._prices.spends:
+            return ZERO
         weight, comparisons, uses, n_used = self._state.numbers[len(self._used) :][:N_ACCOUNT].tolist()
         return self._tree.price_evaluated(self._prices, weight, comparisons, uses - n_used)
