@@ -76,15 +76,16 @@ def as_rows(
     DataError
         If a column is missing, the shape does not fit, or a value is not a number.
     """
-    refuse_lazy(X, "X")
-    names = column_names(X)
-    if names is not None:
-        return _frame_rows(X, names, feature_names, categories or {}, feature_names if used is None else used)
-    if is_frame(X) and X.shape[1] == len(feature_names):
-        needed("pyarrow", "cli")
-        from costframe.core.tables.frame_rows import read_frame
+    if type(X) is not np.ndarray:
+        refuse_lazy(X, "X")
+        names = column_names(X)
+        if names is not None:
+            return _frame_rows(X, names, feature_names, categories or {}, feature_names if used is None else used)
+        if is_frame(X) and X.shape[1] == len(feature_names):
+            needed("pyarrow", "cli")
+            from costframe.core.tables.frame_rows import read_frame
 
-        return read_frame(X, feature_names, categories or {})
+            return read_frame(X, feature_names, categories or {})
     if type(X) is not np.ndarray or X.dtype != np.float64:
         X = encode(X, categories or {}, feature_names)
         refuse_text(X)
