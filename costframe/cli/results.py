@@ -97,10 +97,11 @@ class Results:
             chosen = self.choose(frontier)
         frontier.save(self.output)
         picture = FrontierDisplay(frontier, chosen or frontier.recommended(), title=self._title)
+        png, svg = picture.to_files("png", "svg")
         files = {
             "points.csv": frontier.to_csv().encode(),
-            "frontier.png": picture.to_bytes("png"),
-            "frontier.svg": picture.to_bytes("svg"),
+            "frontier.png": png,
+            "frontier.svg": svg,
             "report.html": self._report(frontier, chosen).encode(),
         }
         if chosen is not None and (file := frontier.file(chosen) or self._saved(chosen)) is not None:

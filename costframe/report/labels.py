@@ -34,7 +34,9 @@ _OUTSIDE, _NEAR = 10.0, 0.2  # what a square pixel outside, and a pixel of dista
 
 def lay_out(ax: Axes) -> tuple[float, float]:
     """Do the layout of the figure; return width and height of the axes in inches."""
-    ax.figure.canvas.figure.draw_without_rendering()
+    figure = ax.figure.canvas.figure
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
     extent = ax.get_window_extent()
     return extent.width / ax.figure.dpi, extent.height / ax.figure.dpi
 

@@ -225,15 +225,19 @@ class Display(ABC):
         size : (float, float), optional
             Width and height in inches.
         """
+        check_choice("kind", kind, ("png", "svg"))
+        return self.to_files(kind, size=size)[0]
+
+    def to_files(self, *kinds: str, size: tuple[float, float] | None = None) -> list[bytes]:
+        """Return the picture, drawn once, as a file of each kind; the bytes are those of `to_bytes`."""
         needed("matplotlib", "cli")
         from matplotlib import style
 
-        check_choice("kind", kind, ("png", "svg"))
         with style.context(STYLE):
             dpi = self.dpi if size is None else DPI
             figure = new_figure(self.size if size is None else size, dpi=dpi, layout="constrained")
             self.draw(figure.add_subplot())
-            return to_bytes(figure, kind)
+            return [to_bytes(figure, kind) for kind in kinds]
 
 
 @contextlib.contextmanager
