@@ -69,6 +69,7 @@ def cluster_of_two():
 
     locks = "distributed.scheduler.locks."  # of clients that went away: not for half a minute
     settings = {f"{locks}lease-timeout": "8s", f"{locks}lease-validation-interval": "1s"}
+    settings["distributed.scheduler.allowed-failures"] = 1  # a worker's end is soon that of the fit
     more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
     with dask.config.set(settings), LocalCluster(**more) as cluster:
         yield cluster

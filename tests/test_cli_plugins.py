@@ -23,7 +23,7 @@ def test_lists(run):
 
 def test_compare_names_broken_plugins(run, installed, small):
     installed("rusty", "raise ImportError('no oil')")
-    result = run("compare", small, "--target", "ill", "--algorithms", "miser", "--points", 1, "--folds", 0)
+    result = run("compare", small, "--target", "ill", "--algorithms", "planner", "--points", 1, "--folds", 0)
     assert result.exit_code == 0
     told = "broken: plugin rusty (rusty-tools 1.5) cannot be loaded: ImportError: no oil"
     assert result.stderr.splitlines().count(told) == 1
@@ -41,14 +41,14 @@ def test_compare_names_broken_plugins(run, installed, small):
 def test_an_algorithm_that_fails_leaves_the_others(run, installed, small, tmp_path, body, text):
     installed("rusty", algorithm("rusty", body))
     asked = (small, "--target", "ill", "--folds", 0)
-    result = run("compare", *asked, "--algorithms", "rusty,miser", "--points", 2)
+    result = run("compare", *asked, "--algorithms", "rusty,planner", "--points", 2)
     assert result.exit_code == 0, result.output
     said = result.stderr.splitlines()[-1]
     assert said.startswith("left out: algorithm 'rusty'")
     assert said.endswith(text)
     assert "Traceback" not in result.stderr
     with (tmp_path / "frontier" / "points.csv").open(newline="") as file:
-        assert [point["algorithm"] for point in csv.DictReader(file)] == ["miser"] * 2
+        assert [point["algorithm"] for point in csv.DictReader(file)] == ["planner"] * 2
     for alone in (
         run("compare", *asked, "--algorithms", "rusty", "--output", "alone"),
         run("fit", *asked[:3], "--algorithm", "rusty", "--tradeoff", 1, "--output", "m"),

@@ -29,7 +29,7 @@ sys.exit(f"loaded {{sorted(slow)}}" if slow else 0)
     assert done.returncode == 0, done.stderr
 
 
-COMPARE = "$COSTFRAME compare {} --target ill --algorithms miser --points 2 --folds 0"
+COMPARE = "$COSTFRAME compare {} --target ill --algorithms planner --points 1 --folds 0"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
@@ -57,7 +57,7 @@ def test_a_reader_who_leaves_early_ends_it_quietly_with_all_files_written(tmp_pa
 def test_a_killed_run_is_resumed(tmp_path, small):
     """What it had finished is on disk, and no process of it is left, for all of them hold the error stream."""
     command = [sys.executable, "-c", MAIN, "compare", str(small), "--target", "ill", "--algorithms",
-               "miser,cegb", "--points", "3", "--folds", "0"]  # fmt: skip
+               "planner,reweighted", "--points", "2", "--folds", "0"]  # fmt: skip
     with subprocess.Popen(command, stderr=-1, stdout=-1, cwd=tmp_path) as running:  # noqa: S603
         while not list((tmp_path / "frontier").glob("fits/*.fits")):
             assert running.poll() is None

@@ -18,9 +18,9 @@ from costframe.frontier.trial import Trial
 
 @pytest.fixture
 def command(run, small):
-    """Run `compare` with two models of miser."""
+    """Run `compare` with two models of the planner."""
     arguments = ("compare", small, "--target", "ill", "--points", 2, "--folds", 0, "--algorithms")
-    return lambda *more, algorithms="miser": run(*arguments, algorithms, *more)
+    return lambda *more, algorithms="planner": run(*arguments, algorithms, *more)
 
 
 def fits(tmp_path):
@@ -49,7 +49,7 @@ def test_an_interrupt_keeps_what_there_is(command, tmp_path, monkeypatch, place,
     if not before:
         assert "Recommended: constant-1 costs 0.00 " in ended.stdout
         assert load(tmp_path / "frontier" / "recommended.model").classes_.tolist() == ["no", "yes"]
-    assert "Recommended: miser-" in command("--resume").stdout
+    assert "Recommended: planner-" in command("--resume").stdout
     assert fits(tmp_path).items() >= before.items()
 
 
@@ -123,10 +123,10 @@ def test_a_run_out_of_time_shows_what_it_has(command, tmp_path):
     assert "It is a constant, for no fit has ended." in (tmp_path / "frontier" / "report.html").read_text()
     assert "--resume goes on with its run" in refused(command())
     assert "constant-1" not in command("--resume").stdout
-    late = command("--resume", "--time-limit", "0.01", algorithms="miser,cegb")
+    late = command("--resume", "--time-limit", "0.01", algorithms="planner,reweighted")
     assert late.exit_code == 0, late.output
     assert "time was up before all fits of" in late.stderr
-    assert "miser-1" in late.stdout
+    assert "planner-1" in late.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps nobody out")

@@ -133,7 +133,8 @@ def drawn(kind, model, rows, y=None, size=(4, 3), **options):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("case", "size"), [*((case, (4, 3)) for case in CASES), ("a full tree", (9, 6)), ("a wide table", (9, 6))]
+    ("case", "size"),
+    [*((case, (4, 3)) for case in CASES if "chain" not in case), ("a full tree", (9, 6)), ("a wide table", (9, 6))],
 )
 def test_pictures_have_no_text_over_another_or_cut_off(case, kind, size):
     make, rows, _ = CASES[case]

@@ -1,6 +1,6 @@
 """Drawn pipelines: equal to the original in every answer and refusal, or refused by name.
 
-There are fifty, or as many as COSTFRAME_PIPELINES says.
+There are twenty-five, or as many as COSTFRAME_PIPELINES says.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from costframe.testing.counting import expect_as_reported, inquire
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, about single rows, names and strange numbers
 
-SEEDS = range(int(os.environ.get("COSTFRAME_PIPELINES", "50")))
+SEEDS = range(int(os.environ.get("COSTFRAME_PIPELINES", "25")))
 LIBRARIES = ("sklearn", "xgboost", "lightgbm", "sklearn", "catboost")
 REFUSED = re.compile(
     "met None where SimpleImputer had filled NaN|would depend on their last bits|are neither all texts nor all numbers|"

@@ -317,7 +317,7 @@ def test_rows_that_are_cancelled_leave_nothing_behind(found):
 
     async def main():
         async with found:
-            for _ in range(8):
+            for _ in range(4):
                 work = {key: start(key) for key in KEYS}
                 for task in chance.sample([*work.values()], 10):
                     await asyncio.sleep(chance.choice([0.0, 0.0, 0.001, 0.003]))

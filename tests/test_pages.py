@@ -90,8 +90,8 @@ def readers_names():
     from sklearn.ensemble import RandomForestClassifier
 
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, len(NAMES)))
-    y = (X[:, 0] + X[:, 1] * X[:, 3] + 0.5 * rng.standard_normal(300) > 0).astype(int)
+    X = rng.standard_normal((160, len(NAMES)))
+    y = (X[:, 0] + X[:, 1] * X[:, 3] + 0.5 * rng.standard_normal(160) > 0).astype(int)
     grades = np.clip(np.round(X[:, 0] + 2), 0, 4)
     costs = cf.CostModel.of({
         "features": {"age": 1.0, "mri": 20.0, "blur": 5.0, "bureau": 8.0}
@@ -100,12 +100,12 @@ def readers_names():
     })  # fmt: skip
     for name in ("costs.toml", "prices-of-tomorrow.toml"):
         costs.save(name)
-    fit, valid, test = slice(0, 160), slice(160, 240), slice(240, 300)
+    fit, valid, test = slice(0, 80), slice(80, 120), slice(120, 160)
     return {
         "cf": cf, "X": X[fit], "y": y[fit], "X_valid": X[valid], "y_valid": y[valid], "X_test": X[test],
-        "y_test": y[test], "grades": grades[fit], "qid": np.arange(160) // 10, "names": NAMES,
+        "y_test": y[test], "grades": grades[fit], "qid": np.arange(80) // 10, "names": NAMES,
         "RandomForestClassifier": RandomForestClassifier,
         "forest": RandomForestClassifier(20, max_depth=3, random_state=0).fit(X[fit], y[fit]),
-        "cegb": cf.estimator("cegb", costs=costs, tradeoff=1e-3, n_estimators=20).fit(X[fit], y[fit]),
+        "cegb": cf.estimator("cegb", costs=costs, tradeoff=1e-3, n_estimators=5).fit(X[fit], y[fit]),
         "trees": cf.train_bank(X[fit], y[fit], n_estimators=20, feature_names=NAMES),
     }  # fmt: skip

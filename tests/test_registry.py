@@ -244,19 +244,19 @@ def test_three_classes_leave_an_algorithm_for_two_out_unless_it_is_named(monkeyp
 
 
 def test_sweeps_and_commands_go_on_without_it_and_say_so(monkeypatch, run, table):
-    only = {name: registry().algorithm(name) for name in ("cronus", "miser")}
+    only = {name: registry().algorithm(name) for name in ("cronus", "reweighted")}
     monkeypatch.setattr("costframe.frontier.checks.usable_algorithms", lambda: only)
     X = np.random.default_rng(0).standard_normal((240, 3))
     y, costs, errors = np.digitize(X[:, 0], (-0.5, 0.5)), dict.fromkeys("abc", 1.0), {}
     data = Dataset.from_arrays(X, y, costs, feature_names=list("abc"), task="classification")
-    how = {"tradeoffs": [0.1], "folds": 0, "parameters": {"n_estimators": 5}}
+    how = {"tradeoffs": [0.1], "folds": 0}
     found = cf.Frontier.sweep(data, **how, failed=lambda name, error: errors.update({name: str(error)}))
-    assert {point.algorithm for point in found.points} == {"miser"}
+    assert {point.algorithm for point in found.points} == {"reweighted"}
     assert errors == {"cronus": "is for two classes, got 3"}
     path = table(pd.DataFrame(X, columns=list("abc")).assign(kind=[f"k{each}" for each in y]))
     compare = ("compare", path, "--target", "kind", "--points", 2, "--folds", 0)
     result = run(*compare)
     assert "left out: algorithm 'cronus': is for two classes, got 3" in result.stderr.splitlines()
-    assert ("miser" in result.stdout, "cronus" in result.stdout) == (True, False)
-    line = refused(run(*compare, "--algorithms", "miser,cronus", "--output", "other"))
+    assert ("reweighted" in result.stdout, "cronus" in result.stdout) == (True, False)
+    line = refused(run(*compare, "--algorithms", "reweighted,cronus", "--output", "other"))
     assert line == "error: algorithm 'cronus': is for two classes, got 3"
