@@ -553,6 +553,16 @@ step_row = _bind(
     ctypes.c_int64,
 )
 
+# Rows on their way through a plan: engine/plan.h
+ADD_SETS, CALL_OPAQUES = 1, 2  # of `carry_rows`
+Plan = _Struct("Plan(sets: u8[m,W], stop: i8[m,4], steps: i8[models,s], nodes: i8[models,t], stages: i8[models,u])")
+PaidSets = _Struct("PaidSets(next: i8[S,m], price: f8[S,m], can_pay: b1[S,m], can_have: b1[m], planned: b1)")
+carry_rows = _bind(
+    "carry_rows(plan: Plan, paid: PaidSets, supplied: f8[v], X: >f8[n,d], places: >i8[n,p], opaque: f8[o,k],"
+    " next: >i4[n?,m], called: i8)",
+    _CODE,
+)
+
 # Prices of rows: engine/needs.h, engine/charges.h
 Needs = _Struct("Needs(first: i8[U+1], need: i8[needs], further_first: i8[R+1], further: i8[further])")
 Tree = _Struct(

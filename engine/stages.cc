@@ -5,6 +5,7 @@
 #include "charges.h"
 #include "interface.h"
 #include "needs.h"
+#include "plan.h"
 #include "scores.h"
 
 using namespace costframe;
@@ -76,6 +77,14 @@ EXPORT i64 step_row(const double* supplied, i64 m, double* numbers, i64, i64* pl
     }
     const i64 waiting = row.run(*stage, scores);
     return waiting <= 0 ? waiting : Lookahead(row).find(*stage, needed);
+}
+
+EXPORT i64 carry_rows(const Plan* plan, const PaidSets* sets, const double* supplied, i64 v, double* X, i64 n, i64 d,
+                      i64* places, i64 p, const double* opaque, i64 o, i64 k, i32* next, i64 N, i64 called) {
+    return with_memory([&]() -> i64 {
+        const PlanRows rows{*plan, *sets, {X, n, d}, {places, n, p}, {opaque, o, k}, {next, N, plan->sets.rows}};
+        return rows.carry(span(supplied, v), called);
+    });
 }
 
 EXPORT i64 mark_needed(const bool* acquired, i64 n, i64 d, const Needs* needs, u8* needed) {

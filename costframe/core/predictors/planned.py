@@ -18,11 +18,12 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.planned_terms import Terms
-from costframe.core.predictors.planned_walk import PlannedWalker, StopModels, planned_charges, walk_table
+from costframe.core.predictors.planned_walk import PlannedWalker, planned_charges, walk_table
 from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.mean_outputs import mean_outputs
+from costframe.core.stages.plan_layout import PlanLayout
 from costframe.core.stages.stages import squeeze
 from costframe.core.stages.stops import Rung, Stop, as_ladder, as_stops, check_ladder, check_stops, read_by, stop_prices
 from costframe.core.tables.rows import as_rows
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
     from costframe.core.predictors.predictor import RowRequest
     from costframe.core.stages.fallbacks import FallbackRows
+    from costframe.core.stages.stages import Answer
     from costframe.core.tables.categories import Categories
 
 
@@ -135,21 +137,21 @@ class PlannedPredictor(Predictor):
         """K, the number of outputs of every answer."""
         return len(self.stops[0].answer.intercept)
 
-    @cached_property
-    def sets(self) -> tuple[int, ...]:
-        """Features of each stop, one bit a column."""
-        return tuple(as_set(stop.features.tolist()) for stop in self.stops)
-
     @property
     def grows(self) -> bool:
         """Whether each stop has all features of the one before and more, and nothing is for fixed prices."""
-        chain = all(a & ~b == 0 and a != b for a, b in pairwise(self.sets))
+        chain = all(a & ~b == 0 and a != b for a, b in pairwise(self.layout.sets))
         return chain and not self.ladder
 
     @cached_property
-    def models(self) -> tuple[StopModels, ...]:
-        """Models of each stop."""
-        return tuple(StopModels(self.bank, self.gains_bank, s.answer, s.gains, s.planned) for s in self.stops)
+    def layout(self) -> PlanLayout:
+        """The stops as arrays for the engine."""
+        return PlanLayout.of(self.stops, self.bank, self.gains_bank)
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """Answers of the stops."""
+        return tuple(stop.answer for stop in self.stops)
 
     @cached_property
     def begun(self) -> WeakKeyDictionary[Terms, PlannedState]:
@@ -212,7 +214,7 @@ class PlannedPredictor(Predictor):
         """Return a walker for one row; see `Predictor.begin`. It buys whole sets for any `acquisition`."""
         limits = request.max_cost, request.unavailable
         terms = self.terms(request.costs, tradeoff, *limits, request.ledger, request.values)
-        return PlannedWalker(self.models, self.sets, terms, request.values, self.begun)
+        return PlannedWalker(self.layout, self.answers, terms, request.values, self.begun)
 
     def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""
@@ -234,12 +236,12 @@ class PlannedPredictor(Predictor):
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
-        exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
+        exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(self.answers))
         return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
 
     def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""
-        return walked.linked([stop.answer for stop in self.stops])
+        return walked.linked(self.answers)
 
     def terms(
         self,
@@ -260,7 +262,7 @@ class PlannedPredictor(Predictor):
         known = as_set(features) | as_set(resources) << len(prices.cost)
         rung = self._rung(model, float(self.tradeoff if tradeoff is None else tradeoff))
         return Terms.of(
-            stop_prices(prices, self.sets, self.batch),
+            stop_prices(prices, self.layout.sets, self.batch),
             rung.tradeoff,
             limits,
             known=known,
@@ -270,7 +272,7 @@ class PlannedPredictor(Predictor):
     def walk(self, X: Any, terms: Terms, n_jobs: int | None = None) -> list[PlannedRows]:
         """Send rows from stop to stop on some terms; return the results of parts of the table, at least one."""
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        return walk_table(self.models, terms, rows, n_jobs)
+        return walk_table(self.layout, terms, rows, n_jobs)
 
     @cached_property
     def _own(self) -> CostModel:
@@ -292,5 +294,5 @@ class PlannedPredictor(Predictor):
     def _evolve(self, **changes: Any) -> PlannedPredictor:
         """Return a predictor with the same answers and gains; it shares their layouts."""
         other = evolve(self, **changes)
-        object.__setattr__(other, "models", self.models)
+        object.__setattr__(other, "layout", self.layout)
         return other

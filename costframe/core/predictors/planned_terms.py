@@ -1,4 +1,4 @@
-"""Terms of a plan (prices, tradeoff, cap, unavailable features), and the choice of a row's next stop."""
+"""Terms of a plan: prices, tradeoff, cap, and unavailable features; and what rows have paid for on these terms."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe import engine
 from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from costframe.core.stages.stops import StopPrices
 
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
-
-
 REASONS = ("complete", "max_cost", "unavailable")
+# Columns of a row's place in the engine; words of the features that have values begin at the last. See engine/plan.h.
+STOP, PAID, WHY, ROUNDS, STATUS, KNOWN = range(6)
+PAYS, WAITS = 1, 2  # statuses of rows on their way; that of rows which arrive at their stop is 0
 
 
 @frozen(eq=False)
@@ -70,50 +74,50 @@ class Terms:
             planned=planned,
         )
 
-    @cached_property
-    def all_reachable(self) -> bool:
-        """Whether the features of every stop are all available."""
-        return bool(self.reachable.all())
-
-    def choose(self, stop: int, paid: int, gains: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Choose the next stop of rows: the first j >= `stop` with the least gain_j + tradeoff * price_j.
-
-        Gain and price are zero for j = `stop`. It never chooses NaN.
-
-        Parameters
-        ----------
-        stop : int
-            Stop of the rows.
-        paid : int
-            Items that they have paid for.
-        gains : float64 (n, m - 1 - stop)
-            Expected loss of each row at each later stop minus that here.
-
-        Returns
-        -------
-        to : int64 (n,)
-            The next stop; `stop` itself means to answer there.
-        why : int64 (n,)
-            COMPLETE, or why a row could not choose a better stop: CUT, UNAVAILABLE.
-        """
-        totals = np.zeros((len(gains), gains.shape[1] + 1))
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.add(gains, self.tradeoff * self.prices.to_later(paid, stop), out=totals[:, 1:])
-        if np.isnan(totals.min()):
-            totals[np.isnan(totals)] = np.inf
-        best = totals.argmin(axis=1)
-        why = np.zeros(len(gains), np.int64)
-        if not self.all_reachable:
-            totals[:, 1:][:, ~self.reachable[stop + 1 :]] = np.inf
-            best, wanted = totals.argmin(axis=1), best
-            why[best != wanted] = UNAVAILABLE
+    def pack(self, paid: Sequence[int], after: Sequence[Sequence[int]]) -> engine.Record:
+        """Return S sets of paid items as the engine takes them, with the place of each set after each stop, (S, m)."""
+        bundles, total = self.prices.bundles, self.prices.total
+        can_pay = np.ones((len(paid), len(bundles)), np.bool_)
         if self.max_cost < np.inf:
-            totals[:, 1:][:, ~self._affordable(stop, paid)] = np.inf
-            best, wanted = totals.argmin(axis=1), best
-            why[best != wanted] = np.maximum(why[best != wanted], CUT)
-        return stop + best, why
+            can_pay[:] = [[total((had | each) & ~self.known) <= self.max_cost for each in bundles] for had in paid]
+        with np.errstate(over="ignore", invalid="ignore"):
+            price = self.tradeoff * np.stack([self.prices.to_stops(had) for had in paid])
+        return engine.PaidSets(np.array(after, np.int64), price, can_pay, self.reachable, self.planned)
 
-    def _affordable(self, stop: int, paid: int) -> NDArray[np.bool_]:
-        """Return whether each later stop would leave the row within its cap: bool (m - 1 - stop,)."""
-        total, bundles = self.prices.total, self.prices.bundles[stop + 1 :]
-        return np.array([total((paid | bundle) & ~self.known) <= self.max_cost for bundle in bundles], np.bool_)
+    @cached_property
+    def alone(self) -> Callable[[int], engine.Record]:
+        """Return one set of paid items as the engine takes it; kept for many inquiries."""
+        return lru_cache(1024)(lambda paid: self.pack([paid], [self.adding_nothing(paid, 0)]))
+
+    def adding_nothing(self, paid: int, place: int) -> list[int]:
+        """Return the set's `place` for each stop whose items it has, -1 for others."""
+        return [-1 if bundle & ~paid else place for bundle in self.prices.bundles]
+
+
+class PaidSets:
+    """Sets of items that rows of a table have paid for, in the order in which stops and rows come to them."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms, self.sets, self._place = terms, list[int](), dict[int, int]()
+        self._after: list[list[int]] = []  # the place of each set with the items of each stop
+        self._place_of(terms.first_paid)
+        self.packed = terms.alone(terms.first_paid)
+
+    def _place_of(self, paid: int) -> int:
+        if paid not in self._place:
+            self._place[paid] = len(self.sets)
+            self._after.append(self._terms.adding_nothing(paid, len(self.sets)))
+            self.sets.append(paid)
+        return self._place[paid]
+
+    def add(self, places: NDArray[np.int64]) -> None:
+        """Add the sets of rows that pay, and set the rows' places, int64 (n, 5 + W)."""
+        rows = np.flatnonzero(places[:, STATUS] == PAYS)
+        bundles = self._terms.prices.bundles
+        way = places[rows, PAID] * len(bundles) + places[rows, STOP]
+        for each in np.unique(way).tolist():
+            place, j = divmod(each, len(bundles))
+            self._after[place][j] = self._place_of(self.sets[place] | bundles[j])
+        places[rows, PAID] = np.array(self._after).ravel()[way]
+        places[rows, ROUNDS] += 1
+        self.packed = self._terms.pack(self.sets, self._after)

@@ -178,7 +178,7 @@ class StopPrices:
         self._weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
         self.bundles = tuple(self.items(members(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
-        self.to_later = lru_cache(4096)(self._to_later)
+        self.to_stops = lru_cache(4096)(self._to_stops)
 
     def items(self, features: Iterable[int]) -> int:
         """Return the items of features, given as columns: themselves and all resources that they need."""
@@ -189,12 +189,12 @@ class StopPrices:
         """Return the price of a set of items for one row."""
         return self._exact.money(sum([self._amounts[i] for i in members(items)]))
 
-    def _to_later(self, paid: int, stop: int) -> NDArray[np.float64]:
-        """Return the price of going from one stop to each later one, float64 (m - 1 - stop,); `paid` items are free.
+    def _to_stops(self, paid: int) -> NDArray[np.float64]:
+        """Return the price of what each stop adds to the items `paid`: float64 (m,).
 
         It includes a row's share of once-per-batch prices, and is compared with gains.
         """
-        further = [bundle & ~paid for bundle in self.bundles[stop + 1 :]]
+        further = [bundle & ~paid for bundle in self.bundles]
         return np.array([math.fsum(self._weighed[i] for i in members(items)) for items in further], np.float64)
 
 

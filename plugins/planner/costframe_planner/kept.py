@@ -66,23 +66,23 @@ class KeptPlan:
             out_of_fold = [each.predictions for each in trained.gains]
             return cls(problem, trained, data, problem.rows, [model.scores for model in models], out_of_fold)
         rows = problem.rows.take(np.sort(least_rows(problem.keys, _MOST_ROWS)))
-        stops = make_planned(data, trained, 0.0).models
+        planned = make_planned(data, trained, 0.0)
         table = np.empty((len(rows), rows.X.shape[1] + problem.loss.n_outputs))
         table[:, : rows.X.shape[1]] = rows.X
         scores, gains = [], []
-        for stop in stops:
-            scores.append(stop.score(table))
+        for number, stop in enumerate(planned.stops):
+            scores.append(planned.layout.score(number, table))
             if stop.gains is not None:
-                gains.append(stop.expected_gains(table, planned=False))
+                gains.append(planned.layout.expected_gains(number, table, planned=False))
         return cls(problem, trained, data, rows, scores, gains)
 
     def induced(self, made: Sequence[ManyFolds]) -> Gains:
         """Return the gains of a plan of backward induction: one array for each stop except the last."""
         if self.problem.base is not None:
             return [each.predictions for each in made]
-        stops = make_planned(self.data, self.trained, 0.0, made, [Rung(0.0, 0.0, planned=True)]).models
-        tables = (np.ascontiguousarray(np.hstack([self.rows.X, scores])) for scores in self.scores)
-        return [stop.expected_gains(table, planned=True) for stop, table in zip(stops[:-1], tables, strict=False)]
+        layout = make_planned(self.data, self.trained, 0.0, made, [Rung(0.0, 0.0, planned=True)]).layout
+        tables = (np.ascontiguousarray(np.hstack([self.rows.X, scores])) for scores in self.scores[:-1])
+        return [layout.expected_gains(number, table, planned=True) for number, table in enumerate(tables)]
 
     def cost(self, gains: Gains, tradeoff: float) -> tuple[float, float, float]:
         """Return the mean cost of a plan, its standard error, and its mean with shares of once-prices."""

@@ -1,0 +1,202 @@
+// Rows on their way through a plan: from stop to stop, until each misses features or stays. See `PlannedPredictor`.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <numeric>
+
+#include "step.h"
+
+namespace costframe {
+
+enum RowStatus : i64 { arrives, pays, waits, stays };           // where a row pays, its new set of items is not there yet
+enum PlanRequest : i64 { no_request, add_sets, call_opaques };  // what rows need from Python
+enum Reason : i64 { complete, cut_off, not_available };         // the higher ones replace the lower
+
+struct PlanStop {
+    i64 answer, gains, planned;  // numbers of models, -1 for none
+    i64 n_opaque;                // outputs of opaque learners in the answer
+};
+
+// See `PlanLayout` in Python: m stops, and their models, each for single rows and for tables.
+struct Plan {
+    Matrix<const u64> sets;     // (m, W): features of each stop
+    RecordRows<PlanStop> stop;  // (m, 4)
+    RecordRows<StepModel> steps;
+    RecordRows<Nodes> nodes;
+    RecordRows<Stages> stages;
+};
+
+// S sets of items that rows have paid for, and what each stop costs from there.
+struct PaidSets {
+    Matrix<const i64> next;       // (S, m): the set with a stop's items too; -1 if it is not there
+    Matrix<const double> price;   // (S, m): tradeoff times the price of what the stop adds
+    Matrix<const bool> can_pay;   // (S, m): whether the stop leaves the row within its cap
+    Vector<const bool> can_have;  // (m,)
+    i64 planned;
+};
+
+// A row: its stop, or its next one while it waits. Words of the features that have values follow.
+struct PlanRow {
+    i64 stop, paid, why, rounds, status;
+};
+
+// Rows of a table with columns for the scores, (n, d + K), on their way through a plan.
+struct PlanRows {
+    const Plan& plan;
+    const PaidSets& sets;
+    Matrix<double> X;
+    Matrix<i64> places;         // (n, 5 + W), see `PlanRow`
+    Matrix<const double> opaque;  // outputs of opaque learners for the rows that arrive
+    Matrix<i32> next;             // (n, m), or (0, m): where rows go from each stop
+
+    PlanRow& row(i64 i) const { return *reinterpret_cast<PlanRow*>(places[i].data()); }
+    u64* known(i64 i) const { return reinterpret_cast<u64*>(&row(i) + 1); }
+
+    // Give a row the values that its stop misses, as far as there are any, and return their end.
+    const double* supply(i64 i, const double* value, const double* end) const {
+        bool misses = false;
+        for (i64 w = 0; w < plan.sets.columns; ++w) {
+            u64 missing = plan.sets(row(i).stop, w) & ~known(i)[w];
+            for (; missing != 0 && value < end; missing &= missing - 1) {
+                const int bit = std::countr_zero(missing);
+                X(i, 64 * w + bit) = *value++;
+                known(i)[w] |= u64{1} << bit;
+            }
+            misses |= missing != 0;
+        }
+        row(i).status = misses ? waits : arrives;
+        return value;
+    }
+
+    // Carry all rows on; `called` is the stop whose opaque outputs are there.
+    PlanRequest carry(Vector<const double> supplied, i64 called) const {
+        const double *value = supplied.data(), *end = value + supplied.size();
+        for (i64 i = 0; i < X.rows; ++i) {
+            if (row(i).status == pays || row(i).status == waits) value = supply(i, value, end);
+        }
+        while (true) {
+            i64 stop = plan.sets.rows;  // rows never go back
+            for (i64 i = 0; i < X.rows; ++i) {
+                if (row(i).status == arrives) stop = std::min(stop, row(i).stop);
+            }
+            if (stop == plan.sets.rows) return no_request;
+            if (plan.stop[stop].n_opaque > 0 && stop != called) return call_opaques;
+            if (!visit(stop)) return add_sets;
+        }
+    }
+
+    // Score the rows that arrive at a stop, and send them on; return false if a new set of paid items is not there.
+    bool visit(i64 stop) const {
+        std::vector<i64> rows;
+        for (i64 i = 0; i < X.rows; ++i) {
+            if (row(i).status == arrives && row(i).stop == stop) rows.push_back(i);
+        }
+        const i64 n = std::ssize(rows), n_outputs = plan.steps[plan.stop[stop].answer].n_outputs();
+        std::vector<double> some(n < X.rows ? n * X.columns : 0), scores(n * n_outputs);
+        const Matrix<double> table{n < X.rows ? some.data() : X.data, n, X.columns};
+        if (n < X.rows) {
+            for (i64 i = 0; i < n; ++i) std::ranges::copy(X[rows[i]], table[i].begin());
+        }
+        std::vector<i64> every(n), to(n, stop);
+        std::iota(every.begin(), every.end(), 0);
+        score(plan.stop[stop].answer, table, every, {scores.data(), n, n_outputs});
+        for (i64 i = 0; i < n; ++i) {
+            const double* own = scores.data() + i * n_outputs;
+            std::copy_n(own, n_outputs, table[i].end() - n_outputs);
+            std::copy_n(own, n_outputs, X[rows[i]].end() - n_outputs);
+        }
+        choose_all(stop, table, rows, every, to);
+        bool all_moved = true;
+        for (i64 i = 0; i < n; ++i) all_moved &= move(rows[i], to[i]);
+        return all_moved;
+    }
+
+    // Choose by the plan for rows that can pay for it; for the others by expected gains.
+    void choose_all(i64 stop, Matrix<double> table, const std::vector<i64>& rows, const std::vector<i64>& every,
+                    std::vector<i64>& to) const {
+        const auto is_complete = [&](i64 i) { return row(rows[i]).why == complete; };
+        std::vector<i64> others = every;
+        if (sets.planned && plan.stop[stop].planned >= 0) {
+            std::vector<i64> some;
+            std::ranges::copy_if(every, std::back_inserter(some), is_complete);
+            choose_by(plan.stop[stop].planned, stop, table, rows, some, to);
+            std::erase_if(others, is_complete);
+        }
+        if (plan.stop[stop].gains >= 0) choose_by(plan.stop[stop].gains, stop, table, rows, others, to);
+    }
+
+    void choose_by(i64 model, i64 stop, Matrix<double> table, const std::vector<i64>& rows,
+                   const std::vector<i64>& some, std::vector<i64>& to) const {
+        const i64 n = std::ssize(some), later = plan.sets.rows - 1 - stop;
+        std::vector<double> gains(n * later);
+        score(model, table, some, {gains.data(), n, later});
+        for (i64 i = 0; i < n; ++i) {
+            to[some[i]] = choose(stop, row(rows[some[i]]), gains.data() + i * later);
+        }
+    }
+
+    // The first stop of the least gain and price, of those that the row can have and pay; staying counts 0, NaN never.
+    i64 choose(i64 stop, PlanRow& row, const double* gains) const {
+        std::array<double, 3> least{};  // of all stops, of those that it can have, and of those that it can pay too
+        std::array<i64, 3> to{stop, stop, stop};
+        for (i64 j = stop + 1; j < plan.sets.rows; ++j) {
+            const double total = gains[j - stop - 1] + sets.price(row.paid, j);
+            const int last = !sets.can_have[j] ? 0 : sets.can_pay(row.paid, j) ? 2 : 1;
+            for (int k = 0; k <= last; ++k) {
+                if (total < least[k]) least[k] = total, to[k] = j;
+            }
+        }
+        if (to[2] != to[1]) row.why = std::max<i64>(row.why, cut_off);
+        if (to[1] != to[0]) row.why = not_available;
+        return to[2];
+    }
+
+    // Send a row to its next stop; return false if its new set of paid items is not there.
+    bool move(i64 i, i64 to) const {
+        PlanRow& row = this->row(i);
+        if (next.rows > 0) next(i, row.stop) = static_cast<i32>(to);
+        if (to == row.stop) {
+            row.status = stays;
+            return true;
+        }
+        const i64 paid = sets.next(row.paid, to);
+        row.stop = to;
+        if (paid < 0) {
+            row.status = pays;
+            return false;
+        }
+        row.rounds += paid != row.paid;
+        row.paid = paid;
+        supply(i, nullptr, nullptr);
+        return true;
+    }
+
+    // Score some rows of a table with a model: few by walks of each, which begin at once, others together.
+    void score(i64 model, Matrix<const double> table, const std::vector<i64>& rows, Matrix<double> scores) const {
+        constexpr std::size_t few = 16;
+        const Stages& stages = plan.stages[model];
+        const bool has_opaque = std::ranges::find(stages.kind, opaque_kind) != stages.kind.end();
+        if (rows.size() <= few && !has_opaque) {
+            for (i64 i = 0; i < scores.rows; ++i) walk_row(table[rows[i]].data(), plan.steps[model], scores[i]);
+        } else if (plan.nodes[model].column_missing.width == 2) {
+            score_table<u16>(model, table, rows, scores);
+        } else {
+            score_table<u32>(model, table, rows, scores);
+        }
+    }
+
+    template <typename Code>
+    void score_table(i64 model, Matrix<const double> table, const std::vector<i64>& rows, Matrix<double> scores) const {
+        const Nodes& nodes = plan.nodes[model];
+        const Stages& stages = plan.stages[model];
+        const Marks marks{no_notes, 0, {nullptr, 0, 1}, {nullptr, 0, 2}, {}};
+        std::vector<Code> codes(nodes.column_missing.size * table.rows);
+        code_rows<Code>(table, stages.used, nodes, {codes.data(), nodes.column_missing.size, table.rows});
+        const Codes<const Code> coded{codes.data(), nodes.column_missing.size, table.rows};
+        score_rows(Scoring<const Code>{table, coded, nodes, stages, marks, opaque, {nullptr, 0, 1}, {nullptr, 0, 2}},
+                   rows, 0, scores);
+    }
+};
+
+}  // namespace costframe
