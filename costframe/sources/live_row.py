@@ -81,10 +81,10 @@ def warm_up(terms: RowTerms) -> None:
     """
     for value in (math.nan, 0.0, None):
         with suppress(Exception):
-            rows = [LiveRow(terms), LiveRow(terms)]  # two advance together
-            while needs := rows[0].needs:
+            row = LiveRow(terms)
+            while needs := row.needs:
                 outcome = Outcome({} if value is None else dict.fromkeys(needs, value))
-                if any(supply_rows(rows, [outcome] * 2, late=value is None)):
+                if any(supply_rows([row], [outcome], late=value is None)):
                     break
 
 

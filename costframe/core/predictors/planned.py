@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
     from costframe.core.predictors.predictor import RowRequest
     from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.stages.stages import Answer
     from costframe.core.tables.categories import Categories
 
 
@@ -146,12 +145,7 @@ class PlannedPredictor(Predictor):
     @cached_property
     def layout(self) -> PlanLayout:
         """The stops as arrays for the engine."""
-        return PlanLayout.of(self.stops, self.bank, self.gains_bank)
-
-    @cached_property
-    def answers(self) -> tuple[Answer, ...]:
-        """Answers of the stops."""
-        return tuple(stop.answer for stop in self.stops)
+        return PlanLayout(self.stops, self.bank, self.gains_bank)
 
     @cached_property
     def begun(self) -> WeakKeyDictionary[Terms, PlannedState]:
@@ -213,8 +207,11 @@ class PlannedPredictor(Predictor):
     def begin(self, request: RowRequest, *, tradeoff: float | None = None) -> PlannedWalker:
         """Return a walker for one row; see `Predictor.begin`. It buys whole sets for any `acquisition`."""
         limits = request.max_cost, request.unavailable
-        terms = self.terms(request.costs, tradeoff, *limits, request.ledger, request.values)
-        return PlannedWalker(self.layout, self.answers, terms, request.values, self.begun)
+        if request.costs is self._own and not request.known and (tradeoff, *limits) == (None, None, ()):
+            terms = self._own_terms
+        else:
+            terms = self.terms(request.costs, tradeoff, *limits, request.ledger, request.values)
+        return PlannedWalker(self.layout, terms, request.values, self.begun)
 
     def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""
@@ -236,12 +233,12 @@ class PlannedPredictor(Predictor):
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
-        exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(self.answers))
+        exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(self.layout.answers))
         return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
 
     def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""
-        return walked.linked(self.answers)
+        return walked.linked(self.layout.answers)
 
     def terms(
         self,
@@ -277,6 +274,10 @@ class PlannedPredictor(Predictor):
     @cached_property
     def _own(self) -> CostModel:
         return CostModel.of(self.costs, self.feature_names)
+
+    @cached_property
+    def _own_terms(self) -> Terms:
+        return self.terms()
 
     def _rung(self, model: CostModel, tradeoff: float) -> Rung:
         """Return how rows decide at some prices and a tradeoff."""

@@ -13,7 +13,7 @@ from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,7 +23,7 @@ COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
 REASONS = ("complete", "max_cost", "unavailable")
 # Columns of a row's place in the engine; words of the features that have values begin at the last. See engine/plan.h.
 STOP, PAID, WHY, ROUNDS, STATUS, KNOWN = range(6)
-PAYS, WAITS = 1, 2  # statuses of rows on their way; that of rows which arrive at their stop is 0
+ARRIVES, PAYS, WAITS = range(3)  # statuses of rows on their way
 
 
 @frozen(eq=False)
@@ -97,13 +97,15 @@ class Terms:
 class PaidSets:
     """Sets of items that rows of a table have paid for, in the order in which stops and rows come to them."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, first: Iterable[int]) -> None:
         self._terms, self.sets, self._place = terms, list[int](), dict[int, int]()
         self._after: list[list[int]] = []  # the place of each set with the items of each stop
-        self._place_of(terms.first_paid)
-        self.packed = terms.alone(terms.first_paid)
+        for paid in first:
+            self.place_of(paid)
+        self.packed = terms.pack(self.sets, self._after)
 
-    def _place_of(self, paid: int) -> int:
+    def place_of(self, paid: int) -> int:
+        """Return the place of a set, which it adds."""
         if paid not in self._place:
             self._place[paid] = len(self.sets)
             self._after.append(self._terms.adding_nothing(paid, len(self.sets)))
@@ -117,7 +119,7 @@ class PaidSets:
         way = places[rows, PAID] * len(bundles) + places[rows, STOP]
         for each in np.unique(way).tolist():
             place, j = divmod(each, len(bundles))
-            self._after[place][j] = self._place_of(self.sets[place] | bundles[j])
+            self._after[place][j] = self.place_of(self.sets[place] | bundles[j])
         places[rows, PAID] = np.array(self._after).ravel()[way]
         places[rows, ROUNDS] += 1
         self.packed = self._terms.pack(self.sets, self._after)

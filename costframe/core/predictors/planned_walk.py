@@ -9,8 +9,9 @@ from attrs import frozen
 
 from costframe import engine
 from costframe.core.cost.report import Charges, sum_charges
-from costframe.core.learners.bits import as_set, members
+from costframe.core.learners.bits import as_set, members, word_count
 from costframe.core.predictors.planned_terms import (
+    ARRIVES,
     COMPLETE,
     KNOWN,
     PAID,
@@ -49,6 +50,15 @@ class PlannedState(NamedTuple):
     why: int  # COMPLETE, CUT or UNAVAILABLE
     needs: tuple[int, ...]
 
+    @classmethod
+    def of(
+        cls, plan: PlanLayout, row: NDArray[np.float64], place: NDArray[np.int64], paid: int, have: int
+    ) -> PlannedState:
+        """Read the row's place."""
+        stop, _, why, _, status = place[0, :KNOWN].tolist()
+        missing = plan.sets[stop] & ~have if status in (PAYS, WAITS) else 0
+        return cls(row, place, paid, have, stop, why, tuple(members(missing)))
+
 
 _NONE, _NO_OPAQUE = np.empty(0), np.empty((0, 0))
 
@@ -59,8 +69,6 @@ class PlannedWalker:
     Parameters
     ----------
     plan : PlanLayout
-    answers : sequence of Answer
-        Of each stop.
     terms : Terms
     known_values : mapping of int to float
         Known values. The row begins at the last stop whose features are all known, else at stop 0.
@@ -71,65 +79,81 @@ class PlannedWalker:
     def __init__(
         self,
         plan: PlanLayout,
-        answers: Sequence[Answer],
         terms: Terms,
         known_values: Mapping[int, float],
         begun: MutableMapping[Terms, PlannedState],
     ) -> None:
-        self._plan, self._answers, self._terms = plan, answers, terms
+        self.plan, self.terms = plan, terms
         known_state = None if known_values else begun.get(terms)
-        self._state = known_state or self._begin(known_values)
-        if not known_values and not plan.has_opaques:
-            begun[terms] = self._state
+        self.state = known_state or self._begin(known_values)
+        if not known_values and not plan.bank.opaques:
+            begun[terms] = self.state
 
     def _begin(self, known_values: Mapping[int, float]) -> PlannedState:
-        terms, plan, have = self._terms, self._plan, as_set(known_values)
-        row = np.full((1, plan.n_features + plan.n_outputs), np.nan)
+        terms, plan, have = self.terms, self.plan, as_set(known_values)
+        row = np.full((1, sum(plan.shape)), np.nan)
         row[0, list(known_values)] = list(known_values.values())
         stop = max((k for k, wanted in enumerate(plan.sets) if wanted and not wanted & ~have), default=0)
         paid, why = (terms.known, COMPLETE) if stop > 0 else (terms.first_paid, terms.first_reason)
         if stop == 0:
             have |= as_set(terms.first_missing)  # no row asks for them
-        place = np.zeros((1, KNOWN + plan.words.shape[1]), np.int64)
-        place[0, [STOP, WHY, STATUS]] = stop, why, WAITS
-        place[0, KNOWN:] = as_words(have, plan.n_features).view(np.int64)
+        known = as_words(have, plan.shape[0]).view(np.int64)
+        place = np.array([[stop, 0, why, 0, WAITS, *known]])
         return self._carry(row, place, paid, have, _NONE)
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add values and go on until a feature is needed."""
-        row, place, paid, have, stop, _, needs = self._state
+        row, place, paid, have, stop, _, needs = self.state
         supplied = np.array([values[f] for f in needs], np.float64)
-        self._state = self._carry(row.copy(), place.copy(), paid, have | self._plan.sets[stop], supplied)
+        self.state = self._carry(row.copy(), place.copy(), paid, have | self.plan.sets[stop], supplied)
+
+    @staticmethod
+    def advance_together(walkers: Sequence[PlannedWalker], values: Sequence[Mapping[int, float]]) -> None:
+        """Advance rows of one model; those on the same terms go on as one table."""
+        ends: list[tuple[PlannedWalker, PlannedState]] = []
+        for terms in dict.fromkeys(walker.terms for walker in walkers):
+            some = [(each, given) for each, given in zip(walkers, values, strict=True) if each.terms is terms]
+            plan, states = some[0][0].plan, [each.state for each, _ in some]
+            rows, places = (np.concatenate(each) for each in zip(*((s.row, s.place) for s in states), strict=True))
+            paid = PaidSets(terms, [state.paid for state in states])
+            places[:, PAID] = [paid.place_of(state.paid) for state in states]
+            supplied = np.array([given[f] for each, given in some for f in each.needs], np.float64)
+            _carry_rows(plan, paid, supplied, rows, places, plan.no_rows)
+            for i, (each, _) in enumerate(some):
+                have, part = states[i].have | plan.sets[states[i].stop], slice(i, i + 1)
+                items = paid.sets[places[i, PAID]]
+                ends.append((each, PlannedState.of(plan, rows[part], places[part], items, have)))
+        for walker, state in ends:
+            walker.state = state
 
     def _carry(
         self, row: NDArray[np.float64], place: NDArray[np.int64], paid: int, have: int, supplied: NDArray[np.float64]
     ) -> PlannedState:
         """Change a row by the values supplied, until it misses features or stays."""
-        plan, terms, opaque, called = self._plan, self._terms, _NO_OPAQUE, -1
+        plan, terms, opaque, called = self.plan, self.terms, _NO_OPAQUE, -1
         while True:
             asks = engine.carry_rows(
                 plan.packed, terms.alone(paid), supplied, row, place, opaque, plan.no_rows, called
             )  # fmt: skip
-            stop, _, why, _, status = place[0, :KNOWN].tolist()
-            missing = plan.sets[stop] & ~have if status in (PAYS, WAITS) else 0
+            if asks == engine.ADD_SETS:  # of this row
+                paid |= terms.prices.bundles[place[0, STOP]]
+            state = PlannedState.of(plan, row, place, paid, have)
             if asks == engine.CALL_OPAQUES:
-                opaque, called = plan.call_opaques(stop, row), stop
-            elif asks == engine.ADD_SETS:
-                paid |= terms.prices.bundles[stop]
-            if missing or not asks:
-                return PlannedState(row, place, paid, have, stop, why, tuple(members(missing)))
+                opaque, called = plan.call_opaques(state.stop, row), state.stop
+            elif state.needs or not asks:
+                return state
             supplied = _NONE
 
     @property
     def needs(self) -> tuple[int, ...]:
         """Features of the next stop that are not yet known."""
-        return self._state.needs
+        return self.state.needs
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and stop."""
-        state = self._state
-        value = self._answers[state.stop].predictions(state.row[:, -self._plan.n_outputs :].copy())[0]
+        state = self.state
+        value = self.plan.answers[state.stop].predictions(state.row[:, self.plan.shape[0] :].copy())[0]
         return (float(value[0]) if len(value) == 1 else value), state.stop
 
     @property
@@ -140,7 +164,7 @@ class PlannedWalker:
     @property
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
-        return REASONS[self._state.why]
+        return REASONS[self.state.why]
 
 
 @frozen(eq=False)
@@ -190,21 +214,34 @@ def walk_table(plan: PlanLayout, terms: Terms, X: NDArray[np.float64], n_jobs: i
 
 def _walk(plan: PlanLayout, terms: Terms, X: NDArray[np.float64]) -> PlannedRows:
     n, d = X.shape
-    rows, places = np.empty((n, d + plan.n_outputs)), np.zeros((n, KNOWN + plan.words.shape[1]), np.int64)
+    rows, places = np.empty((n, sum(plan.shape))), np.zeros((n, KNOWN + word_count(d)), np.int64)
     rows[:, :d] = X
     rows[:, terms.first_missing] = np.nan
     places[:, WHY], places[:, ROUNDS], places[:, KNOWN:] = terms.first_reason, bool(terms.first_features), -1
-    paid, to = PaidSets(terms), np.full((n, len(plan.sets)), -1, np.int32)
+    paid, to = PaidSets(terms, [terms.first_paid]), np.full((n, len(plan.sets)), -1, np.int32)
+    _carry_rows(plan, paid, _NONE, rows, places, to)
+    scores = rows[:, d:].copy()
+    return PlannedRows(scores, places[:, STOP], paid.sets, places[:, PAID], places[:, WHY], places[:, ROUNDS], to)
+
+
+def _carry_rows(
+    plan: PlanLayout,
+    paid: PaidSets,
+    supplied: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    places: NDArray[np.int64],
+    to: NDArray[np.int32],
+) -> None:
+    """Change rows by the values supplied, until each misses features or stays."""
     opaque, called = _NO_OPAQUE, -1
-    while asks := engine.carry_rows(plan.packed, paid.packed, _NONE, rows, places, opaque, to, called):
+    while asks := engine.carry_rows(plan.packed, paid.packed, supplied, rows, places, opaque, to, called):
         if asks == engine.ADD_SETS:
             paid.add(places)
         else:
-            arrive = places[:, STATUS] == 0
+            arrive = places[:, STATUS] == ARRIVES
             called = int(places[arrive, STOP].min())
             opaque = plan.call_opaques(called, rows[arrive & (places[:, STOP] == called)])
-    scores = rows[:, d:].copy()
-    return PlannedRows(scores, places[:, STOP], paid.sets, places[:, PAID], places[:, WHY], places[:, ROUNDS], to)
+        supplied = _NONE
 
 
 def planned_charges(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -20,71 +20,87 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.layout import StageLayout
+    from costframe.core.stages.stages import Answer
     from costframe.core.stages.stops import Stop
+
+
+class StopModels(NamedTuple):
+    """The models of a stop laid out; the last stop has no gains."""
+
+    answer: StageLayout
+    gains: StageLayout | None
+    planned: StageLayout | None
 
 
 @frozen(eq=False, slots=False)
 class PlanLayout:
-    """The models of m stops over d features, W words of 64, and K outputs; `layouts` has those of all stops.
+    """Checked stops, m in all, over d features, W words of 64, and K outputs; models are laid out at their first use.
 
     Rows for its functions are C-contiguous float64 (n, d + K): values, and scores at their stop.
     """
 
-    n_features: int
-    n_outputs: int
-    sets: tuple[int, ...]  # features of each stop, one bit a column
-    words: NDArray[np.uint64]  # (m, W): the same
-    stop: NDArray[np.int64]  # (m, 4): layouts of its answer, gains, and plan, or -1; outputs of opaque learners
-    layouts: tuple[StageLayout, ...]
+    stops: Sequence[Stop]
+    bank: WeakLearnerBank
+    gains_bank: WeakLearnerBank
 
-    @classmethod
-    def of(cls, stops: Sequence[Stop], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> PlanLayout:
-        """Lay out checked stops."""
-        layouts: list[StageLayout] = []
-        places: list[list[int]] = []
-        for stop in stops:
-            place: list[int] = []
-            for answer in (stop.answer, stop.gains, stop.planned):
-                place.append(-1 if answer is None or not len(answer.intercept) else len(layouts))
-                if place[-1] >= 0:
-                    layouts.append(lay_out(bank if answer is stop.answer else gains_bank, (answer,)))
-            places.append([*place, layouts[place[0]].n_opaque])
-        sets = tuple(as_set(stop.features.tolist()) for stop in stops)
-        words = np.stack([as_words(each, len(bank.feature_names)) for each in sets])
-        return cls(
-            len(bank.feature_names), len(stops[0].answer.intercept), sets, words, np.array(places), tuple(layouts)
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of features and outputs: d, K."""
+        return len(self.bank.feature_names), len(self.stops[0].answer.intercept)
+
+    @cached_property
+    def sets(self) -> tuple[int, ...]:
+        """Features of each stop, one bit a column."""
+        return tuple(as_set(stop.features.tolist()) for stop in self.stops)
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """Answers of the stops."""
+        return tuple(stop.answer for stop in self.stops)
+
+    @cached_property
+    def models(self) -> tuple[StopModels, ...]:
+        """The models of each stop."""
+
+        def lay_out_gains(gains: Answer | None) -> StageLayout | None:
+            return lay_out(self.gains_bank, (gains,)) if gains is not None and len(gains.intercept) else None
+
+        return tuple(
+            StopModels(lay_out(self.bank, (stop.answer,)), lay_out_gains(stop.gains), lay_out_gains(stop.planned))
+            for stop in self.stops
         )
 
-    @property
-    def has_opaques(self) -> bool:
-        """Whether answers have opaque learners."""
-        return bool(self.stop[:, 3].any())
+    @cached_property
+    def packed(self) -> engine.Record:
+        """The layout as the engine takes it; each model is there for single rows and for tables."""
+        there = [model for models in self.models for model in models if model]
+        number = {id(model): i for i, model in enumerate(there)}
+        kinds = zip(*((each.steps.packed, each.nodes.packed, each.packed) for each in there), strict=True)
+        tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in kinds)
+        stop = [[*(number.get(id(each), -1) for each in models), models.answer.n_opaque] for models in self.models]
+        words = np.stack([as_words(each, self.shape[0]) for each in self.sets])
+        return engine.Plan(words, np.array(stop), *(table.reshape(len(there), -1) for table in tables))
 
     @cached_property
     def no_rows(self) -> NDArray[np.int32]:
         """What the engine takes of single rows for the ways of a table's rows: int32 (0, m)."""
         return np.empty((0, len(self.sets)), np.int32)
 
-    @cached_property
-    def packed(self) -> engine.Record:
-        """The layout as the engine takes it; each model is there for single rows and for tables."""
-        kinds = zip(*((each.steps.packed, each.nodes.packed, each.packed) for each in self.layouts), strict=True)
-        tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in kinds)
-        return engine.Plan(self.words, self.stop, *(table.reshape(len(self.layouts), -1) for table in tables))
-
     def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score rows at a stop: float64 (n, K), which it also writes to their last K columns."""
-        scores = predict_rows(self.layouts[self.stop[stop, 0]], rows, 1)[0]
-        rows[:, -self.n_outputs :] = scores
+        scores = predict_rows(self.models[stop].answer, rows, 1)[0]
+        rows[:, self.shape[0] :] = scores
         return scores
 
     def expected_gains(self, stop: int, rows: NDArray[np.float64], *, planned: bool) -> NDArray[np.float64]:
         """Return the expected gains of rows scored at a stop, or those of its plan: float64 (n, later stops)."""
-        return predict_rows(self.layouts[self.stop[stop, 2 if planned else 1]], rows, 1)[0]
+        model = self.models[stop].planned if planned else self.models[stop].gains
+        assert model is not None  # noqa: S101 - callers know
+        return predict_rows(model, rows, 1)[0]
 
     def call_opaques(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the outputs of the opaque learners of a stop's answer: float64 (n, any)."""
-        return StageRunner(self.layouts[self.stop[stop, 0]], rows).opaque_outputs()
+        return StageRunner(self.models[stop].answer, rows).opaque_outputs()
 
 
 def as_words(numbers: int, n_things: int) -> NDArray[np.uint64]:
