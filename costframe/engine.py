@@ -559,7 +559,7 @@ Plan = _Struct("Plan(sets: u8[m,W], stop: i8[m,4], steps: i8[models,s], nodes: i
 PaidSets = _Struct("PaidSets(next: i8[S,m], price: f8[S,m], can_pay: b1[S,m], can_have: b1[m], planned: b1)")
 carry_rows = _bind(
     "carry_rows(plan: Plan, paid: PaidSets, supplied: f8[v], X: >f8[n,d], places: >i8[n,p], opaque: f8[o,k],"
-    " next: >i4[n?,m], called: i8)",
+    " next: >i4[n?,m?], called: i8)",
     _CODE,
 )
 

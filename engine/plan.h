@@ -3,7 +3,7 @@
 
 #include <array>
 #include <bit>
-#include <numeric>
+#include <iterator>
 
 #include "step.h"
 
@@ -48,7 +48,7 @@ struct PlanRows {
     Matrix<double> X;
     Matrix<i64> places;         // (n, 5 + W), see `PlanRow`
     Matrix<const double> opaque;  // outputs of opaque learners for the rows that arrive
-    Matrix<i32> next;             // (n, m), or (0, m): where rows go from each stop
+    Matrix<i32> next;             // (n, m), or none: where rows go from each stop
 
     PlanRow& row(i64 i) const { return *reinterpret_cast<PlanRow*>(places[i].data()); }
     u64* known(i64 i) const { return reinterpret_cast<u64*>(&row(i) + 1); }
@@ -88,52 +88,41 @@ struct PlanRows {
 
     // Score the rows that arrive at a stop, and send them on; return false if a new set of paid items is not there.
     bool visit(i64 stop) const {
-        std::vector<i64> rows;
+        const PlanStop& own = plan.stop[stop];
+        std::vector<i64> rows, every, others;
+        std::vector<double> values;
         for (i64 i = 0; i < X.rows; ++i) {
-            if (row(i).status == arrives && row(i).stop == stop) rows.push_back(i);
+            if (row(i).status != arrives || row(i).stop != stop) continue;
+            every.push_back(std::ssize(rows));
+            rows.push_back(i);
+            values.insert(values.end(), X[i].begin(), X[i].end());
         }
-        const i64 n = std::ssize(rows), n_outputs = plan.steps[plan.stop[stop].answer].n_outputs();
-        std::vector<double> some(n < X.rows ? n * X.columns : 0), scores(n * n_outputs);
-        const Matrix<double> table{n < X.rows ? some.data() : X.data, n, X.columns};
-        if (n < X.rows) {
-            for (i64 i = 0; i < n; ++i) std::ranges::copy(X[rows[i]], table[i].begin());
-        }
-        std::vector<i64> every(n), to(n, stop);
-        std::iota(every.begin(), every.end(), 0);
-        score(plan.stop[stop].answer, table, every, {scores.data(), n, n_outputs});
+        const i64 n = std::ssize(rows), n_outputs = plan.steps[own.answer].n_outputs();
+        const Matrix<double> table{values.data(), n, X.columns};
+        const std::vector<double> scores = score(own.answer, table, every, n_outputs);
         for (i64 i = 0; i < n; ++i) {
-            const double* own = scores.data() + i * n_outputs;
-            std::copy_n(own, n_outputs, table[i].end() - n_outputs);
-            std::copy_n(own, n_outputs, X[rows[i]].end() - n_outputs);
+            for (auto of : {table[i], X[rows[i]]}) std::copy_n(&scores[i * n_outputs], n_outputs, of.end() - n_outputs);
         }
-        choose_all(stop, table, rows, every, to);
+        std::vector<i64> to(n, stop);
+        const auto choose_by = [&](i64 model, const std::vector<i64>& some) {
+            const i64 later = plan.sets.rows - 1 - stop;
+            const std::vector<double> gains = score(model, table, some, later);
+            for (std::size_t k = 0; k < some.size(); ++k) {
+                to[some[k]] = choose(stop, row(rows[some[k]]), gains.data() + k * later);
+            }
+        };
+        const bool has_plan = sets.planned && own.planned >= 0;  // by which rows go as long as they can pay for it
+        const auto follows = [&](i64 i) { return has_plan && row(rows[i]).why == complete; };
+        if (has_plan) {
+            std::ranges::copy_if(every, std::back_inserter(others), follows);
+            choose_by(own.planned, others);
+            others.clear();
+        }
+        std::ranges::remove_copy_if(every, std::back_inserter(others), follows);
+        if (own.gains >= 0) choose_by(own.gains, others);
         bool all_moved = true;
         for (i64 i = 0; i < n; ++i) all_moved &= move(rows[i], to[i]);
         return all_moved;
-    }
-
-    // Choose by the plan for rows that can pay for it; for the others by expected gains.
-    void choose_all(i64 stop, Matrix<double> table, const std::vector<i64>& rows, const std::vector<i64>& every,
-                    std::vector<i64>& to) const {
-        const auto is_complete = [&](i64 i) { return row(rows[i]).why == complete; };
-        std::vector<i64> others = every;
-        if (sets.planned && plan.stop[stop].planned >= 0) {
-            std::vector<i64> some;
-            std::ranges::copy_if(every, std::back_inserter(some), is_complete);
-            choose_by(plan.stop[stop].planned, stop, table, rows, some, to);
-            std::erase_if(others, is_complete);
-        }
-        if (plan.stop[stop].gains >= 0) choose_by(plan.stop[stop].gains, stop, table, rows, others, to);
-    }
-
-    void choose_by(i64 model, i64 stop, Matrix<double> table, const std::vector<i64>& rows,
-                   const std::vector<i64>& some, std::vector<i64>& to) const {
-        const i64 n = std::ssize(some), later = plan.sets.rows - 1 - stop;
-        std::vector<double> gains(n * later);
-        score(model, table, some, {gains.data(), n, later});
-        for (i64 i = 0; i < n; ++i) {
-            to[some[i]] = choose(stop, row(rows[some[i]]), gains.data() + i * later);
-        }
     }
 
     // The first stop of the least gain and price, of those that the row can have and pay; staying counts 0, NaN never.
@@ -172,30 +161,32 @@ struct PlanRows {
         return true;
     }
 
-    // Score some rows of a table with a model: few by walks of each, which begin at once, others together.
-    void score(i64 model, Matrix<const double> table, const std::vector<i64>& rows, Matrix<double> scores) const {
+    // Score some rows of a table with a model of k outputs: few by walks of each, which begin at once, others together.
+    std::vector<double> score(i64 model, Matrix<const double> table, const std::vector<i64>& rows, i64 k) const {
         constexpr std::size_t few = 16;
-        const Stages& stages = plan.stages[model];
-        const bool has_opaque = std::ranges::find(stages.kind, opaque_kind) != stages.kind.end();
+        std::vector<double> scores(rows.size() * k);
+        const Matrix<double> found{scores.data(), std::ssize(rows), k};
+        const bool has_opaque = std::ranges::count(plan.stages[model].kind, opaque_kind) > 0;
         if (rows.size() <= few && !has_opaque) {
-            for (i64 i = 0; i < scores.rows; ++i) walk_row(table[rows[i]].data(), plan.steps[model], scores[i]);
+            for (i64 i = 0; i < found.rows; ++i) walk_row(table[rows[i]].data(), plan.steps[model], found[i]);
         } else if (plan.nodes[model].column_missing.width == 2) {
-            score_table<u16>(model, table, rows, scores);
+            score_table<u16>(model, table, rows, found);
         } else {
-            score_table<u32>(model, table, rows, scores);
+            score_table<u32>(model, table, rows, found);
         }
+        return scores;
     }
 
     template <typename Code>
     void score_table(i64 model, Matrix<const double> table, const std::vector<i64>& rows, Matrix<double> scores) const {
         const Nodes& nodes = plan.nodes[model];
-        const Stages& stages = plan.stages[model];
+        const i64 n_codes = nodes.column_missing.size;
         const Marks marks{no_notes, 0, {nullptr, 0, 1}, {nullptr, 0, 2}, {}};
-        std::vector<Code> codes(nodes.column_missing.size * table.rows);
-        code_rows<Code>(table, stages.used, nodes, {codes.data(), nodes.column_missing.size, table.rows});
-        const Codes<const Code> coded{codes.data(), nodes.column_missing.size, table.rows};
-        score_rows(Scoring<const Code>{table, coded, nodes, stages, marks, opaque, {nullptr, 0, 1}, {nullptr, 0, 2}},
-                   rows, 0, scores);
+        std::vector<Code> codes(n_codes * table.rows);
+        code_rows<Code>(table, plan.stages[model].used, nodes, {codes.data(), n_codes, table.rows});
+        const Scoring<const Code> scoring{table, {codes.data(), n_codes, table.rows}, nodes, plan.stages[model], marks,
+                                          opaque, {nullptr, 0, 1}, {nullptr, 0, 2}};
+        score_rows(scoring, rows, 0, scores);
     }
 };
 

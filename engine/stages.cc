@@ -80,9 +80,9 @@ EXPORT i64 step_row(const double* supplied, i64 m, double* numbers, i64, i64* pl
 }
 
 EXPORT i64 carry_rows(const Plan* plan, const PaidSets* sets, const double* supplied, i64 v, double* X, i64 n, i64 d,
-                      i64* places, i64 p, const double* opaque, i64 o, i64 k, i32* next, i64 N, i64 called) {
+                      i64* places, i64 p, const double* opaque, i64 o, i64 k, i32* next, i64 N, i64 m, i64 called) {
     return with_memory([&]() -> i64 {
-        const PlanRows rows{*plan, *sets, {X, n, d}, {places, n, p}, {opaque, o, k}, {next, N, plan->sets.rows}};
+        const PlanRows rows{*plan, *sets, {X, n, d}, {places, n, p}, {opaque, o, k}, {next, N, m}};
         return rows.carry(span(supplied, v), called);
     });
 }

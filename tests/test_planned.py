@@ -14,12 +14,14 @@ from naive_costs import needed_resources
 
 from costframe import Answer, CostModel, WeakLearnerBank
 from costframe.core.errors import CostframeError
+from costframe.core.predictors.inquiry import supply_inquiries
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.stages.stops import Rung, Stop
 from costframe.testing.case import same_bits
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+MANY = 20  # rows that the engine scores together
 FEWER = settings(max_examples=max(40, settings().max_examples // 3))  # two banks and up to four stops are slow to draw
 
 
@@ -28,9 +30,11 @@ def cases(draw, **options):
     names = draw(feature_names())
     predictor = draw(planned_predictors(names, **options))
     costs = draw(cost_models(names, computing=False))
+    sets = [{names[f] for f in stop.features} for stop in predictor.stops]
+    exact = (naive_planned.price(naive_planned.items(each, costs), costs) for each in (*sets, set().union(*sets)))
     terms = {
         "tradeoff": draw(st.sampled_from((0.0, 0.1, 1.0))),
-        "max_cost": draw(st.none() | st.sampled_from((0.0, 1.0, 2.6, 3.5, 1e6))),
+        "max_cost": draw(st.none() | st.sampled_from((0.0, 1.0, 2.6, 3.5, 1e6, *exact))),
         "unavailable": draw(st.just(()) | st.sets(st.sampled_from([*names, *costs.resource_names]))),
     }
     return predictor, costs, draw(rows(len(names))), terms
@@ -47,6 +51,15 @@ def inquire(predictor, row, *arguments, **terms):
     return inquiry.answer, asked
 
 
+def inquire_together(predictor, X, *arguments, **terms):
+    """Ends of rows that are supplied together."""
+    inquiries = [predictor.inquire(*arguments, **terms) for _ in X]
+    while left := [i for i, each in enumerate(inquiries) if each.needs]:
+        values = [{name: X[i, predictor.feature_names.index(name)] for name in inquiries[i].needs} for i in left]
+        assert not any(supply_inquiries([inquiries[i] for i in left], values))
+    return [each.answer for each in inquiries]
+
+
 def check_row(twin, end, asked):
     assert same_bits(end.value, twin["value"])
     for name in ("exit", "cost", "rounds", "reason"):
@@ -54,6 +67,7 @@ def check_row(twin, end, asked):
     assert (set(end.acquired), set(asked)) == (twin["acquired"], twin["asked"])
 
 
+@pytest.mark.engine
 @FEWER
 @given(cases(), st.data())
 def test_table_equals_naive_twin_equals_inquiry(case, data):
@@ -64,9 +78,14 @@ def test_table_equals_naive_twin_equals_inquiry(case, data):
     twins = [naive_planned.walk(predictor, row, costs, **terms) for row in X]
     ranked = predictor.stops[0].answer.link == "ranked"
     assert same_bits(report.predictions, values)
+    many = np.repeat(X, MANY, axis=0)
+    assert same_bits(predictor.predict(many, costs=costs, **terms), np.repeat(values, MANY, axis=0))
+    together = inquire_together(predictor, many, costs, **terms)
     for i, (row, twin) in enumerate(zip(X, twins, strict=True)):
         end, asked = inquire(predictor, row, costs, **terms)
         check_row(twin, end, asked)
+        for same in together[MANY * i : MANY * (i + 1)]:
+            check_row(twin, same, asked)
         assert terms["max_cost"] is None or end.cost <= terms["max_cost"]
         assert not set(asked).union(*(needed_resources(costs, name) for name in asked)) & set(terms["unavailable"])
         if end.reason == "complete":  # it ends as without limits
@@ -91,6 +110,7 @@ def test_table_equals_naive_twin_equals_inquiry(case, data):
     assert report.fixed == pytest.approx(sum(each.once for each in costs.features if each.name in bought))
 
 
+@pytest.mark.engine
 @FEWER
 @given(cases(planned=True))
 def test_rungs_decide_at_the_models_own_prices_alone(case):

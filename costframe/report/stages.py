@@ -172,9 +172,9 @@ def _count_moves(part: PlannedRows, prices: StopPrices, moves: NDArray[np.int64]
     paid = np.zeros((len(part.exits), bundles.shape[1]), np.bool_)
     paid[:] = bundles[0]
     bought[0] += paid.sum(axis=0)
-    for number, visit in enumerate(part.visits):
-        for to in np.unique(visit.to):
-            rows = visit.rows[visit.to == to]
+    for number, next_stops in enumerate(part.to.T):
+        for to in np.unique(next_stops[next_stops >= 0]):
+            rows = np.flatnonzero(next_stops == to)
             moves[number, to] += len(rows)
             if to > number:
                 bought[to] += (bundles[to] & ~paid[rows]).sum(axis=0)
@@ -333,9 +333,9 @@ def _follow_plan(
     at, last = np.full(X.shape, -1, np.int32), np.zeros(len(X), np.int64)
     at[:, sorted(terms.first_features)] = 0
     for part in plan.walk(X, terms, n_jobs):
-        for visit in part.visits:
-            for to in np.unique(visit.to):
-                here = np.ix_(begin + visit.rows[visit.to == to], plan.stops[to].features)
+        for next_stops in part.to.T:
+            for to in np.unique(next_stops[next_stops >= 0]):
+                here = np.ix_(begin + np.flatnonzero(next_stops == to), plan.stops[to].features)
                 at[here] = np.where(at[here] < 0, to, at[here])
         last[begin : begin + len(part.exits)] = part.exits
         begin += len(part.exits)

@@ -29,7 +29,7 @@ from costframe.core.stages.plan_layout import as_words
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+    from collections.abc import Callable, Mapping, MutableMapping, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class PlannedState(NamedTuple):
         return cls(row, place, paid, have, stop, why, tuple(members(missing)))
 
 
-_NONE, _NO_OPAQUE = np.empty(0), np.empty((0, 0))
+_NONE, _NO_OPAQUE, _NO_WAYS = np.empty(0), np.empty((0, 0)), np.empty((0, 0), np.int32)
 
 
 class PlannedWalker:
@@ -118,7 +118,7 @@ class PlannedWalker:
             paid = PaidSets(terms, [state.paid for state in states])
             places[:, PAID] = [paid.place_of(state.paid) for state in states]
             supplied = np.array([given[f] for each, given in some for f in each.needs], np.float64)
-            _carry_rows(plan, paid, supplied, rows, places, plan.no_rows)
+            _carry_rows(plan, paid, supplied, rows, places, _NO_WAYS)
             for i, (each, _) in enumerate(some):
                 have, part = states[i].have | plan.sets[states[i].stop], slice(i, i + 1)
                 items = paid.sets[places[i, PAID]]
@@ -133,7 +133,7 @@ class PlannedWalker:
         plan, terms, opaque, called = self.plan, self.terms, _NO_OPAQUE, -1
         while True:
             asks = engine.carry_rows(
-                plan.packed, terms.alone(paid), supplied, row, place, opaque, plan.no_rows, called
+                plan.packed, terms.alone(paid), supplied, row, place, opaque, _NO_WAYS, called
             )  # fmt: skip
             if asks == engine.ADD_SETS:  # of this row
                 paid |= terms.prices.bundles[place[0, STOP]]
@@ -168,14 +168,6 @@ class PlannedWalker:
 
 
 @frozen(eq=False)
-class Visit:
-    """The rows at a stop, int64 (n,), and their next stops, int64 (n,); the same stop means to answer there."""
-
-    rows: NDArray[np.int64]
-    to: NDArray[np.int64]
-
-
-@frozen(eq=False)
 class PlannedRows:
     """Ends of rows sent through a plan, and their purchases."""
 
@@ -186,13 +178,6 @@ class PlannedRows:
     why: NDArray[np.int64]  # (n,): COMPLETE, CUT or UNAVAILABLE
     rounds: NDArray[np.int64]  # (n,): visits that bought something
     to: NDArray[np.int32]  # (n, m): where rows go from each stop, -1 from stops that they do not visit
-
-    @property
-    def visits(self) -> Iterator[Visit]:
-        """Visits of each stop."""
-        for to in self.to.T:
-            rows = np.flatnonzero(to >= 0)
-            yield Visit(rows, to[rows].astype(np.int64))
 
     def linked(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
         """Apply the link of each row's answer, given those of the stops, to its scores: float64 (n, K)."""
@@ -273,7 +258,7 @@ def _charge(part: PlannedRows, terms: Terms, weight: NDArray[np.float64], predic
         reuse=None,
         feature_weight=of_account[:d],
         resource_weight=of_account[d:],
-        stage_weight=np.array([weight[visit.rows].sum() for visit in part.visits]),
+        stage_weight=np.array([weight[to >= 0].sum() for to in part.to.T]),
         predictions=predictions,
         rounds=part.rounds,
         cut=part.why != COMPLETE if terms.limited else None,

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe import engine
 from costframe.core.learners.bits import as_set, word_count
@@ -75,16 +75,12 @@ class PlanLayout:
         """The layout as the engine takes it; each model is there for single rows and for tables."""
         there = [model for models in self.models for model in models if model]
         number = {id(model): i for i, model in enumerate(there)}
-        kinds = zip(*((each.steps.packed, each.nodes.packed, each.packed) for each in there), strict=True)
-        tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in kinds)
         stop = [[*(number.get(id(each), -1) for each in models), models.answer.n_opaque] for models in self.models]
         words = np.stack([as_words(each, self.shape[0]) for each in self.sets])
-        return engine.Plan(words, np.array(stop), *(table.reshape(len(there), -1) for table in tables))
-
-    @cached_property
-    def no_rows(self) -> NDArray[np.int32]:
-        """What the engine takes of single rows for the ways of a table's rows: int32 (0, m)."""
-        return np.empty((0, len(self.sets)), np.int32)
+        structs = [(each.steps.packed, each.nodes.packed, each.packed) for each in there]
+        tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
+        plan = engine.Plan(words, np.array(stop), *(table.reshape(len(there), -1) for table in tables))
+        return evolve(plan, arrays=(*plan.arrays, structs))  # to which the tables point
 
     def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score rows at a stop: float64 (n, K), which it also writes to their last K columns."""
