@@ -233,12 +233,12 @@ class PlannedPredictor(Predictor):
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
-        exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(self.layout.answers))
+        exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
         return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
 
     def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""
-        return walked.linked(self.layout.answers)
+        return walked.linked([stop.answer for stop in self.stops])
 
     def terms(
         self,

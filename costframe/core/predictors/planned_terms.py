@@ -13,7 +13,7 @@ from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
 REASONS = ("complete", "max_cost", "unavailable")
-# Columns of a row's place in the engine; words of the features that have values begin at the last. See engine/plan.h.
-STOP, PAID, WHY, ROUNDS, STATUS, KNOWN = range(6)
-ARRIVES, PAYS, WAITS = range(3)  # statuses of rows on their way
+
+
+class Place:
+    """Columns of rows' places, int64 (n, 5 + W), and statuses of rows on their way; see engine/plan.h."""
+
+    STOP, PAID, WHY, ROUNDS, STATUS, KNOWN = range(6)  # words of the features that have values begin at the last
+    ARRIVES, PAYS, WAITS = range(3)
 
 
 @frozen(eq=False)
@@ -74,52 +78,47 @@ class Terms:
             planned=planned,
         )
 
-    def pack(self, paid: Sequence[int], after: Sequence[Sequence[int]]) -> engine.Record:
-        """Return S sets of paid items as the engine takes them, with the place of each set after each stop, (S, m)."""
-        bundles, total = self.prices.bundles, self.prices.total
-        can_pay = np.ones((len(paid), len(bundles)), np.bool_)
-        if self.max_cost < np.inf:
-            can_pay[:] = [[total((had | each) & ~self.known) <= self.max_cost for each in bundles] for had in paid]
-        with np.errstate(over="ignore", invalid="ignore"):
-            price = self.tradeoff * np.stack([self.prices.to_stops(had) for had in paid])
-        return engine.PaidSets(np.array(after, np.int64), price, can_pay, self.reachable, self.planned)
-
     @cached_property
     def alone(self) -> Callable[[int], engine.Record]:
         """Return one set of paid items as the engine takes it; kept for many inquiries."""
-        return lru_cache(1024)(lambda paid: self.pack([paid], [self.adding_nothing(paid, 0)]))
-
-    def adding_nothing(self, paid: int, place: int) -> list[int]:
-        """Return the set's `place` for each stop whose items it has, -1 for others."""
-        return [-1 if bundle & ~paid else place for bundle in self.prices.bundles]
+        return lru_cache(1024)(lambda paid: PaidSets(self, [paid]).packed)
 
 
 class PaidSets:
-    """Sets of items that rows of a table have paid for, in the order in which stops and rows come to them."""
+    """Sets of items that rows have paid for, in the order in which stops and rows come to them."""
 
     def __init__(self, terms: Terms, first: Iterable[int]) -> None:
         self._terms, self.sets, self._place = terms, list[int](), dict[int, int]()
-        self._after: list[list[int]] = []  # the place of each set with the items of each stop
+        self._after: list[list[int]] = []  # the place of each set with the items of each stop, -1 if it is not there
         for paid in first:
             self.place_of(paid)
-        self.packed = terms.pack(self.sets, self._after)
+        self.packed = self._pack()
+
+    def _pack(self) -> engine.Record:
+        terms, bundles, total = self._terms, self._terms.prices.bundles, self._terms.prices.total
+        can_pay = np.ones((len(self.sets), len(bundles)), np.bool_)
+        if terms.max_cost < np.inf:
+            owed = ([(had | each) & ~terms.known for each in bundles] for had in self.sets)
+            can_pay[:] = [[total(items) <= terms.max_cost for items in each] for each in owed]
+        with np.errstate(over="ignore", invalid="ignore"):
+            price = terms.tradeoff * np.stack([terms.prices.to_stops(had) for had in self.sets])
+        return engine.PaidSets(np.array(self._after, np.int64), price, can_pay, terms.reachable, terms.planned)
 
     def place_of(self, paid: int) -> int:
         """Return the place of a set, which it adds."""
         if paid not in self._place:
-            self._place[paid] = len(self.sets)
-            self._after.append(self._terms.adding_nothing(paid, len(self.sets)))
+            place = self._place[paid] = len(self.sets)
             self.sets.append(paid)
+            self._after.append([-1 if bundle & ~paid else place for bundle in self._terms.prices.bundles])
         return self._place[paid]
 
     def add(self, places: NDArray[np.int64]) -> None:
-        """Add the sets of rows that pay, and set the rows' places, int64 (n, 5 + W)."""
-        rows = np.flatnonzero(places[:, STATUS] == PAYS)
-        bundles = self._terms.prices.bundles
-        way = places[rows, PAID] * len(bundles) + places[rows, STOP]
+        """Add the new sets of rows that pay, and set the rows' places, int64 (n, 5 + W)."""
+        bundles, rows = self._terms.prices.bundles, np.flatnonzero(places[:, Place.STATUS] == Place.PAYS)
+        way = places[rows, Place.PAID] * len(bundles) + places[rows, Place.STOP]
         for each in np.unique(way).tolist():
             place, j = divmod(each, len(bundles))
             self._after[place][j] = self.place_of(self.sets[place] | bundles[j])
-        places[rows, PAID] = np.array(self._after).ravel()[way]
-        places[rows, ROUNDS] += 1
-        self.packed = self._terms.pack(self.sets, self._after)
+        places[rows, Place.PAID] = np.array(self._after, np.int64).ravel()[way]
+        places[rows, Place.ROUNDS] += 1
+        self.packed = self._pack()

@@ -54,11 +54,6 @@ class PlanLayout:
         return tuple(as_set(stop.features.tolist()) for stop in self.stops)
 
     @cached_property
-    def answers(self) -> tuple[Answer, ...]:
-        """Answers of the stops."""
-        return tuple(stop.answer for stop in self.stops)
-
-    @cached_property
     def models(self) -> tuple[StopModels, ...]:
         """The models of each stop."""
 
@@ -79,7 +74,7 @@ class PlanLayout:
         words = np.stack([as_words(each, self.shape[0]) for each in self.sets])
         structs = [(each.steps.packed, each.nodes.packed, each.packed) for each in there]
         tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
-        plan = engine.Plan(words, np.array(stop), *(table.reshape(len(there), -1) for table in tables))
+        plan = engine.Plan(words, np.array(stop, np.int64), *(table.reshape(len(there), -1) for table in tables))
         return evolve(plan, arrays=(*plan.arrays, structs))  # to which the tables point
 
     def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
