@@ -9,7 +9,7 @@
 
 namespace costframe {
 
-enum RowStatus : i64 { arrives, pays, waits, stays };           // where a row pays, its new set of items is not there yet
+enum RowStatus : i64 { arrives, pays, waits, stays };           // one that pays lacks its new set of items
 enum PlanRequest : i64 { no_request, add_sets, call_opaques };  // what rows need from Python
 enum Reason : i64 { complete, cut_off, not_available };         // the higher ones replace the lower
 
@@ -20,9 +20,9 @@ struct PlanStop {
 
 // See `PlanLayout` in Python: m stops, and their models, each for single rows and for tables.
 struct Plan {
-    Matrix<const u64> sets;     // (m, W): features of each stop
-    RecordRows<PlanStop> stop;  // (m, 4)
-    RecordRows<StepModel> steps;
+    Matrix<const u64> sets;       // (m, W): features of each stop
+    RecordRows<PlanStop> stop;    // (m, 4)
+    RecordRows<StepModel> steps;  // of each model, like the next two
     RecordRows<Nodes> nodes;
     RecordRows<Stages> stages;
 };
@@ -46,7 +46,7 @@ struct PlanRows {
     const Plan& plan;
     const PaidSets& sets;
     Matrix<double> X;
-    Matrix<i64> places;         // (n, 5 + W), see `PlanRow`
+    Matrix<i64> places;           // (n, 5 + W), see `PlanRow`
     Matrix<const double> opaque;  // outputs of opaque learners for the rows that arrive
     Matrix<i32> next;             // (n, m), or none: where rows go from each stop
 
