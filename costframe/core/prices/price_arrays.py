@@ -191,5 +191,6 @@ class Limits:
         if max_cost is None and not names:
             return None
         columns, resources = prices.locate(names, "unavailable")
-        columns.update(prices.direct_needs.needing(resources).tolist())
+        if resources:
+            columns.update(prices.direct_needs.needing(resources).tolist())
         return cls(math.inf if max_cost is None else max_cost, frozenset(columns.difference(known_values)))
