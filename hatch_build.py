@@ -1,9 +1,12 @@
-"""The build hook: wheels and editable installs hold the compiled engine."""
+"""The build hook: wheels and editable installs hold the compiled engine.
+
+The environment variable COSTFRAME_PLATFORM names a platform to build a wheel for, a key of `engine/build.py`'s TARGETS.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +15,25 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 sys.path.insert(0, str(Path(__file__).parent / "engine"))
 import build as engine
 
+PLATFORM = os.environ.get("COSTFRAME_PLATFORM")
+
 
 class EngineHook(BuildHookInterface[Any]):
     """Compiles the engine before files are collected."""
 
     def dependencies(self) -> list[str]:
         """Ask pip for a compiler where the machine has none."""
-        return [] if self.target_name != "wheel" or engine.compiler() else ["ziglang>=0.12"]
+        return [] if self.target_name != "wheel" or engine.compiler(PLATFORM) else ["ziglang>=0.17"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; the wheel is for this kind of machine and any Python."""
+        """Compile; the wheel is for one platform and any Python."""
         del version
         if self.target_name != "wheel":
             return
-        files = engine.build()
+        if PLATFORM and PLATFORM not in engine.TARGETS:
+            raise SystemExit(f"COSTFRAME_PLATFORM: expected one of {', '.join(engine.TARGETS)}, got {PLATFORM!r}")
+        folder = Path(self.root, "build", PLATFORM) if PLATFORM else engine.TARGET
+        files = engine.build(folder, platform=PLATFORM)
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-        build_data["artifacts"] += [str(file.relative_to(self.root)) for file in files]
+        build_data["tag"] = f"py3-none-{PLATFORM or engine.PLATFORM}"
+        build_data["force_include"] |= {str(file): f"costframe/{file.name}" for file in files}

@@ -1,5 +1,6 @@
 """The tasks: `nox -l` lists them, `nox -s NAME` runs one."""
 
+import runpy
 from pathlib import Path
 
 import nox
@@ -87,6 +88,23 @@ def bench(session: nox.Session) -> None:
 def release(session: nox.Session) -> None:
     """Build the distributions, and try the wheel in an empty environment of every supported Python that is here."""
     session.run(".ci/wheel", external=True)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build dist/*.whl for all platforms with ziglang's compiler, check their libraries, and try the one for Linux."""
+    session.install("build", "hatchling>=1.24", "lief", "ziglang>=0.17")
+    for old in Path("dist").glob("*.whl"):
+        old.unlink()
+    for platform in runpy.run_path("engine/build.py")["TARGETS"]:
+        session.run("python", "-m", "build", "--wheel", "--no-isolation", env={"COSTFRAME_PLATFORM": platform})
+    session.run("python", ".ci/exports.py")
+    empty = f"{session.create_tmp()}/empty"
+    session.run("python", "-m", "venv", "--clear", empty)
+    session.run(f"{empty}/bin/pip", "install", *map(str, Path("dist").glob("*manylinux*x86_64.whl")), external=True)
+    user = Path(".ci/user.py").resolve()
+    with session.chdir(empty):  # away from the checkout, so that only the wheel can be imported
+        session.run("bin/python", str(user), external=True)
 
 
 @nox.session

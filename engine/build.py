@@ -1,6 +1,7 @@
 """Build the engine, `costframe/engine-*.so`, with the system's C++ compiler, else with that of the package ziglang.
 
 python engine/build.py              # for this machine
+python engine/build.py --platform win_amd64 --output FOLDER  # for another one, with ziglang
 python engine/build.py --sanitize --output FOLDER  # with address and undefined-behaviour checks, for its tests
 """
 
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -22,43 +24,53 @@ EXACT = ("-std=c++20", "-O3", "-ffp-contract=off", "-fno-math-errno")  # the sam
 SHARED = ("-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-psabi", "-Werror")
 SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 AVX2 = ("-mavx2", "-mbmi", "-mbmi2")
-LEVELS = {"x86_64": {"base": (), "avx2": AVX2}, "amd64": {"base": (), "avx2": AVX2}}
+ZIG = ("-mcpu=baseline", "-s")  # else it uses all that this machine's processor can, and keeps what debuggers read
+PLATFORM = sysconfig.get_platform().replace("-", "_").replace(".", "_")  # of this machine, as a wheel's name has it
+TARGETS = {  # platforms that ziglang builds wheels for, and its names of them
+    "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
+    "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
+    "macosx_11_0_x86_64": "x86_64-macos.11.0",
+    "macosx_11_0_arm64": "aarch64-macos.11.0",
+    "win_amd64": "x86_64-windows-gnu",
+}
 
 
-def compiler() -> list[str]:
-    """Return the command of a C++ compiler: $CXX, one on the path, or that of ziglang; empty without any."""
-    for name in (os.environ.get("CXX"), "c++", "g++", "clang++"):
+def compiler(platform: str | None = None) -> list[str]:
+    """Return the command of a C++ compiler: $CXX or one on the path for this machine, else ziglang's, or none."""
+    for name in () if platform else (os.environ.get("CXX"), "c++", "g++", "clang++"):
         if name and shutil.which(name.split()[0]):
             return name.split()
     return [sys.executable, "-m", "ziglang", "c++"] if importlib.util.find_spec("ziglang") else []
 
 
-def suffix() -> str:
-    """Return how a shared library's name ends here."""
-    return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-
-
-def build(target: Path = TARGET, options: tuple[str, ...] = ()) -> list[Path]:
-    """Compile the library for each level of this machine's kind of processor; return the files."""
-    command = compiler()
+def build(target: Path = TARGET, options: tuple[str, ...] = (), platform: str | None = None) -> list[Path]:
+    """Compile the library for each level of this machine's or a platform's processors; return the files."""
+    command = compiler(platform)
     if not command:
         raise SystemExit("the engine needs a C++ compiler: install g++ or clang, or `pip install ziglang`")
-    machine = sysconfig.get_platform().split("-")[-1].lower()
-    files = [target / f"engine-{level}{suffix()}" for level in LEVELS.get(machine, {"base": ()})]
-    running = []
-    for flags, file in zip(LEVELS.get(machine, {"base": ()}).values(), files, strict=True):
-        arguments = [*command, *EXACT, *SHARED, *flags, *options, "-o", str(file.with_suffix(".new")), *SOURCES]
-        running.append(subprocess.Popen(arguments))
-    for process, file in zip(running, files, strict=True):
-        if process.wait():
-            raise SystemExit(f"the engine cannot be compiled: {command[0]} ended with {process.returncode}")
-        file.with_suffix(".new").replace(file)  # never a half-written library
-    return files
+    if platform:
+        options = ("-target", TARGETS[platform], *options)
+    if "ziglang" in command:
+        options = (*ZIG, *options)
+    name = platform or PLATFORM
+    suffix = {"win": ".dll", "macosx": ".dylib"}.get(name.partition("_")[0], ".so")
+    levels = {"base": (), "avx2": AVX2} if name.endswith(("x86_64", "amd64")) else {"base": ()}
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target) as folder:  # never a half-written library
+        files = [Path(folder, f"engine-{level}{suffix}") for level in levels]
+        running = [
+            subprocess.Popen([*command, *EXACT, *SHARED, *options, *flags, "-o", str(file), *SOURCES])
+            for file, flags in zip(files, levels.values(), strict=True)
+        ]
+        if any([process.wait() for process in running]):  # noqa: C419 - wait for both
+            raise SystemExit(f"the engine cannot be compiled with {' '.join(command)}")
+        return [file.replace(target / file.name) for file in files]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--output", type=Path, default=TARGET, help="folder; by default that of the package")
+    parser.add_argument("--platform", choices=TARGETS, help="by default this machine's")
     asked = parser.parse_args()
-    build(asked.output, SANITIZE if asked.sanitize else ())
+    build(asked.output, SANITIZE if asked.sanitize else (), asked.platform)
