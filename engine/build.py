@@ -25,6 +25,8 @@ SHARED = ("-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-p
 SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 AVX2 = ("-mavx2", "-mbmi", "-mbmi2")
 ZIG = ("-mcpu=baseline", "-s")  # else it uses all that this machine's processor can, and keeps what debuggers read
+# Instead of AVX2, for which ziglang would compile its C++ library once more.
+ZIG_AVX2 = tuple(word for flag in AVX2 for word in ("-Xclang", "-target-feature", "-Xclang", flag.replace("-m", "+")))
 PLATFORM = sysconfig.get_platform().replace("-", "_").replace(".", "_")  # of this machine, as a wheel's name has it
 TARGETS = {  # platforms that ziglang builds wheels for, and its names of them
     "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
@@ -50,11 +52,12 @@ def build(target: Path = TARGET, options: tuple[str, ...] = (), platform: str | 
         raise SystemExit("the engine needs a C++ compiler: install g++ or clang, or `pip install ziglang`")
     if platform:
         options = ("-target", TARGETS[platform], *options)
+    avx2 = AVX2
     if "ziglang" in command:
-        options = (*ZIG, *options)
+        options, avx2 = (*ZIG, *options), ZIG_AVX2
     name = platform or PLATFORM
     suffix = {"win": ".dll", "macosx": ".dylib"}.get(name.partition("_")[0], ".so")
-    levels = {"base": (), "avx2": AVX2} if name.endswith(("x86_64", "amd64")) else {"base": ()}
+    levels = {"base": (), "avx2": avx2} if name.endswith(("x86_64", "amd64")) else {"base": ()}
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target) as folder:  # never a half-written library
         files = [Path(folder, f"engine-{level}{suffix}") for level in levels]
