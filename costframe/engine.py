@@ -592,17 +592,22 @@ note_reads = _bind(
     _CODE,
 )
 
-# Rows under limits: engine/capped.h
+# Rows under limits: engine/capped.h; prices are whole numbers of W words, the lowest first
 Bill = _Struct(
-    "Bill(cost: f8[U], split: f8[U], comparisons: f8[U], barred: b1[U], first: i8[U+1], need: i8[needs],"
-    " further_first: i8[R+1], further: i8[further], resource_cost: f8[R], reuse: f8, own: f8[L], evaluation: f8[L],"
-    " read_first: i8[L+1], read: i8[reads], slot: i8[L], expected: f8[L], expected_opaque: f8[O], by_path: b1,"
-    " expects: b1)"
+    "Bill(cost: u8[U,W], split: u8[U,W], comparisons: f8[U], first: i8[U+1], need: i8[needs], further_first: i8[R+1],"
+    " further: i8[further], resource_cost: u8[R,W], reuse: u8[W], own: u8[L,W], most: u8[L,W])"
+)
+Expected = _Struct("Expected(column: f8[L], opaque: f8[O], is_known: b1)")
+step_capped_row = _bind(
+    "step_capped_row(supplied: f8[m], numbers: >f8[a], places: >i8[b], marks: >u1[c], limit: u8[W], steps: Steps,"
+    " expected: Expected, bill: Bill, by_path: b1)",
+    ctypes.c_int64,
 )
 walk_capped = _bind(
-    "walk_capped(X: f8[n,d], codes: u2|u4[n,c], opaque: f8[n,o], limit: f8[n], nodes: Nodes, stages: Stages,"
-    " bill: Bill, exits: >i8[n], cut: >b1[n], share: >f8[n], scores: >f8[n,K], route_scores: >f8[n],"
-    " masks: >u8[n,words], spent: >f8[n,3])",
+    "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], limits: u8[n,W], numbers: f8[a],"
+    " places: i8[b], marks: u1[c], steps: Steps, expected: Expected, bill: Bill, by_path: b1, waits: >i8[n],"
+    " exits: >i8[n], cut: >b1[n], share: >f8[n], scores: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words],"
+    " spent: >f8[n,3])",
     _CODE,
 )
 

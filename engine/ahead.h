@@ -8,7 +8,9 @@ namespace costframe {
 class Lookahead {
    public:
     explicit Lookahead(const StepRow& row)
-        : row_(row), model_(row.model), n_words_((model_.n_used() + 63) >> 6), room_(2 * model_.depth + 4) {}
+        : row_(row), model_(row.model), n_words_((model_.n_used() + 63) >> 6), room_(2 * model_.depth + 4) {
+        for (i64 u = 0; n_words_ == 1 && u < model_.n_used(); ++u) known_ |= static_cast<i64>(row.knows(u)) << u;
+    }
 
     // Set `needed` to the features that every path from a stage on reads, ascending; return their number. A stage needs
     // what its learners read, and what both ways behind it need.
@@ -40,15 +42,45 @@ class Lookahead {
                 }
                 for (i64 w = 0; done[above] == 2 && w < n_words_; ++w) own[w] = lower[w] & found[above * n_words_ + w];
             }
-            add_needs(model_.stage[first + i], own);
+            const StepStage& stage = model_.stage[first + i];
+            for (i64 number = stage.first; number < stage.last; ++number) add_needs(model_.use[number], own);
             done[i] = 2;
             stack.pop_back();
         }
+        return list(found.data(), needed);
+    }
+
+    i64 n_words() const { return n_words_; }
+
+    // Set `needed` to the features with a bit; return their number.
+    i64 list(const u64* found, i64* needed) const {
         i64 count = 0;
         for (i64 u = 0; u < model_.n_used(); ++u) {
-            if (has(found.data(), u)) needed[count++] = u;
+            if (has(found, u)) needed[count++] = u;
         }
         return count;
+    }
+
+    // Add the unknown features that a learner certainly reads, until it ends or comes to one that is unavailable.
+    void add_needs(const StepUse& use, u64* found) {
+        const i64 v = row_.at[use.learner];
+        if (v < 0) return;
+        if (use.kind != tree_kind || !row_.by_path) {
+            for (i64 i = use.read; i < use.read_end; ++i) {
+                const i64 u = model_.read[i];
+                if (!row_.knows(u)) found[u >> 6] |= u64{1} << (u & 63);
+            }
+            return;
+        }
+        const bool alone = n_words_ == 1;  // no two features share a bit
+        const i64 rest = alone ? ~(known_ | static_cast<i64>(found[0])) : ~i64{0};
+        i64 certain = model_.reads[v] & rest;
+        if (certain != 0) certain = find_certain(v, certain, -1);
+        if (alone) {
+            found[0] |= static_cast<u64>(certain);
+        } else {
+            add_tested(v, certain, found);
+        }
     }
 
    private:
@@ -85,19 +117,19 @@ class Lookahead {
         return true;
     }
 
-    // The bits of `want` that stand for an unknown feature, `only` if it is one, on every path from a node on. Bits
-    // stand for numbers modulo 64.
+    // The bits of `want` that stand for an unknown feature, `only` if it is one, on every path from a node on to a leaf
+    // or an unavailable feature. Bits stand for numbers modulo 64.
     i64 find_certain(i64 v, i64 want, i64 only) {
         i64 size = 0;
         room_[size++] = v, room_[size++] = 0;  // nodes, each with the bits on the path before it
         while (size > 0 && want != 0) {
             i64 path = room_[--size];
             v = row_.walk_on(room_[--size]);
-            if ((model_.reads[v] & want & ~path) == 0) {  // at a leaf, or below a path that is complete
+            const i64 u = model_.feature(v);
+            if ((model_.reads[v] & want & ~path) == 0 || row_.bars(u)) {  // at an end, or below a path that is complete
                 want &= path;
                 continue;
             }
-            const i64 u = model_.feature(v);
             if (only < 0 || u == only) path |= static_cast<i64>(u64{1} << (u & 63));
             const i64 nearer = model_.nearer(v), left = model_.left(v);
             room_[size++] = left + (nearer == left), room_[size++] = path;
@@ -116,40 +148,10 @@ class Lookahead {
         }
     }
 
-    // Add the unknown features that the learners of a stage certainly read.
-    void add_needs(const StepStage& stage, u64* found) {
-        const bool alone = n_words_ == 1;  // no two features share a bit
-        i64 rest = ~i64{0};
-        for (i64 u = 0; alone && u < model_.n_used(); ++u) {
-            if (row_.knows(u) || has(found, u)) rest &= ~static_cast<i64>(u64{1} << u);
-        }
-        for (i64 number = stage.first; number < stage.last; ++number) {
-            const StepUse& use = model_.use[number];
-            const i64 v = row_.at[use.learner];
-            if (v < 0) continue;
-            if (use.kind == tree_kind && row_.by_path) {
-                i64 certain = model_.reads[v] & rest;
-                if (certain != 0) certain = find_certain(v, certain, -1);
-                if (!alone) {
-                    add_tested(v, certain, found);
-                } else {
-                    found[0] |= static_cast<u64>(certain);
-                    rest &= ~certain;
-                }
-                continue;
-            }
-            for (i64 i = use.read; i < use.read_end; ++i) {
-                const i64 u = model_.read[i];
-                if (row_.knows(u)) continue;
-                found[u >> 6] |= u64{1} << (u & 63);
-                if (alone) rest &= ~static_cast<i64>(u64{1} << u);
-            }
-        }
-    }
-
     const StepRow& row_;
     const StepModel& model_;
     const i64 n_words_;
+    i64 known_ = 0;          // features with values, as bits, if they fit a word
     std::vector<i64> room_;  // of paths that wait
     std::vector<i64> ends_;  // of learners
 };

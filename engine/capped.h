@@ -1,35 +1,258 @@
-// Walks of rows under limits; `StageWalker` in Python is their slow, obvious twin, to the last bit.
+// One row on its way through a stage tree under limits: a cap on what it pays, and unavailable features. Learners
+// follow one another. A learner goes on as long as its next feature is available, and the row can pay for it and for the
+// learner; else the row gives the learner up and begins the next one. Prices are whole numbers of W words.
 #pragma once
 
+#include "ahead.h"
 #include "needs.h"
-#include "scores.h"
 
 namespace costframe {
 
-enum Learner : u8 { untouched, finished, given_up };      // states of a learner
-enum Resource : u8 { unpaid, paid, pending, looked_at };  // a pending one is in a sum that may stay unpaid
+enum Resource : u8 { unpaid, paid, pending };  // a pending one is in a sum that may stay unpaid
+enum Cut : i64 { complete, by_cap, by_absence };  // why a row gave learners up; the last one hides the others
 
-// Prices, and the features that each use of a learner reads; the slot of its learner, and what it is expected to give.
+// Prices of a model's steps in one unit; see `Bill` in Python.
 struct Bill {
-    Vector<const double> cost;         // (U,), like the next three
-    Vector<const double> split;
-    Vector<const double> comparisons;  // `split` in units of comparisons
-    Vector<const bool> barred;
+    Matrix<const u64> cost;   // (U, W)
+    Matrix<const u64> split;  // (U, W)
+    Vector<const double> comparisons;  // (U,): `split` in units of comparisons
     Needs needs;
-    Vector<const double> resource_cost;  // (R,)
-    double reuse;
-    Vector<const double> own;         // (L,): price of evaluating the learner
-    Vector<const double> evaluation;  // (L,): e_t in its unit
-    Vector<const i64> read_first;     // (L + 1,)
-    Vector<const i64> read;
-    Vector<const i64> slot;         // (L,)
-    Vector<const double> expected;  // (L,)
-    Vector<const double> expected_opaque;
-    i64 by_path, expects;
+    Matrix<const u64> resource_cost;  // (R, W)
+    Vector<const u64> reuse;          // (W,)
+    Matrix<const u64> own;   // (L, W): of evaluating the learner
+    Matrix<const u64> most;  // (L, W): of that, and the most that its comparisons and further uses of features cost
 };
 
-// Ends of rows, and their purchases; see `CappedRows`.
-struct Ends {
+// What learners are expected to give that a row gives up; trees have it at their nodes.
+struct Expected {
+    Vector<const double> column;  // (L,)
+    Vector<const double> opaque;
+    i64 is_known;
+};
+
+// Add whole numbers of as many words, the lowest first.
+inline void add(Vector<u64> total, Vector<const u64> more) {
+    u64 carry = 0;
+    for (std::size_t w = 0; w < total.size(); ++w) {
+        const u64 sum = total[w] + carry;
+        carry = sum < carry;
+        total[w] = sum + more[w];
+        carry += total[w] < sum;
+    }
+}
+
+inline bool exceeds(Vector<const u64> one, Vector<const u64> other) {
+    for (std::size_t w = one.size(); w-- > 0;) {
+        if (one[w] != other[w]) return one[w] > other[w];
+    }
+    return false;
+}
+
+class CappedRow {
+   public:
+    // The row has three arrays, which others keep; see `begin_row` in Python.
+    CappedRow(const StepModel& model, const Expected& expected, const Bill& bill, bool by_path, double* numbers,
+              i64* places, u8* marks)
+        : scores(numbers + model.n_used() + 4), opaque(scores + model.n_outputs()),
+          route_score(opaque[expected.opaque.size()]), share(opaque[expected.opaque.size() + 1]),
+          needed(places + model.n_learners), stage(needed[model.n_used()]), cut(needed[model.n_used() + 1]),
+          row{model, numbers, marks, places, *reinterpret_cast<Account*>(numbers + model.n_used()), opaque, nullptr,
+              by_path, true},
+          model_(model), expected_(expected), bill_(bill), gave_up_(marks + model.n_used()),
+          paid_(gave_up_ + model.n_learners),
+          spent_(reinterpret_cast<u64*>(needed + model.n_used() + 2), bill.reuse.size()), due_(spent_.size()),
+          sum_(spent_.size()), found_(bill.needs.resources()) {}
+
+    // Go on until a feature is needed, or the row ends. Return the number of features in `needed`, 0 at the end, or
+    // -1 - use for the use of an opaque learner to call.
+    i64 advance(Vector<const u64> limit) {
+        limit_ = limit;
+        const i64 waits = run();
+        return waits > 0 ? find_needs() : waits;
+    }
+
+    double* const scores;  // (K,) of the last stage
+    double* const opaque;  // outputs of opaque learners
+    double& route_score;   // of the route before
+    double& share;         // of the last stage's learners, those that are finished
+    i64* const needed;     // (U,), of which the first are valid
+    i64& stage;
+    i64& cut;
+    const StepRow row;
+
+   private:
+    // Go on from the present stage, until a learner waits for a feature or for a call; see `evaluate`.
+    i64 run() {
+        while (true) {
+            const StepStage& now = model_.stage[stage];
+            for (i64 number = now.first; number < now.last; ++number) {
+                const i64 waits = evaluate(number);
+                if (waits != 0) return waits;
+            }
+            score(now);
+            if (now.below < 0 || (expected_.is_known && cut != complete)) return 0;
+            route_score = scores[0];
+            stage = scores[0] > model_.values_of(stage)[0] ? now.above : now.below;
+        }
+    }
+
+    // Score a stage. Learners given up add what is expected of them, or nothing.
+    void score(const StepStage& now) {
+        std::copy_n(model_.values_of(stage) + 1, model_.n_outputs(), scores);
+        i64 n_finished = 0;
+        for (i64 number = now.first; number < now.last; ++number) {
+            const StepUse& use = model_.use[number];
+            const bool done = !gave_up_[use.learner];
+            n_finished += done;
+            if (!done && !expected_.is_known) continue;
+            double value = 1.0;
+            if (use.kind == column_kind) {
+                value = done ? model_.filled(number, row.x[model_.read[use.read]]) : expected_.column[number];
+            }
+            model_.add_outputs(use, ~row.at[use.learner], value, done ? row.opaque : expected_.opaque.data(), scores);
+        }
+        const i64 size = now.last - now.first;
+        share = size > 0 ? static_cast<double>(n_finished) / static_cast<double>(size) : 1.0;
+    }
+
+    // Evaluate a use's learner, or give it up. Return 0, or 1 if it waits for a feature, or -1 - use to be called.
+    i64 evaluate(i64 number) {
+        const StepUse& use = model_.use[number];
+        i64& at = row.at[use.learner];
+        if (at < 0) return 0;
+        if (splits(use)) {
+            std::ranges::copy(spent_, due_.begin());
+            if (!fits(number)) return give_up(use, by_cap);
+        } else {
+            if (const Cut why = price_all(use, number); why != complete) return give_up(use, why);
+            if (!row.knows_all(use)) return 1;
+            if (use.kind == opaque_kind && at != called) return -1 - number;
+            std::ranges::copy(due_, spent_.begin());
+            for (i64 i = use.read; i < use.read_end; ++i) buy(model_.read[i], true);
+        }
+        for (; use.kind == tree_kind && !model_.is_leaf(at); at = model_.child(at, row.x[model_.feature(at)])) {
+            const i64 u = model_.feature(at);
+            const bool fresh = row.by_path && (model_.word[at] >> fresh_at & 1);
+            if (const Cut why = price_test(u, fresh, number); why != complete) return give_up(use, why);
+            if (!row.knows(u)) return 1;
+            std::ranges::copy(due_, spent_.begin());
+            buy(u, fresh);
+            row.account.comparisons += bill_.comparisons[u];
+        }
+        at = ~at;
+        row.account.weight += model_.use_value(number, 0);
+        add(spent_, bill_.own[number]);
+        return 0;
+    }
+
+    // Whether a learner acquires features split by split.
+    bool splits(const StepUse& use) const { return use.kind == tree_kind && row.by_path; }
+
+    i64 give_up(const StepUse& use, Cut why) {
+        gave_up_[use.learner] = 1;
+        row.at[use.learner] = ~row.at[use.learner];
+        cut = std::max<i64>(cut, why);
+        return 0;
+    }
+
+    // Set `due_` to what the row has spent once it has all features that a learner reads; return why it must not.
+    Cut price_all(const StepUse& use, i64 number) {
+        const auto reads = model_.read.subspan(use.read, use.read_end - use.read);
+        std::ranges::copy(spent_, due_.begin());
+        bool barred = false;
+        for (i64 u : reads) {
+            add_price(u, true);
+            barred |= row.bars(u);
+        }
+        for (i64 u : reads) change_resources(u, pending, unpaid);
+        return barred ? by_absence : fits(number) ? complete : by_cap;
+    }
+
+    // Set `due_` to what the row has spent after a test, which may be the learner's first of a feature.
+    Cut price_test(i64 u, bool fresh, i64 number) {
+        if (fresh && row.bars(u)) return by_absence;
+        std::ranges::copy(spent_, due_.begin());
+        add_price(u, fresh);
+        change_resources(u, pending, unpaid);
+        add(due_, bill_.split[u]);
+        return fits(number) ? complete : by_cap;
+    }
+
+    // Add the price of a feature with the resources that it needs first, or of a further use.
+    void add_price(i64 u, bool fresh) {
+        if (!(row.marks[u] & is_bought)) {
+            add(due_, bill_.cost[u]);
+            const i64 count = change_resources(u, unpaid, pending);
+            for (i64 i = 0; i < count; ++i) add(due_, bill_.resource_cost[found_[i]]);
+        }
+        if (fresh && row.marks[u] & is_used) add(due_, bill_.reuse);
+    }
+
+    // Whether the row can pay for a learner after what is due.
+    bool fits(i64 number) {
+        std::ranges::copy(due_, sum_.begin());
+        add(sum_, bill_.own[number]);
+        return !exceeds(sum_, limit_);
+    }
+
+    i64 change_resources(i64 u, u8 before, u8 after) {
+        return bill_.needs.change(u, paid_, before, after, found_.data(), 0);
+    }
+
+    void buy(i64 u, bool fresh) {
+        if (!(row.marks[u] & is_bought)) change_resources(u, unpaid, paid);
+        row.marks[u] |= is_bought;
+        if (fresh) row.note_use(u);
+    }
+
+    // Set `needed` to the features of this stage's learners that the row can certainly pay in full, ascending; return
+    // their number. If the row may have to give the current learner up, only that learner's next features are certain.
+    i64 find_needs() {
+        Lookahead ahead(row);
+        std::vector<u64> wanted(ahead.n_words()), most(spent_.begin(), spent_.end());  // the most spent by then
+        std::vector<u8> marks(row.marks, row.marks + model_.n_used()), by_then(paid_, paid_ + found_.size());
+        const StepStage& now = model_.stage[stage];
+        bool any = false;
+        for (i64 number = now.first; number < now.last; ++number) {
+            const StepUse& use = model_.use[number];
+            if (row.at[use.learner] < 0) continue;
+            const auto reads = model_.read.subspan(use.read, use.read_end - use.read);
+            if (!splits(use) && std::ranges::any_of(reads, [&](i64 u) { return row.bars(u); })) continue;
+            for (i64 u : reads) {
+                if (marks[u] & is_bought) continue;
+                marks[u] |= is_bought;
+                add(most, bill_.cost[u]);
+                const i64 count = bill_.needs.change(u, by_then.data(), unpaid, paid, found_.data(), 0);
+                for (i64 i = 0; i < count; ++i) add(most, bill_.resource_cost[found_[i]]);
+            }
+            add(most, bill_.most[number]);
+            const bool certain = !exceeds(most, limit_);
+            if (!certain && any) break;
+            if (certain || !splits(use)) {
+                ahead.add_needs(use, wanted.data());
+            } else {
+                const i64 u = model_.feature(row.at[use.learner]);
+                wanted[u >> 6] |= u64{1} << (u & 63);
+            }
+            if (!certain) break;
+            any = true;
+        }
+        return ahead.list(wanted.data(), needed);
+    }
+
+    const StepModel& model_;
+    const Expected& expected_;
+    const Bill& bill_;
+    u8* const gave_up_;                // (learners,)
+    u8* const paid_;                   // of each resource
+    const Vector<u64> spent_;          // (W,)
+    std::vector<u64> due_, sum_;       // (W,)
+    std::vector<i64> found_;           // resources on the way
+    Vector<const u64> limit_;
+};
+
+// Ends of rows, and their purchases; see `CappedRows` in Python.
+struct CappedEnds {
     i64* exits;
     bool* cut;
     double* share;
@@ -39,187 +262,49 @@ struct Ends {
     double* spent;  // (rows, 3)
 };
 
-// One row on its way: its purchases, and its place in the stage tree.
-template <typename Code>
-class CappedRow {
-   public:
-    CappedRow(const Nodes& nodes, const Stages& stages, const Bill& bill)
-        : nodes_(nodes), stages_(stages), bill_(bill), bought_(bill.cost.size()), used_(bill.cost.size()),
-          seen_(bill.cost.size()), paid_(bill.resource_cost.size()), found_(bill.resource_cost.size()) {
-        i64 n_learners = 0;
-        for (i64 slot : bill.slot) n_learners = std::max(n_learners, slot + 1);
-        state_.resize(n_learners);
-        left_.resize(n_learners);
-    }
-
-    // Walk row i through all stages. If the model expects outputs of learners given up, the row ends at the stage where
-    // it gives up the first; else these learners add nothing, and the row goes on.
-    void walk(i64 i, Matrix<const double> X, Matrix<const Code> codes, Matrix<const double> opaque, double limit,
-              const Ends& ends) {
-        begin(limit, codes.data + i * codes.columns, X.data + i * X.columns, opaque.data + i * opaque.columns, ends.masks[i]);
-        i64 stage = 0;
-        while (true) {
-            const i64 first = stages_.stage_first[stage], last = stages_.stage_first[stage + 1];
-            const auto scores = ends.scores[i];
-            std::copy_n(stages_.intercept[stage].begin(), scores.size(), scores.begin());
-            for (i64 use = first; use < last; ++use) evaluate(use);
-            i64 n_finished = 0;
-            for (i64 use = first; use < last; ++use) n_finished += add_outputs(use, scores);
-            ends.cut[i] |= n_finished < last - first;
-            ends.exits[i] = stage;
-            ends.share[i] = last > first ? static_cast<double>(n_finished) / static_cast<double>(last - first) : 1.0;
-            if (stages_.below[stage] < 0 || (bill_.expects && ends.cut[i])) break;
-            ends.route_scores[i] = scores[0];
-            stage = scores[0] > stages_.threshold[stage] ? stages_.above[stage] : stages_.below[stage];
-        }
-        ends.spent[3 * i] = weight_, ends.spent[3 * i + 1] = comparisons_, ends.spent[3 * i + 2] = uses_;
-    }
-
-   private:
-    void begin(double limit, const Code* codes, const double* x, const double* opaque, Vector<u64> mask) {
-        limit_ = limit, codes_ = codes, x_ = x, opaque_ = opaque, mask_ = mask;
-        spent_ = weight_ = comparisons_ = uses_ = 0.0;
-        std::fill(bought_.begin(), bought_.end(), 0);
-        std::fill(used_.begin(), used_.end(), 0);
-        std::fill(seen_.begin(), seen_.end(), -1);
-        std::fill(paid_.begin(), paid_.end(), unpaid);
-        std::fill(state_.begin(), state_.end(), untouched);
-    }
-
-    void set_resources(i64 u, u8 before, u8 after) { bill_.needs.change(u, paid_.data(), before, after, found_.data(), 0); }
-
-    // The price of a feature not yet bought, with the resources that it needs first.
-    double price_of(i64 u) {
-        double due = bill_.cost[u];
-        if (bill_.needs.first[u] == bill_.needs.first[u + 1]) return due;
-        const i64 count = bill_.needs.change(u, paid_.data(), unpaid, looked_at, found_.data(), 0);
-        ascend(found_.data(), count, paid_.data(), looked_at);
-        for (i64 at = 0; at < count; ++at) {
-            due += bill_.resource_cost[found_[at]];
-            paid_[found_[at]] = unpaid;
-        }
-        return due;
-    }
-
-    void buy(i64 u) {
-        bought_[u] = 1;
-        mask_[u >> 6] |= u64{1} << (u & 63);
-        set_resources(u, unpaid, paid);
-    }
-
-    // Buy all features that a learner reads, or none; return false if it must be given up.
-    bool buy_all(i64 use) {
-        const auto reads = bill_.read.subspan(bill_.read_first[use], bill_.read_first[use + 1] - bill_.read_first[use]);
-        double total = 0.0;
-        bool barred = false;
-        for (i64 u : reads) {
-            double due = 0.0;
-            if (!bought_[u]) {
-                due = price_of(u);
-                set_resources(u, unpaid, pending);
-            }
-            if (used_[u]) due += bill_.reuse;
-            total += due;
-            barred |= bill_.barred[u];
-        }
-        const bool possible = !barred && spent_ + total + bill_.own[use] <= limit_;
-        for (i64 u : reads) set_resources(u, pending, unpaid);
-        if (!possible) return false;
-        for (i64 u : reads) {
-            buy(u);
-            used_[u] = 1;
-            seen_[u] = use;
-        }
-        spent_ += total;
-        uses_ += static_cast<double>(reads.size());
-        return true;
-    }
-
-    // Buy what the test of a node needs; return false if the tree must be given up.
-    bool buy_test(i64 node, i64 use) {
-        const i64 u = nodes_.feature[node];
-        const bool fresh = seen_[u] != use;
-        double due = 0.0;
-        if (!bought_[u]) due = price_of(u);
-        if (fresh && used_[u]) due += bill_.reuse;
-        if ((fresh && bill_.barred[u]) || !(spent_ + (due + bill_.split[u]) + bill_.own[use] <= limit_)) return false;
-        if (!bought_[u]) buy(u);
-        used_[u] = 1;
-        seen_[u] = use;
-        spent_ += due;
-        spent_ += bill_.split[u];
-        comparisons_ += bill_.comparisons[u];
-        uses_ += fresh ? 1.0 : 0.0;
-        return true;
-    }
-
-    u64 goes_right(u64 test) const {
-        const u64 rank = test & rank_bits, code = codes_[test >> column_at & column_bits];
-        return test >> named_at ? nodes_.sets[rank + (code >> 6)] >> (code & 63) & 1 : code > rank;
-    }
-
-    // Evaluate a use's learner, or give it up.
-    void evaluate(i64 use) {
-        const i64 slot = bill_.slot[use];
-        if (state_[slot] != untouched) return;
-        const bool is_tree = stages_.kind[use] == tree_kind;
-        i64 node = stages_.place[use];
-        bool done = spent_ + bill_.own[use] <= limit_;
-        if (done && !(is_tree && bill_.by_path)) done = buy_all(use);
-        if (done && is_tree) {
-            u64 test = nodes_.word[node];
-            while (test >> steps_at != 0 && (done = buy_test(node, use))) {
-                node += static_cast<i64>((test >> steps_at & steps_bits) + goes_right(test));
-                test = nodes_.word[node];
-            }
-        }
-        left_[slot] = node;
-        state_[slot] = done ? finished : given_up;
-        if (done) {
-            weight_ += bill_.evaluation[use];
-            spent_ += bill_.own[use];
-        }
-    }
-
-    // Add a learner's outputs, or expected outputs, to its targets; return whether it is finished.
-    bool add_outputs(i64 use, Vector<double> scores) const {
-        const bool done = state_[bill_.slot[use]] == finished;
-        if (!(done || bill_.expects)) return done;
-        const i64* target = stages_.target.data() + stages_.target_first[use];
-        const i64 n_targets = stages_.target_first[use + 1] - stages_.target_first[use];
-        const double* payload = stages_.payload.data() + stages_.payload_first[use];
-        const u8 kind = stages_.kind[use];
-        if (kind == opaque_kind) {
-            const double* outputs = (done ? opaque_ : bill_.expected_opaque.data()) + stages_.place[use];
-            for (i64 j = 0; j < n_targets; ++j) {
-                scores[target[j]] += weigh_outputs(payload + j, n_targets, outputs, stages_.width[use]);
-            }
-            return done;
-        }
-        double value = 1.0;
-        if (kind == tree_kind) {
-            payload += (left_[bill_.slot[use]] - stages_.place[use]) * n_targets;
-        } else {
-            value = done ? x_[stages_.place[use]] : bill_.expected[use];
-            if (done && std::isnan(value)) value = stages_.fill[use];
-        }
-        for (i64 j = 0; j < n_targets; ++j) scores[target[j]] += payload[j] * value;
-        return done;
-    }
-
-    const Nodes& nodes_;
-    const Stages& stages_;
-    const Bill& bill_;
-    const Code* codes_ = nullptr;
-    const double *x_ = nullptr, *opaque_ = nullptr;
-    double limit_ = 0, spent_ = 0, weight_ = 0, comparisons_ = 0, uses_ = 0;
-    Vector<u64> mask_;               // features bought
-    std::vector<u8> bought_, used_;  // (U,)
-    std::vector<i64> seen_;          // (U,): the last use that read each
-    std::vector<u8> paid_;           // of each resource
-    std::vector<i64> found_;         // resources on the way
-    std::vector<u8> state_;          // of each learner
-    std::vector<i64> left_;          // the node at which each tree was left
+// A table of rows, each with its limit, and the outputs of opaque learners, as far as these have been called.
+struct CappedTable {
+    Matrix<const double> X, opaque;
+    Matrix<const bool> called;
+    Matrix<const u64> limits;
 };
+
+// The arrays of one row.
+struct CappedArrays {
+    std::vector<double> numbers;
+    std::vector<i64> places;
+    std::vector<u8> marks;
+};
+
+// Take some rows to their ends, or until an opaque learner must be called: `waits` is 0, or -1 - use. They begin as
+// `begin` says, with all features known.
+inline void walk_capped(const CappedTable& table, Vector<const i64> rows, const CappedArrays& begin,
+                        const StepModel& model, const Expected& expected, const Bill& bill, bool by_path, i64* waits,
+                        const CappedEnds& ends) {
+    CappedArrays own = begin;
+    CappedRow state(model, expected, bill, by_path, own.numbers.data(), own.places.data(), own.marks.data());
+    for (i64 i : rows) {
+        std::ranges::copy(begin.numbers, own.numbers.begin());
+        std::ranges::copy(begin.places, own.places.begin());
+        std::ranges::copy(begin.marks, own.marks.begin());
+        for (i64 u = 0; u < model.n_used(); ++u) state.row.x[u] = table.X(i, model.used[u]);
+        std::ranges::copy(table.opaque[i], state.opaque);
+        for (i64 number = 0; table.opaque.columns > 0 && number < model.use.size; ++number) {
+            const StepUse& use = model.use[number];
+            if (use.kind == opaque_kind && table.called(i, use.place)) state.row.at[use.learner] = called;
+        }
+        waits[i] = state.advance(table.limits[i]);
+        ends.exits[i] = state.stage, ends.cut[i] = state.cut != complete, ends.share[i] = state.share;
+        std::copy_n(state.scores, ends.scores.columns, ends.scores[i].begin());
+        ends.route_scores[i] = state.route_score;
+        std::ranges::fill(ends.masks[i], 0);
+        for (i64 u = 0; u < model.n_used(); ++u) {
+            ends.masks(i, u >> 6) |= u64{(own.marks[u] & is_bought) != 0} << (u & 63);
+        }
+        const Account& account = state.row.account;
+        ends.spent[3 * i] = account.weight, ends.spent[3 * i + 1] = account.comparisons;
+        ends.spent[3 * i + 2] = account.uses;
+    }
+}
 
 }  // namespace costframe

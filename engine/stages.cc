@@ -132,16 +132,27 @@ EXPORT i64 note_reads(const i32* leaves, i64 n, i64 T, const i64* root, const i6
     });
 }
 
-EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const double* opaque, i64 o,
-                       const double* limit, const Nodes* nodes, const Stages* stages, const Bill* bill, i64* exits,
-                       bool* cut, double* share, double* scores, i64 K, double* route_scores, u64* masks, i64 W,
-                       double* spent) {
-    return with_codes(size, [&]<typename Code>(Code) {
-        CappedRow<Code> row(*nodes, *stages, *bill);
-        const Ends ends{exits, cut, share, {scores, n, K}, route_scores, {masks, n, W}, spent};
-        for (i64 i = 0; i < n; ++i) {
-            row.walk(i, {X, n, d}, {static_cast<const Code*>(codes), n, c}, {opaque, n, o}, limit[i], ends);
-        }
+EXPORT i64 step_capped_row(const double* supplied, i64 m, double* numbers, i64, i64* places, i64, u8* marks, i64,
+                           const u64* limit, i64, const StepModel* model, const Expected* expected, const Bill* bill,
+                           bool by_path) {
+    CappedRow state(*model, *expected, *bill, by_path, numbers, places, marks);
+    for (i64 i = 0; i < m; ++i) {
+        numbers[state.needed[i]] = supplied[i];
+        marks[state.needed[i]] |= is_known;
+    }
+    return state.advance(span(limit, bill->cost.columns));
+}
+
+EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const i64* rows, i64 m, const double* opaque, i64 o,
+                       const bool* called, const u64* limits, i64 W, const double* numbers, i64 a, const i64* places,
+                       i64 b, const u8* marks, i64 c, const StepModel* model, const Expected* expected,
+                       const Bill* bill, bool by_path, i64* waits, i64* exits, bool* cut, double* share,
+                       double* scores, i64 K, double* route_scores, u64* masks, i64 words, double* spent) {
+    return with_memory([&] {
+        const CappedTable table{{X, n, d}, {opaque, n, o}, {called, n, o}, {limits, n, W}};
+        const CappedArrays begin{{numbers, numbers + a}, {places, places + b}, {marks, marks + c}};
+        const CappedEnds ends{exits, cut, share, {scores, n, K}, route_scores, {masks, n, words}, spent};
+        costframe::walk_capped(table, span(rows, m), begin, *model, *expected, *bill, by_path, waits, ends);
     });
 }
 

@@ -6,7 +6,8 @@
 
 namespace costframe {
 
-constexpr u8 is_known = 1, is_used = 2;  // marks of a feature: it has a value, and a learner has read it
+// Marks of a feature: it has a value, a learner has read it, it is paid for, it is unavailable.
+constexpr u8 is_known = 1, is_used = 2, is_bought = 4, is_barred = 8;
 constexpr i64 called = 1;                // place of an opaque learner whose outputs are there
 
 struct StepUse {
@@ -53,6 +54,25 @@ struct StepModel {
         }
         return left(v) + right;
     }
+
+    // What a use's column learner gives: its value, or the fill value for NaN.
+    double filled(i64 number, double value) const { return std::isnan(value) ? use_value(number, 1) : value; }
+
+    // Add the weighted outputs of a learner to its targets: of a tree at a node, of a column with a value, or of an
+    // opaque learner, whose outputs are summed by target before.
+    void add_outputs(const StepUse& use, i64 v, double value, const double* opaque, double* scores) const {
+        const i64 n_targets = use.target_end - use.target;
+        const double* weights = payload.data() + use.payload;
+        const i64* to = target.data() + use.target;
+        if (use.kind == opaque_kind) {
+            for (i64 j = 0; j < n_targets; ++j) {
+                scores[to[j]] += weigh_outputs(weights + j, n_targets, opaque + use.place, use.width);
+            }
+            return;
+        }
+        if (use.kind == tree_kind) weights += (v - use.place) * n_targets;
+        for (i64 j = 0; j < n_targets; ++j) scores[to[j]] += weights[j] * value;
+    }
 };
 
 // Set the scores of a row of X, whose model has no opaque learners, and return its exit.
@@ -62,18 +82,14 @@ inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scor
         std::copy_n(model.values_of(at) + 1, scores.size(), scores.begin());
         for (i64 number = stage.first; number < stage.last; ++number) {
             const StepUse& use = model.use[number];
-            const i64 n_targets = use.target_end - use.target;
-            const double* payload = model.payload.data() + use.payload;
+            i64 v = use.place;
             double value = 1.0;
             if (use.kind == tree_kind) {
-                i64 v = use.place;
                 while (!model.is_leaf(v)) v = model.child(v, x[model.used[model.feature(v)]]);
-                payload += (v - use.place) * n_targets;
             } else {
-                value = x[model.used[model.read[use.read]]];
-                if (std::isnan(value)) value = model.use_value(number, 1);
+                value = model.filled(number, x[model.used[model.read[use.read]]]);
             }
-            for (i64 j = 0; j < n_targets; ++j) scores[model.target[use.target + j]] += payload[j] * value;
+            model.add_outputs(use, v, value, nullptr, scores.data());
         }
         if (stage.below < 0) return at;
         at = scores[0] > model.values_of(at)[0] ? stage.above : stage.below;
@@ -98,6 +114,7 @@ struct StepRow {
     bool by_path, spends;  // trees acquire split by split
 
     bool knows(i64 u) const { return marks[u] & is_known; }
+    bool bars(i64 u) const { return marks[u] & is_barred; }
 
     // The leaf, or the first node with an unknown feature, from a node on.
     i64 walk_on(i64 v) const {
@@ -159,28 +176,12 @@ struct StepRow {
         return waiting;
     }
 
-    // Add the weighted outputs of learners, which are at `ends`, to their targets. The outputs of an opaque learner are
-    // summed by target before.
+    // Add the weighted outputs of learners, which are at `ends`, to their targets.
     void add_outputs(i64 first, i64 last, const i64* ends, double* scores) const {
         for (i64 number = first; number < last; ++number) {
             const StepUse& use = model.use[number];
-            const i64 n_targets = use.target_end - use.target;
-            const double* payload = model.payload.data() + use.payload;
-            const i64* target = model.target.data() + use.target;
-            if (use.kind == opaque_kind) {
-                for (i64 j = 0; j < n_targets; ++j) {
-                    scores[target[j]] += weigh_outputs(payload + j, n_targets, opaque + use.place, use.width);
-                }
-                continue;
-            }
-            double value = 1.0;
-            if (use.kind == tree_kind) {
-                payload += (~ends[use.learner] - use.place) * n_targets;
-            } else {
-                value = x[model.read[use.read]];
-                if (std::isnan(value)) value = model.use_value(number, 1);
-            }
-            for (i64 j = 0; j < n_targets; ++j) scores[target[j]] += payload[j] * value;
+            const double value = use.kind == column_kind ? model.filled(number, x[model.read[use.read]]) : 1.0;
+            model.add_outputs(use, ~ends[use.learner], value, opaque, scores);
         }
     }
 

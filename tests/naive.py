@@ -43,6 +43,17 @@ def tree_walk(trees, tree, row):
     return node, tested
 
 
+def certain(trees, tree, row, barred=(), node=0):
+    """Unknown features tested on every path from a node to a leaf or a barred feature; a row has known values only."""
+    f = int(trees.feature[at := node_at(trees, tree, node)])
+    if f < 0 or (f in barred and f not in row):
+        return set()
+    ways = int(trees.left[at]), int(trees.right[at])
+    if f in row:
+        return certain(trees, tree, row, barred, ways[0] if goes_left(trees, at, row[f]) else ways[1])
+    return {f} | (certain(trees, tree, row, barred, ways[0]) & certain(trees, tree, row, barred, ways[1]))
+
+
 def learner_outputs(bank, t, row):
     """Outputs, features read, and features compared (one entry a comparison) of learner t."""
     kind, index = bank.kind[t], int(bank.index[t])
@@ -79,10 +90,16 @@ def active(bank, stage):
 
 
 def stage_scores(tree, number, row):
+    learners = [t for t, _ in active(tree.bank, tree.stages[number])]
+    return weigh(tree, number, {t: learner_outputs(tree.bank, t, row)[0] for t in learners})
+
+
+def weigh(tree, number, given):
+    """Scores of a stage by the outputs of its learners; those without outputs add nothing."""
     stage = tree.stages[number]
     scores = [float(b) for b in stage.intercept]
     for t, weights in active(tree.bank, stage):
-        outputs = learner_outputs(tree.bank, t, row)[0]
+        outputs = given.get(t, ())
         for k in range(len(scores)):
             terms = [float(weights[j, k]) * outputs[j] for j in range(len(outputs)) if weights[j, k] != 0]
             if terms:

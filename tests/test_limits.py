@@ -1,9 +1,9 @@
-"""Hard caps and what is unavailable: the kernel walks as the walker does, caps are exact, answers the best there is."""
+"""Hard caps and what is unavailable: tables and inquiries walk as their twin does, caps are exact, answers the best."""
 
 import pickle
-from unittest import mock
 
 import attrs
+import naive_limits
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from test_walks import CAPS, MORE, QUIET, fine_prices
 
 import costframe as cf
-from costframe.core.caps.capped import _step_rows, walk_under_limits
+from costframe.core.caps.capped import walk_under_limits
 from costframe.core.errors import CostframeError, ParameterError, StageError
 from costframe.core.learners.tree_table import TreeTable
+from costframe.core.predictors.inquiry import Ledger
 from costframe.core.predictors.stepped import SteppedPredictor
-from costframe.core.prices.exact_prices import ExactPrices, exact
+from costframe.core.prices.exact_prices import exact
 from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.stages.step import StageStepper
 from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing.case import same_bits
 from costframe.testing.strategies import banks, feature_names, rows, stage_trees
@@ -26,38 +27,11 @@ from costframe.testing.strategies import banks, feature_names, rows, stage_trees
 pytestmark = pytest.mark.engine
 
 
-class Noted(float):
-    """A number that notes what is compared with it."""
-
-    def __ge__(self, other):
-        self.compared.add(other)
-        return super().__ge__(other)
-
-
-def step_rows(tree, prices, limits, X, by_path):
-    """Walk all rows with Python's numbers."""
-    found = CappedRows.empty(tree.layout, len(X))
-    _step_rows(tree, prices, limits, X, np.full(len(X), limits.max_cost), found, np.arange(len(X)), by_path=by_path)
-    return found
-
-
-def sums_compared(tree, prices, X, by_path):
-    """Return the sums that decide whether rows of X can pay for a step, if they can pay for all."""
-    limit = Noted(np.inf)
-    limit.compared = set()
-    with mock.patch.object(ExactPrices, "limit", return_value=limit):
-        step_rows(tree, prices, Limits(), X, by_path)
-    return sorted({tree.exact(prices).money(each) for each in limit.compared}) or [0.0]
-
-
 @st.composite
 def walks(draw):
-    """Draw a tree and limits; often a cap that a row just meets or misses, and a threshold that a score meets.
-
-    Opaque learners have fallbacks: without, both sides step through the rows.
-    """
-    names, expects = draw(feature_names()), draw(st.booleans())
-    tree, costs = draw(stage_trees(draw(banks(names, opaque=expects)))), draw(fine_prices(names))
+    """Draw a tree and limits; often a cap that a row just meets or misses, and a threshold that a score meets."""
+    names = draw(feature_names())
+    tree, costs = draw(stage_trees(draw(banks(names)))), draw(fine_prices(names))
     X, by_path = draw(rows(len(names))), draw(st.sampled_from((True, True, False)))
     barred = draw(st.sets(st.sampled_from([*names, *costs.resource_names]), max_size=2))
     if draw(st.booleans()):  # the first stage evaluates all learners
@@ -65,29 +39,56 @@ def walks(draw):
         weights = np.ones((int(tree.bank.widths.sum()), len(root.intercept)))
         first = attrs.evolve(root, learners=np.arange(len(tree.bank)), weights=weights)
         tree = attrs.evolve(tree, stages=[first, *tree.stages[1:]])
-    if expects:
+    if draw(st.booleans()):
         tree = tree.with_costs(costs).with_fallbacks(draw(rows(len(names), most=12)))
-    prices = costs.select(names)
-    cap = draw(st.sampled_from(CAPS) | st.sampled_from(sums_compared(tree, prices, X, by_path)))
+    prices, root = costs.select(names), tree.stages[0]
+    ends = [naive_limits.trips(tree, prices, Limits(), by_path, row)[0] for row in X]  # rows that can pay for all
+    sums = sorted(
+        {tree.exact(prices).money(int(each * tree.exact(prices).per_unit)) for end in ends for each in end.compared}
+    )
+    cap = draw(st.sampled_from(CAPS) | st.sampled_from(sums or [0.0]))
     cap = cap if cap is None or draw(st.booleans()) else max(0.0, float(np.nextafter(cap, 0.0)))
-    limits, root = Limits.of(cap, tuple(sorted(barred)), prices) or Limits(), tree.stages[0]
+    limits = Limits.of(cap, tuple(sorted(barred)), prices) or Limits()
     if isinstance(root, cf.Route):
-        found = step_rows(tree, prices, limits, X, by_path)
-        scores = found.route_scores[np.isfinite(found.route_scores) & np.isin(found.exits, (root.below, root.above))]
-        if len(scores):  # of rows that ended right after the first route
+        ends = [naive_limits.trips(tree, prices, limits, by_path, row)[0] for row in X]
+        scores = [end.route_score for end in ends if end.stage in (root.below, root.above)]
+        if len(scores := np.array(scores)[np.isfinite(scores)]):  # of rows that ended right after the first route
             threshold = float(draw(st.sampled_from(scores.tolist())))
             tree = attrs.evolve(tree, stages=[attrs.evolve(root, threshold=threshold), *tree.stages[1:]])
     return tree, prices, limits, X, by_path
 
 
+def expect_end(found, end, tree):
+    """Expect that the end of a row, `CappedRows` of one, is the naive twin's."""
+    layout = tree.layout
+    scores = np.array([*end.scores, *[0.0] * (layout.n_outputs - len(end.scores))])
+    bought = [bool(mask >> u & 1) for mask in found.masks[0].tolist() for u in range(64)][: len(layout.used)]
+    assert (found.exits[0], found.cut[0], found.share[0]) == (end.stage, bool(end.given_up), end.share)
+    assert same_bits(found.scores[0, : len(end.scores)], scores[: len(end.scores)])
+    assert same_bits(found.route_scores[0], end.route_score)
+    assert {int(f) for f in layout.used[bought]} == end.bought & {int(f) for f in layout.used}
+    assert found.spent[0].tolist() == [end.weight, end.comparisons, end.uses]
+
+
 @QUIET
 @MORE
-@given(walks())
-def test_the_kernel_walks_as_the_walker_does(case):
+@given(walks(), st.data())
+def test_tables_and_inquiries_walk_as_the_naive_twin(case, data):
     tree, prices, limits, X, by_path = case
-    found, wanted = walk_under_limits(tree, prices, limits, X, by_path=by_path), step_rows(*case)
-    for name in ("exits", "cut", "share", "scores", "route_scores", "masks", "spent"):
-        assert same_bits(getattr(found, name), getattr(wanted, name)), name
+    found, names = walk_under_limits(tree, prices, limits, X, by_path=by_path), [*prices.names, *prices.resource_names]
+    known = data.draw(st.sets(st.integers(0, len(prices.names) - 1), max_size=2))
+    paid = data.draw(st.sets(st.sampled_from(names), max_size=2)) | {prices.names[f] for f in known}
+    own = attrs.evolve(limits, unavailable=limits.unavailable - known)
+    for i, row in enumerate(X):
+        expect_end(found.rows(slice(i, i + 1)), naive_limits.trips(tree, prices, limits, by_path, row)[0], tree)
+        before = Ledger(prices, paid).paid_before
+        end, trips = naive_limits.trips(tree, prices, own, by_path, row, known, before)
+        stepper, needs = StageStepper(tree, prices, by_path, {f: float(row[f]) for f in known}, own, before), []
+        while stepper.needs:
+            needs.append(stepper.needs)
+            stepper.advance({f: float(row[f]) for f in stepper.needs})
+        assert (needs, stepper.reason) == (trips, end.reason)
+        expect_end(stepper.end, end, tree)
 
 
 NAMES = ("age", "iron", "scan")
@@ -122,6 +123,8 @@ def X():  # noqa: N802 - a table
         ([1e9, 4e-8], 1e9 + 0.1, np.nextafter(1e9, np.inf)),  # no double is written as their sum: the next one above
         ([1 / 3] * 3, 0.9999999999999999, 0.9999999999999999),
         ([0.0, 5e-324], 0.0, 0.0),
+        ([1e300, 5e-324], 1e300, 1e300),
+        ([1e300, 5e-324], np.nextafter(1e300, np.inf), np.nextafter(1e300, np.inf)),
     ],
 )
 @pytest.mark.parametrize("acquisition", ["path", "learner"])

@@ -24,7 +24,6 @@ from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, check_stages, log_odds, squeeze
 from costframe.core.stages.step import StageStepper
-from costframe.core.stages.walk import StageWalker
 from costframe.core.tables.rows import as_rows, check_weights
 
 if TYPE_CHECKING:
@@ -215,13 +214,12 @@ class StageTree(StageModel, Predictor):
         """Return the stage that answers each row: int64 (rows,)."""
         return self._scores(X, n_jobs)[1]
 
-    def begin(self, request: RowRequest) -> StageStepper | StageWalker:
+    def begin(self, request: RowRequest) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`."""
-        prices, limits, by_path = request.prices, request.limits, request.by_path
-        if limits is None or self.cannot_bind(limits, prices):
-            return StageStepper(self, prices, by_path=by_path, known_values=request.values)
-        paid = request.ledger.paid_before
-        return StageWalker(self, prices, limits, by_path=by_path, known_values=request.values, paid=paid)
+        prices, limits = request.prices, request.limits
+        if limits is not None and self.cannot_bind(limits, prices):
+            limits = None
+        return StageStepper(self, prices, request.by_path, request.values, limits, request.ledger.paid_before)
 
     def charges(
         self,

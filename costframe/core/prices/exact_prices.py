@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["WHOLE", "ExactPrices", "as_multiples", "exact", "left_of", "rounded_up"]
+__all__ = ["ExactPrices", "as_multiples", "exact", "left_of", "rounded_up"]
 
 WHOLE = 2**53  # up to here doubles hold all whole numbers
 _FEW_DIGITS = 10**15  # up to here each quotient by a power of ten is the double that people write for it
@@ -28,6 +28,7 @@ _TEN = 10**22  # the largest power of ten that is a double
 _MOST = 2**38  # multiples of a unit in one number: thousands of them add up exactly
 
 
+@lru_cache(1 << 10)
 def exact(number: float) -> Fraction:
     """Return the decimal number that people write for a double."""
     return Fraction(repr(float(number)))

@@ -1,48 +1,112 @@
-"""A stage tree laid out for walks of rows under limits, and the ends of these rows."""
+"""A stage tree and its prices laid out for rows under limits, and the ends of these rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from attrs import Factory, frozen
 
+from costframe import engine
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.tree_table import COLUMN, OPAQUE
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.layout import lay_out
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.prices.exact_prices import ExactPrices
+    from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.fallbacks import Fallbacks
-    from costframe.core.stages.layout import StageLayout
+    from costframe.core.stages.layout import StageLayout, StepState
     from costframe.core.stages.mean_outputs import LeftOutputs
     from costframe.core.stages.stages import Stage
+
+# First states of rows, and their needs, by whether trees acquire split by split, and limits.
+Begun: TypeAlias = "dict[tuple[bool, Limits | None], tuple[StepState, list[int]]]"
+_WORD, _SPARE = 64, 2  # bits of a word, and those that a sum of four totals takes beyond those of one
+
+
+@frozen(eq=False)
+class Bill:
+    """Prices of a model's steps as whole numbers of W words, the lowest first."""
+
+    exact: ExactPrices
+    total: int  # the most that a row can spend, in the unit of `exact`
+    n_words: int
+    packed: engine.Record
+    begun: Begun = Factory(dict)
+
+    def limit(self, max_cost: float) -> NDArray[np.uint64]:
+        """Return the largest sum within a cap, or all bits, which no sum exceeds: uint64 (W,)."""
+        most = (1 << _WORD * self.n_words) - 1
+        return _as_words([int(min(most, self.exact.limit(max_cost)))], self.n_words).reshape(-1)
+
+
+def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
+    """Lay out prices for the steps of a model, once for both."""
+    exact, used = prices.exact(layout.weights[0]), layout.used
+    first, weights = layout.reads()[0], layout.weights[1][layout.learner].tolist()
+    depth = np.where(layout.kind == TREE, np.append(layout.nodes.depth, 0)[layout.tree], 0)
+    dearest, reads = int(prices.comparisons[1].max(initial=0.0)), np.diff(first)
+    uses = zip(weights, depth.tolist(), reads.tolist(), strict=True)
+    most = [exact.evaluated(weight, dearest * longest, count) for weight, longest, count in uses]
+    needed = prices.direct_needs.of_features(used.tolist())
+    total = sum([exact.cost[f] for f in used.tolist()]) + sum([exact.resource_cost[r] for r in needed])
+    total += sum(dict(zip(layout.learner.tolist(), most, strict=True)).values())
+    n_words = -(-(total.bit_length() + _SPARE) // _WORD)
+    comparisons = prices.comparisons[1][used]
+
+    def words(amounts: Iterable[int]) -> NDArray[np.uint64]:
+        return _as_words(list(amounts), n_words)
+
+    packed = engine.Bill.of(
+        prices.direct_needs.restrict(used),
+        cost=words(exact.cost[f] for f in used.tolist()),
+        split=words(exact.split * int(count) for count in comparisons.tolist()),
+        comparisons=comparisons,
+        resource_cost=words(price if r in needed else 0 for r, price in enumerate(exact.resource_cost)),
+        reuse=words([exact.reuse])[0],
+        own=words(exact.learner * int(weight) for weight in weights),
+        most=words(most),
+    )
+    return Bill(exact, total, n_words, packed)
+
+
+def _as_words(amounts: list[int], n_words: int) -> NDArray[np.uint64]:
+    """Write whole numbers >= 0 as words, the lowest first: uint64 (amounts, W)."""
+    words = [[amount >> _WORD * w & (1 << _WORD) - 1 for w in range(n_words)] for amount in amounts]
+    return np.array(words, np.uint64).reshape(-1, n_words)
 
 
 class CappedLayout(NamedTuple):
     """A stage tree, whose payload has expected outputs of inner nodes too, for learners given up."""
 
     layout: StageLayout
-    slot: NDArray[np.int64]  # (L,): a number for each learner
-    expected: NDArray[np.float64]  # (L,): expected output of a column given up
-    expected_opaque: NDArray[np.float64]
+    expected: engine.Record  # of columns and opaque learners
+
+    @property
+    def packed(self) -> tuple[engine.Record, engine.Record]:
+        """The tree, and what is expected of its learners, as the engine takes them."""
+        return self.layout.steps.packed, self.expected
 
 
 def lay_out_capped(
     bank: WeakLearnerBank, stages: tuple[Stage, ...], layout: StageLayout, known: LeftOutputs | None
 ) -> CappedLayout:
-    """Lay out a stage tree for walks under limits, once a model; `known` are the outputs of learners given up."""
-    layout = layout if known is None else lay_out(bank, stages, (known.value, known.values))
-    expected, expected_opaque = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque)
+    """Lay out a stage tree for rows under limits, once a model; `known` are the outputs of learners given up."""
+    column, opaque = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque)
     if known is not None:
+        layout = lay_out(bank, stages, (known.value, known.values))
         for use in np.flatnonzero(layout.kind == COLUMN):
-            expected[use] = known.of(int(layout.learner[use]), -1)[0]
+            column[use] = known.of(int(layout.learner[use]), -1)[0]
         for use in np.flatnonzero(layout.kind == OPAQUE):
             place = int(layout.place[use])
-            expected_opaque[place : place + layout.width[use]] = known.of(int(layout.learner[use]), -1)
-    slot = np.unique(layout.learner, return_inverse=True)[1].astype(np.int64)
-    return CappedLayout(layout, slot, expected, expected_opaque)
+            opaque[place : place + layout.width[use]] = known.of(int(layout.learner[use]), -1)
+    return CappedLayout(layout, engine.Expected(column, opaque, known is not None))
 
 
 class CappedRows(NamedTuple):

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 SCORES, READS, SPENDING = 0, 1, 2  # what `engine.score_stage` records, each with those before
 _ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = 36, 33, 32, 30  # see engine/row_nodes.h
-KNOWN = np.uint8(1)  # mark of a feature that has a value
+KNOWN, BOUGHT, BARRED = np.uint8(1), np.uint8(4), np.uint8(8)  # marks of a feature: see engine/step.h
+PAID = np.uint8(1)  # mark of a resource; see engine/capped.h
 WEIGHT, COMPARISONS, USES, N_USED = 0, 1, 2, 3  # places in a row's account
 N_ACCOUNT = 4
 CALLED = 1  # place of an opaque learner whose outputs are there

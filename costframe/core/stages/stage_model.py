@@ -6,16 +6,15 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import StageError
-from costframe.core.learners.tree_table import TREE
-from costframe.core.stages.capped_layout import lay_out_capped
+from costframe.core.stages.capped_layout import lay_out_bill, lay_out_capped
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.mean_outputs import LeftOutputs
-from costframe.core.stages.plan import plan_stages
 from costframe.core.stages.run_stages import check_acquisition, marks_for
 from costframe.core.stages.stages import Answer, Route, apply_link
 
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import Limits, PriceArrays
-    from costframe.core.stages.capped_layout import CappedLayout
+    from costframe.core.stages.capped_layout import Begun, Bill, CappedLayout
     from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-    from costframe.core.stages.layout import ReadingMarks, StageLayout, StepLayout, StepState
-    from costframe.core.stages.plan import StagePlan
+    from costframe.core.stages.layout import ReadingMarks, StageLayout, StepLayout
     from costframe.core.stages.stages import Stage
 
 
@@ -62,7 +60,7 @@ class StageModel(ABC):
 
     @cached_property
     def capped_model(self) -> CappedLayout:
-        """The tree as arrays for walks under limits."""
+        """The tree as arrays for rows under limits."""
         return lay_out_capped(self.bank, self.stages, self.layout, self.expected_outputs)
 
     @cached_property
@@ -110,8 +108,8 @@ class StageModel(ABC):
         return Fraction(own.evaluated(weight, comparisons, again), own.per_unit)
 
     @cached_property
-    def begun(self) -> dict[bool, tuple[StepState, list[int]]]:
-        """First states of rows without known values, and their needs, by whether trees acquire split by split."""
+    def begun(self) -> Begun:
+        """First states of rows without limits and known values."""
         return {}
 
     @cached_property
@@ -129,28 +127,21 @@ class StageModel(ABC):
         return self._free_marks[acquisition]
 
     @cached_property
-    def plan(self) -> StagePlan:
-        """The tree as lists for walkers under limits."""
-        return plan_stages(self.bank, self.stages)
+    def _bills(self) -> WeakKeyDictionary[PriceArrays, Bill]:
+        return WeakKeyDictionary()
 
-    @cached_property
-    def most_evaluated(self) -> tuple[int, int, int]:
-        """The most that a row can evaluate: sums of e_t in its unit, comparisons on the longest way, and reads."""
-        bank, learners = self.bank, np.unique(self.layout.learner)
-        trees = bank.index[learners[bank.kind[learners] == TREE]]
-        reads = np.diff(bank.F.tocsc().indptr)[learners]
-        return int(self.weights[1][learners].sum()), int(bank.trees.depths()[trees].sum()), int(reads.sum())
+    def bill(self, prices: PriceArrays) -> Bill:
+        """Return prices for rows under limits."""
+        if prices not in self._bills:
+            self._bills[prices] = lay_out_bill(self.layout, prices)
+        return self._bills[prices]
 
     def cannot_bind(self, limits: Limits, prices: PriceArrays) -> bool:
         """Return whether every row stays within the limits, for any values, so that it needs no limits."""
-        columns, (weight, comparisons, uses) = self.layout.used.tolist(), self.most_evaluated
-        if limits.unavailable.intersection(columns):
+        if limits.unavailable and limits.unavailable.intersection(self.layout.used.tolist()):
             return False
-        exact = self.exact(prices)
-        most = exact.evaluated(weight, comparisons * prices.comparisons[1].max(initial=0.0), uses)
-        most += sum([exact.cost[f] for f in columns])
-        most += sum([exact.resource_cost[r] for r in prices.direct_needs.of_features(columns)])
-        return bool(most <= exact.limit(limits.max_cost))
+        bill = self.bill(prices)
+        return bool(bill.total <= bill.exact.limit(limits.max_cost))
 
     @cached_property
     def only_answer(self) -> Answer | None:
