@@ -149,6 +149,8 @@ def test_computing_is_priced_exactly():
     tree = cf.StageTree(bank, (cf.Answer(range(10), np.ones(10), 0.0),), costs)
     for cap, cost in ((None, 2.09), (2.09, 2.09), (2.08, 1.95)):
         assert cf.predict_one(tree, ROW[0], max_cost=cap).cost == tree.cost(ROW, max_cost=cap).per_row[0] == cost
+    free = tree.with_costs(cf.CostModel.from_dict({"features": dict.fromkeys(NAMES, 0.7), "learner": 0.3}))
+    assert cf.predict_one(free, ROW[0]).cost == free.cost(ROW).per_row[0] == 1.0
 
 
 def test_what_a_failed_source_leaves_of_a_cap_is_exact():

@@ -125,7 +125,7 @@ class StageStepper:
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far."""
-        if not self._prices.spends:
+        if not (self._prices.spends or self._prices.learner):
             return ZERO
         weight, comparisons, uses, n_used = self._state.numbers[len(self._used) :][:N_ACCOUNT].tolist()
         return self._tree.price_evaluated(self._prices, weight, comparisons, uses - n_used)
