@@ -22,7 +22,7 @@ from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.step import StageStepper
 from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing.case import same_bits
-from costframe.testing.strategies import banks, feature_names, rows, stage_trees
+from costframe.testing.strategies import NASTY, banks, feature_names, rows, stage_trees
 
 pytestmark = pytest.mark.engine
 
@@ -32,8 +32,8 @@ def walks(draw):
     """Draw a tree and limits; often a cap that a row just meets or misses, and a threshold that a score meets."""
     names = draw(feature_names())
     tree, costs = draw(stage_trees(draw(banks(names)))), draw(fine_prices(names))
-    X, by_path = draw(rows(len(names))), draw(st.sampled_from((True, True, False)))
-    barred = draw(st.sets(st.sampled_from([*names, *costs.resource_names]), max_size=2))
+    X, by_path = draw(rows(len(names), 4)), draw(st.sampled_from((True, True, False)))
+    X = np.vstack([X, np.full(len(names), draw(st.sampled_from(NASTY)))])
     if draw(st.booleans()):  # the first stage evaluates all learners
         root = tree.stages[0]
         weights = np.ones((int(tree.bank.widths.sum()), len(root.intercept)))
@@ -42,10 +42,10 @@ def walks(draw):
     if draw(st.booleans()):
         tree = tree.with_costs(costs).with_fallbacks(draw(rows(len(names), most=12)))
     prices, root = costs.select(names), tree.stages[0]
+    barred = draw(st.sets(st.sampled_from([*tree.used_features, *costs.resource_names, names[0]]), max_size=2))
     ends = [naive_limits.trips(tree, prices, Limits(), by_path, row)[0] for row in X]  # rows that can pay for all
-    sums = sorted(
-        {tree.exact(prices).money(int(each * tree.exact(prices).per_unit)) for end in ends for each in end.compared}
-    )
+    units = tree.exact(prices)
+    sums = sorted({units.money(int(each * units.per_unit)) for end in ends for each in end.compared})
     cap = draw(st.sampled_from(CAPS) | st.sampled_from(sums or [0.0]))
     cap = cap if cap is None or draw(st.booleans()) else max(0.0, float(np.nextafter(cap, 0.0)))
     limits = Limits.of(cap, tuple(sorted(barred)), prices) or Limits()
