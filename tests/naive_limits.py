@@ -121,6 +121,7 @@ class LimitedRow:
             compared = int(trees.depths()[index]) * int(max(counts)) if self.bank.kind[t] == 0 else 0
             most += price + self.own(t) + unit * compared + exact(self.prices.reuse) * len(reads)
             node, unknown = self.node.get(t, 0), reads - set(self.values)
+            self.compared.add(most)
             if most > self.limit:
                 return found or ({int(trees.feature[naive.node_at(trees, index, node)])} if self.splits(t) else unknown)
             found |= naive.certain(trees, index, self.values, self.barred, node) if self.splits(t) else unknown

@@ -44,6 +44,7 @@ def walks(draw):
     prices, root = costs.select(names), tree.stages[0]
     barred = draw(st.sets(st.sampled_from([*tree.used_features, *costs.resource_names, names[0]]), max_size=2))
     ends = [naive_limits.trips(tree, prices, Limits(), by_path, row)[0] for row in X]  # rows that can pay for all
+    ends.append(naive_limits.LimitedRow(tree, prices, Limits(), by_path, {}))  # a row that looks ahead
     units = tree.exact(prices)
     sums = sorted({units.money(int(each * units.per_unit)) for end in ends for each in end.compared})
     cap = draw(st.sampled_from(CAPS) | st.sampled_from(sums or [0.0]))
