@@ -9,7 +9,7 @@
 namespace costframe {
 
 enum Resource : u8 { unpaid, paid, pending };  // a pending one is in a sum that may stay unpaid
-enum Cut : i64 { complete, by_cap, by_absence };  // why a row gave learners up; the last one hides the others
+enum Cut : i64 { not_cut, by_cap, by_absence };  // why a row gave learners up; the last one hides the others
 
 // Prices of a model's steps in one unit; see `Bill` in Python.
 struct Bill {
@@ -90,7 +90,7 @@ class CappedRow {
                 if (waits != 0) return waits;
             }
             score(now);
-            if (now.below < 0 || (expected_.is_known && cut != complete)) return 0;
+            if (now.below < 0 || (expected_.is_known && cut != not_cut)) return 0;
             route_score = scores[0];
             stage = scores[0] > model_.values_of(stage)[0] ? now.above : now.below;
         }
@@ -124,7 +124,7 @@ class CappedRow {
             std::ranges::copy(spent_, due_.begin());
             if (!fits(number)) return give_up(use, by_cap);
         } else {
-            if (const Cut why = price_all(use, number); why != complete) return give_up(use, why);
+            if (const Cut why = price_all(use, number); why != not_cut) return give_up(use, why);
             if (!row.knows_all(use)) return 1;
             if (use.kind == opaque_kind && at != called) return -1 - number;
             std::ranges::copy(due_, spent_.begin());
@@ -133,7 +133,7 @@ class CappedRow {
         for (; use.kind == tree_kind && !model_.is_leaf(at); at = model_.child(at, row.x[model_.feature(at)])) {
             const i64 u = model_.feature(at);
             const bool fresh = row.by_path && (model_.word[at] >> fresh_at & 1);
-            if (const Cut why = price_test(u, fresh, number); why != complete) return give_up(use, why);
+            if (const Cut why = price_test(u, fresh, number); why != not_cut) return give_up(use, why);
             if (!row.knows(u)) return 1;
             std::ranges::copy(due_, spent_.begin());
             buy(u, fresh);
@@ -165,7 +165,7 @@ class CappedRow {
             barred |= row.bars(u);
         }
         for (i64 u : reads) change_resources(u, pending, unpaid);
-        return barred ? by_absence : fits(number) ? complete : by_cap;
+        return barred ? by_absence : fits(number) ? not_cut : by_cap;
     }
 
     // Set `due_` to what the row has spent after a test, which may be the learner's first of a feature.
@@ -175,7 +175,7 @@ class CappedRow {
         add_price(u, fresh);
         change_resources(u, pending, unpaid);
         add(due_, bill_.split[u]);
-        return fits(number) ? complete : by_cap;
+        return fits(number) ? not_cut : by_cap;
     }
 
     // Add the price of a feature with the resources that it needs first, or of a further use.
@@ -294,7 +294,7 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, const 
             if (use.kind == opaque_kind && table.called(i, use.place)) state.row.at[use.learner] = called;
         }
         waits[i] = state.advance(table.limits[i]);
-        ends.exits[i] = state.stage, ends.cut[i] = state.cut != complete, ends.share[i] = state.share;
+        ends.exits[i] = state.stage, ends.cut[i] = state.cut != not_cut, ends.share[i] = state.share;
         std::copy_n(state.scores, ends.scores.columns, ends.scores[i].begin());
         ends.route_scores[i] = state.route_score;
         std::ranges::fill(ends.masks[i], 0);
