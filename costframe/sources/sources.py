@@ -228,7 +228,7 @@ class Sources:
         return self
 
     async def warm(self, terms: RowTerms) -> None:
-        """Connect the lookups that a call may ask, and have the kernels of its model ready."""
+        """Connect the lookups that a call may ask, and have its model laid out."""
         await self.connect(terms.asked)
         warm_up(terms)
         if not self._is_collected:  # else rows would wait a tenth of a second for a collection of all that was imported

@@ -23,7 +23,7 @@ __all__ = ["Outcome", "Trips", "describe_failure"]
 
 T = TypeVar("T")
 
-_OPENING = 10.0  # seconds that a source has to connect, which may import and compile
+_OPENING = 10.0  # seconds that a source has to connect, which may import
 _CLOSING = 5.0  # seconds that a source has to close
 _PATIENCE = 0.5  # seconds between cancellations of a trip
 Wants = Mapping[Hashable, tuple[str, ...]]  # features by key
