@@ -87,7 +87,7 @@ class StepState(NamedTuple):
 
 @frozen(eq=False, slots=False)
 class StageLayout:
-    """A stage tree as arrays for the engine: L uses of learners, grouped by stage; U features, W words of 64 features."""
+    """A stage tree as arrays: L uses of learners, grouped by stage; U features, W words of 64 features."""
 
     bank: WeakLearnerBank
     trees: TreeTable  # those that stages use, with features numbered among those used

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from attrs import evolve, frozen
@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.stages import Answer
     from costframe.core.stages.stops import Stop
-
-
-class StopModels(NamedTuple):
-    """The models of a stop laid out; the last stop has no gains."""
-
-    answer: StageLayout
-    gains: StageLayout | None
-    planned: StageLayout | None
 
 
 @frozen(eq=False, slots=False)
@@ -54,23 +45,31 @@ class PlanLayout:
         return tuple(as_set(stop.features.tolist()) for stop in self.stops)
 
     @cached_property
-    def models(self) -> tuple[StopModels, ...]:
-        """The models of each stop."""
+    def _models(self) -> dict[tuple[int, str], StageLayout | None]:
+        return {}
 
-        def lay_out_gains(gains: Answer | None) -> StageLayout | None:
-            return lay_out(self.gains_bank, (gains,)) if gains is not None and len(gains.intercept) else None
+    def model(self, stop: int, kind: Literal["answer", "gains", "planned"]) -> StageLayout | None:
+        """Return a model of a stop laid out; None if it has none of the kind, as the last stop has no gains."""
+        if (stop, kind) not in self._models:  # two threads may both make it, and it is the same
+            model, bank = getattr(self.stops[stop], kind), self.bank if kind == "answer" else self.gains_bank
+            there = model is not None and len(model.intercept) > 0
+            self._models[stop, kind] = lay_out(bank, (model,)) if there else None
+        return self._models[stop, kind]
 
-        return tuple(
-            StopModels(lay_out(self.bank, (stop.answer,)), lay_out_gains(stop.gains), lay_out_gains(stop.planned))
-            for stop in self.stops
-        )
+    def answer(self, stop: int) -> StageLayout:
+        """Return the answer of a stop laid out."""
+        model = self.model(stop, "answer")
+        assert model is not None  # noqa: S101 - each stop has one
+        return model
 
     @cached_property
     def packed(self) -> engine.Record:
         """The layout as the engine takes it; each model is there for single rows and for tables."""
-        there = [model for models in self.models for model in models if model]
+        kinds: tuple[Literal["answer", "gains", "planned"], ...] = ("answer", "gains", "planned")
+        models = [[self.model(stop, kind) for kind in kinds] for stop in range(len(self.stops))]
+        there = [model for own in models for model in own if model]
         number = {id(model): i for i, model in enumerate(there)}
-        stop = [[*(number.get(id(each), -1) for each in models), models.answer.n_opaque] for models in self.models]
+        stop = [[*(number.get(id(each), -1) for each in own), self.answer(i).n_opaque] for i, own in enumerate(models)]
         words = np.stack([as_words(each, self.shape[0]) for each in self.sets])
         structs = [(each.steps.packed, each.nodes.packed, each.packed) for each in there]
         tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
@@ -79,19 +78,19 @@ class PlanLayout:
 
     def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score rows at a stop: float64 (n, K), which it also writes to their last K columns."""
-        scores = predict_rows(self.models[stop].answer, rows, 1)[0]
+        scores = predict_rows(self.answer(stop), rows, 1)[0]
         rows[:, self.shape[0] :] = scores
         return scores
 
     def expected_gains(self, stop: int, rows: NDArray[np.float64], *, planned: bool) -> NDArray[np.float64]:
         """Return the expected gains of rows scored at a stop, or those of its plan: float64 (n, later stops)."""
-        model = self.models[stop].planned if planned else self.models[stop].gains
+        model = self.model(stop, "planned" if planned else "gains")
         assert model is not None  # noqa: S101 - callers know
         return predict_rows(model, rows, 1)[0]
 
     def call_opaques(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the outputs of the opaque learners of a stop's answer: float64 (n, any)."""
-        return StageRunner(self.models[stop].answer, rows).opaque_outputs()
+        return StageRunner(self.answer(stop), rows).opaque_outputs()
 
 
 def as_words(numbers: int, n_things: int) -> NDArray[np.uint64]:
