@@ -27,7 +27,7 @@ from costframe.core.threads import thread_count
 from costframe.frontier.checks import FitError, joint_error
 from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.promises import Promises
-from costframe.frontier.reports import Reporter, listen
+from costframe.frontier.reports import Reporter, end_with, listen
 from costframe.frontier.store import Fitted, Store
 from costframe.frontier.tradeoffs import fit_all
 from costframe.frontier.trial import Trial, silent
@@ -49,7 +49,7 @@ LATE = "time was up before all its fits ended"
 _FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, and training rows of a table that has one
 _STOPPING = 0.25  # share of the rows of a first look that stops its training early
 _CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
-_IDLE = 10  # seconds after which a process without a task ends, also where this one was killed
+_IDLE = 10  # seconds after which a process without a task ends
 _PERCENT = 100  # progress of one task
 
 
@@ -335,6 +335,7 @@ _here: dict[str, Study] = {}  # the study of the tasks of this process, whose pr
 
 def _fit_task(study: Study, task: Task, reporter: Reporter, files: Files | None) -> tuple[Task, Found, Files | None]:
     """Fit a task wherever joblib runs it; with files of the store, in a copy of it."""
+    end_with(reporter.process)
     if study.key not in _here:
         _here.clear()
         _here[study.key] = study
