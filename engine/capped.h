@@ -9,7 +9,6 @@
 namespace costframe {
 
 enum Resource : u8 { unpaid, paid, pending };  // a pending one is in a sum that may stay unpaid
-enum Cut : i64 { not_cut, by_cap, by_absence };  // why a row gave learners up; the last one hides the others
 
 // Prices of a model's steps in one unit; see `Bill` in Python.
 struct Bill {
@@ -90,7 +89,7 @@ class CappedRow {
                 if (waits != 0) return waits;
             }
             score(now);
-            if (now.below < 0 || (expected_.is_known && cut != not_cut)) return 0;
+            if (now.below < 0 || (expected_.is_known && cut != complete)) return 0;
             route_score = scores[0];
             stage = scores[0] > model_.values_of(stage)[0] ? now.above : now.below;
         }
@@ -124,7 +123,7 @@ class CappedRow {
             std::ranges::copy(spent_, due_.begin());
             if (!fits(number)) return give_up(use, by_cap);
         } else {
-            if (const Cut why = price_all(use, number); why != not_cut) return give_up(use, why);
+            if (const Reason why = price_all(use, number); why != complete) return give_up(use, why);
             if (!row.knows_all(use)) return 1;
             if (use.kind == opaque_kind && at != called) return -1 - number;
             std::ranges::copy(due_, spent_.begin());
@@ -133,7 +132,7 @@ class CappedRow {
         for (; use.kind == tree_kind && !model_.is_leaf(at); at = model_.child(at, row.x[model_.feature(at)])) {
             const i64 u = model_.feature(at);
             const bool fresh = row.by_path && (model_.word[at] >> fresh_at & 1);
-            if (const Cut why = price_test(u, fresh, number); why != not_cut) return give_up(use, why);
+            if (const Reason why = price_test(u, fresh, number); why != complete) return give_up(use, why);
             if (!row.knows(u)) return 1;
             std::ranges::copy(due_, spent_.begin());
             buy(u, fresh);
@@ -148,7 +147,7 @@ class CappedRow {
     // Whether a learner acquires features split by split.
     bool splits(const StepUse& use) const { return use.kind == tree_kind && row.by_path; }
 
-    i64 give_up(const StepUse& use, Cut why) {
+    i64 give_up(const StepUse& use, Reason why) {
         gave_up_[use.learner] = 1;
         row.at[use.learner] = ~row.at[use.learner];
         cut = std::max<i64>(cut, why);
@@ -156,7 +155,7 @@ class CappedRow {
     }
 
     // Set `due_` to what the row has spent once it has all features that a learner reads; return why it must not.
-    Cut price_all(const StepUse& use, i64 number) {
+    Reason price_all(const StepUse& use, i64 number) {
         const auto reads = model_.read.subspan(use.read, use.read_end - use.read);
         std::ranges::copy(spent_, due_.begin());
         bool barred = false;
@@ -165,17 +164,17 @@ class CappedRow {
             barred |= row.bars(u);
         }
         for (i64 u : reads) change_resources(u, pending, unpaid);
-        return barred ? by_absence : fits(number) ? not_cut : by_cap;
+        return barred ? by_absence : fits(number) ? complete : by_cap;
     }
 
     // Set `due_` to what the row has spent after a test, which may be the learner's first of a feature.
-    Cut price_test(i64 u, bool fresh, i64 number) {
+    Reason price_test(i64 u, bool fresh, i64 number) {
         if (fresh && row.bars(u)) return by_absence;
         std::ranges::copy(spent_, due_.begin());
         add_price(u, fresh);
         change_resources(u, pending, unpaid);
         add(due_, bill_.split[u]);
-        return fits(number) ? not_cut : by_cap;
+        return fits(number) ? complete : by_cap;
     }
 
     // Add the price of a feature with the resources that it needs first, or of a further use.
@@ -294,7 +293,7 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, const 
             if (use.kind == opaque_kind && table.called(i, use.place)) state.row.at[use.learner] = called;
         }
         waits[i] = state.advance(table.limits[i]);
-        ends.exits[i] = state.stage, ends.cut[i] = state.cut != not_cut, ends.share[i] = state.share;
+        ends.exits[i] = state.stage, ends.cut[i] = state.cut != complete, ends.share[i] = state.share;
         std::copy_n(state.scores, ends.scores.columns, ends.scores[i].begin());
         ends.route_scores[i] = state.route_score;
         std::ranges::fill(ends.masks[i], 0);

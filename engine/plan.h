@@ -11,7 +11,6 @@ namespace costframe {
 
 enum RowStatus : i64 { arrives, pays, waits, stays };           // one that pays lacks its new set of items
 enum PlanRequest : i64 { no_request, add_sets, call_opaques };  // what rows need from Python
-enum Reason : i64 { complete, cut_off, not_available };         // the higher ones replace the lower
 
 struct PlanStop {
     i64 answer, gains, planned;  // numbers of models, -1 for none
@@ -136,8 +135,8 @@ struct PlanRows {
                 if (total < least[k]) least[k] = total, to[k] = j;
             }
         }
-        if (to[2] != to[1]) row.why = std::max<i64>(row.why, cut_off);
-        if (to[1] != to[0]) row.why = not_available;
+        if (to[2] != to[1]) row.why = std::max<i64>(row.why, by_cap);
+        if (to[1] != to[0]) row.why = by_absence;
         return to[2];
     }
 

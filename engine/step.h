@@ -8,7 +8,9 @@ namespace costframe {
 
 // Marks of a feature: it has a value, a learner has read it, it is paid for, it is unavailable.
 constexpr u8 is_known = 1, is_used = 2, is_bought = 4, is_barred = 8;
-constexpr i64 called = 1;                // place of an opaque learner whose outputs are there
+constexpr i64 called = 1;  // place of an opaque learner whose outputs are there
+
+enum Reason : i64 { complete, by_cap, by_absence };  // why a row does without something; the last one hides the others
 
 struct StepUse {
     i64 learner, kind, width, read, read_end, place, payload, target, target_end;

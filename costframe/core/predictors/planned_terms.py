@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.stops import StopPrices
 
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
-REASONS = ("complete", "max_cost", "unavailable")
 
 
 class Place:

@@ -10,9 +10,10 @@ from attrs import frozen
 from costframe import engine
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import as_set, members, word_count
-from costframe.core.predictors.planned_terms import COMPLETE, REASONS, PaidSets, Place
+from costframe.core.predictors.planned_terms import COMPLETE, PaidSets, Place
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.plan_layout import as_words
+from costframe.core.stages.step import REASONS
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
