@@ -44,9 +44,10 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def deep(session: nox.Session) -> None:
-    """Try the central law on 20,000 drawn cases."""
+    """Try the central law on 20,000 drawn cases, and what repeats other tests."""
     session.install("-e", ".[test]")
     session.run("pytest", "tests/test_exactness.py", "--hypothesis-profile=deep", *session.posargs)
+    session.run("pytest", "-n", "2", "-m", "deep")
 
 
 @nox.session

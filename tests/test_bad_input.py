@@ -33,7 +33,10 @@ KINDS = {
 BANK = boosted(60, 600)
 SMALL = BANK.restrict(np.arange(12))
 X, Y = table(1, 120)
-of_every_kind = pytest.mark.parametrize("name", KINDS)
+TWINS = {"cronus ranker", "cstc ranker", "cstc regressor", "single regressor", "adapt, lin alone", "adapt, alone"}
+of_every_kind = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in TWINS)) for name in KINDS]
+)
 pytestmark = pytest.mark.usefixtures("_few_rounds")
 
 

@@ -115,7 +115,10 @@ def test_blocks_of_rows_are_tasks_of_a_cluster(client, run, folder):
     done = live(run, "--output", "out.csv", "--in-flight", "7", "--cluster", client.scheduler.address)
     assert done.exit_code == 0, done.output
     assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
-    gone = live(run, "--output", "out.csv", "--force", "--cluster", "tcp://127.0.0.1:1")
+    import dask
+
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        gone = live(run, "--output", "out.csv", "--force", "--cluster", "tcp://127.0.0.1:1")
     assert (gone.exit_code, "no scheduler of dask at" in gone.output) == (2, True)
     assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
 

@@ -3,10 +3,11 @@
 from functools import partial
 
 import pytest
+from kit_cases import parametrize_laws
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.gates import expensive
-from costframe.testing import laws_of_cost, laws_of_training, parametrize_algorithm
+from costframe.testing import laws_of_cost, laws_of_training
 from costframe.testing.check import checks
 from costframe_adapt import AdaptClassifier
 
@@ -21,7 +22,7 @@ def _few_rounds(monkeypatch):
     monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=5))
 
 
-@parametrize_algorithm("adapt", settings=QUICK)
+@parametrize_laws("adapt", settings=QUICK)
 def test_laws(check):
     check()
 

@@ -2,22 +2,22 @@
 
 import numpy as np
 import pytest
+from kit_cases import parametrize_laws
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 
 import costframe as cf
 from costframe.core.errors import CostModelError, ParameterError
-from costframe.testing import parametrize_algorithm
 from costframe_budgetforest import BudgetPruneClassifier, BudgetRFClassifier
 
 PRICES = np.array([0.1, 1.0, 2.0, 1.0, 4.0])
 
 
-@parametrize_algorithm("budgetrf", settings={"n_estimators": 8})
+@parametrize_laws("budgetrf", settings={"n_estimators": 8})
 def test_laws_of_budgetrf(check):
     check()
 
 
-@parametrize_algorithm("budgetprune", settings={"n_estimators": 8})
+@parametrize_laws("budgetprune", settings={"n_estimators": 8})
 def test_laws_of_budgetprune(check):
     check()
 

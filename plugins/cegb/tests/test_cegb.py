@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit_cases import parametrize_laws
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import costframe as cf
-from costframe.testing import parametrize_algorithm
 from costframe.testing.strategies import cost_models
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree
@@ -19,7 +19,7 @@ from costframe_cegb import CEGBClassifier, CEGBRegressor
 NAMES = tuple(f"x{f}" for f in range(4))
 
 
-@parametrize_algorithm("cegb")
+@parametrize_laws("cegb")
 def test_laws(check):
     check()
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bank_cases import CHOOSING, COSTS, NAMES, boosted, table
+from kit_cases import parametrize_laws
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import average_precision_score
 from stagewise_cases import bank_rows, evaluation_of
@@ -17,7 +18,6 @@ from costframe.stagewise.calibration import calibrate_at_exits
 from costframe.stagewise.fitting import fit_at_price
 from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.topology import Flow
-from costframe.testing import parametrize_algorithm
 from costframe.testing.check import checks
 from costframe.training.data import Rows, TrainingData
 from costframe_cronus import CronusClassifier, ReweightedClassifier
@@ -28,7 +28,7 @@ BANK = boosted(40, 800)
 GROUPS = PricedGroups.of_bank(BANK, COSTS.select(NAMES))
 
 
-@parametrize_algorithm("cronus", settings={"n_stages": 3, "ridge": 0.1, "rejected": 0.5})  # not chosen: half the time
+@parametrize_laws("cronus", settings={"n_stages": 3, "ridge": 0.1, "rejected": 0.5})  # not chosen: half the time
 def test_laws_of_the_cascade(check):
     check()
 

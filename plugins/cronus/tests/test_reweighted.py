@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
+from kit_cases import parametrize_laws
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe.core.errors import CostframeError
-from costframe.testing import parametrize_algorithm
 from costframe.training.duplicates import dominated_duplicates
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
 
 
-@parametrize_algorithm("reweighted")
+@parametrize_laws("reweighted")
 def test_laws(check):
     check()
 

@@ -5,11 +5,11 @@ import pytest
 from bank_cases import CHOOSING, COSTS, boosted, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kit_cases import parametrize_laws
 from stagewise_cases import evaluation_of
 
 import costframe as cf
 from costframe.core.errors import ParameterError
-from costframe.testing import parametrize_algorithm
 from costframe.testing.check import checks
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRegressor
@@ -21,7 +21,7 @@ BANK = boosted(30, 600)
 COLUMNS = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
 
 
-@parametrize_algorithm("cstc", settings={"n_estimators": 10, "depth": 2, "inflation": 1.0, "ridge": 0.1})  # not chosen
+@parametrize_laws("cstc", settings={"n_estimators": 10, "depth": 2, "inflation": 1.0, "ridge": 0.1})  # not chosen
 def test_laws(check):
     check()
 

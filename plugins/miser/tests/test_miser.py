@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit_cases import parametrize_laws
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe.core.cost.accounts import PrefixCost
 from costframe.core.errors import CostframeError
-from costframe.testing import parametrize_algorithm
 from costframe_miser import MiserClassifier, MiserRanker, MiserRegressor
 
 WEIGHTED = {"check_class_weight_classifiers": "sets n_iter_no_change without validation data; here that is an error"}
 
 
-@parametrize_algorithm("miser")
+@parametrize_laws("miser")
 def test_laws(check):
     check()
 

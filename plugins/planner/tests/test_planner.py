@@ -5,18 +5,18 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from kit_cases import parametrize_laws
 
 import costframe as cf
 from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
 from costframe.sets.archive import SetArchive
-from costframe.testing import parametrize_algorithm
 from costframe_cegb import CEGBClassifier
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 
 
-@parametrize_algorithm("planner", settings={"max_tries": 8, "n_sets": 3})
+@parametrize_laws("planner", settings={"max_tries": 8, "n_sets": 3})
 def test_laws(check):
     check()
 
