@@ -117,6 +117,13 @@ def X():  # noqa: N802 - a table
     return body + 0.1 * np.random.default_rng(1).standard_normal((400, 3))
 
 
+def test_what_is_paid_before_leaves_a_cap_for_more_in_the_same_trip():
+    tree = model(1, 0)
+    assert tree.inquire(max_cost=3.0).needs == ("iron",)  # with blood 2.5, so that age is too dear
+    assert tree.inquire(known=["blood"], max_cost=1.5).needs == ("age", "iron")
+    assert tree.inquire(known=["blood"], max_cost=1.4).needs == ("iron",)
+
+
 @pytest.mark.parametrize(
     ("prices", "cap", "cost"),
     [
