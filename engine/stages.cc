@@ -71,10 +71,7 @@ EXPORT i64 step_row(const double* supplied, i64 m, double* numbers, i64, i64* pl
     i64 *needed = places + model->n_learners, *stage = needed + n_used;
     Account& account = *reinterpret_cast<Account*>(numbers + n_used);
     const StepRow row{*model, numbers, marks, places, account, opaque, split, by_path, spends};
-    for (i64 i = 0; i < m; ++i) {
-        numbers[needed[i]] = supplied[i];
-        marks[needed[i]] |= is_known;
-    }
+    row.supply(supplied, m, needed);
     const i64 waiting = row.run(*stage, scores);
     return waiting <= 0 ? waiting : Lookahead(row).find(*stage, needed);
 }
@@ -136,10 +133,7 @@ EXPORT i64 step_capped_row(const double* supplied, i64 m, double* numbers, i64, 
                            const u64* limit, i64, const StepModel* model, const Expected* expected, const Bill* bill,
                            bool by_path) {
     CappedRow state(*model, *expected, *bill, by_path, numbers, places, marks);
-    for (i64 i = 0; i < m; ++i) {
-        numbers[state.needed[i]] = supplied[i];
-        marks[state.needed[i]] |= is_known;
-    }
+    state.row.supply(supplied, m, state.needed);
     return state.advance(span(limit, bill->cost.columns));
 }
 

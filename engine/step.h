@@ -118,6 +118,14 @@ struct StepRow {
     bool knows(i64 u) const { return marks[u] & is_known; }
     bool bars(i64 u) const { return marks[u] & is_barred; }
 
+    // Take the values of the features needed.
+    void supply(const double* supplied, i64 count, const i64* needed) const {
+        for (i64 i = 0; i < count; ++i) {
+            x[needed[i]] = supplied[i];
+            marks[needed[i]] |= is_known;
+        }
+    }
+
     // The leaf, or the first node with an unknown feature, from a node on.
     i64 walk_on(i64 v) const {
         while (!model.is_leaf(v) && knows(model.feature(v))) v = model.child(v, x[model.feature(v)]);

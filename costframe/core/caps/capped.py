@@ -57,7 +57,7 @@ def walk_under_limits(
             rows = np.flatnonzero(waits)
             for use in np.unique(-1 - waits[rows]).tolist():
                 waiting = np.flatnonzero(waits == -1 - use)
-                learner = tree.bank.opaques[tree.bank.index[layout.learner[use]]]
+                learner = layout.opaque(use)
                 outputs = slice(int(layout.place[use]), int(layout.place[use]) + learner.width)
                 opaque[waiting, outputs] = learner(own[np.ix_(waiting, np.array(learner.features, np.int64))])
                 called[waiting, outputs] = True

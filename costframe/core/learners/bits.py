@@ -19,6 +19,13 @@ def word_count(n_things: int) -> int:
     return max(1, -(-n_things // 64))
 
 
+def as_words(numbers: Iterable[int], n_words: int) -> NDArray[np.uint64]:
+    """Write integers >= 0, such as sets, as 64-bit words, the lowest first: uint64 (numbers, W)."""
+    written = b"".join(number.to_bytes(8 * n_words, "little") for number in numbers)
+    words: NDArray[np.uint64] = np.frombuffer(written, "<u8").astype(np.uint64).reshape(-1, n_words)
+    return words
+
+
 def bits_of(masks: NDArray[np.uint64], n_things: int) -> NDArray[np.bool_]:
     """Unpack masks (rows, W) into bool (rows, n_things)."""
     bytes_ = np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8)

@@ -9,10 +9,9 @@ from attrs import frozen
 
 from costframe import engine
 from costframe.core.cost.report import Charges, sum_charges
-from costframe.core.learners.bits import as_set, members, word_count
+from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.predictors.planned_terms import COMPLETE, PaidSets, Place
 from costframe.core.prices.price_arrays import ZERO
-from costframe.core.stages.plan_layout import as_words
 from costframe.core.stages.step import REASONS
 from costframe.core.threads import over_chunks
 
@@ -85,7 +84,7 @@ class PlannedWalker:
         paid, why = (terms.known, COMPLETE) if stop > 0 else (terms.first_paid, terms.first_reason)
         if stop == 0:
             have |= as_set(terms.first_missing)  # no row asks for them
-        known = as_words(have, plan.shape[0]).view(np.int64)
+        known = as_words([have], word_count(plan.shape[0])).view(np.int64)[0]
         place = np.array([[stop, 0, why, 0, Place.WAITS, *known]], np.int64)
         return self._carry(row, place, paid, have, _NONE)
 
@@ -125,9 +124,7 @@ class PlannedWalker:
         """Change a row by the values supplied, until it misses features or stays."""
         plan, terms, opaque, called = self.plan, self.terms, _NO_OPAQUE, -1
         while True:
-            asks = engine.carry_rows(
-                plan.packed, terms.alone(paid), supplied, row, place, opaque, _NO_WAYS, called
-            )  # fmt: skip
+            asks = engine.carry_rows(plan.packed, terms.alone(paid), supplied, row, place, opaque, _NO_WAYS, called)
             if asks == engine.ADD_SETS:  # of this row
                 paid |= terms.prices.bundles[place[0, Place.STOP]]
             state = PlannedState.of(plan, row, place, paid, have)

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import Factory, frozen
 
 from costframe import engine
-from costframe.core.learners.bits import word_count
+from costframe.core.learners.bits import as_words, word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.layout import lay_out
 
@@ -43,7 +43,7 @@ class Bill:
     def limit(self, max_cost: float) -> NDArray[np.uint64]:
         """Return the largest sum within a cap, or all bits, which no sum exceeds: uint64 (W,)."""
         most = (1 << _WORD * self.n_words) - 1
-        return _as_words([int(min(most, self.exact.limit(max_cost)))], self.n_words).reshape(-1)
+        return as_words([int(min(most, self.exact.limit(max_cost)))], self.n_words).reshape(-1)
 
 
 def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
@@ -61,7 +61,8 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
     comparisons = prices.comparisons[1][used]
 
     def words(amounts: Iterable[int]) -> NDArray[np.uint64]:
-        return _as_words(list(amounts), n_words)
+        most = (1 << _WORD * n_words) - 1  # more than this no row comes to pay
+        return as_words([min(amount, most) for amount in amounts], n_words)
 
     packed = engine.Bill.of(
         prices.direct_needs.restrict(used),
@@ -74,12 +75,6 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
         most=words(most),
     )
     return Bill(exact, total, n_words, packed)
-
-
-def _as_words(amounts: list[int], n_words: int) -> NDArray[np.uint64]:
-    """Write whole numbers >= 0 as words, the lowest first: uint64 (amounts, W)."""
-    words = [[amount >> _WORD * w & (1 << _WORD) - 1 for w in range(n_words)] for amount in amounts]
-    return np.array(words, np.uint64).reshape(-1, n_words)
 
 
 class CappedLayout(NamedTuple):

@@ -114,8 +114,8 @@ class CertainWalker:
 
     def _call_opaque(self, use: int, row: CertainRow) -> None:
         """Call the learner of a use, whose features have values."""
-        layout, bank = self._tree.layout, self._tree.bank
-        learner, first = bank.opaques[bank.index[layout.learner[use]]], int(layout.place[use])
+        layout = self._tree.layout
+        learner, first = layout.opaque(use), int(layout.place[use])
         values = row.x[np.searchsorted(self._used, np.array(learner.features, np.int64))]
         row.opaque[first : first + learner.width] = learner(values[None])[0]
         row.at[self._tree.step_layout.use[use, 0]] = CALLED

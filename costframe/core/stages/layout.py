@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.learners.opaque import OpaqueLearner
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.stages.stages import Stage
 
@@ -119,6 +120,10 @@ class StageLayout:
     def packed(self) -> engine.Record:
         """The layout as the engine takes it."""
         return engine.Stages.of(self)
+
+    def opaque(self, use: int) -> OpaqueLearner:
+        """Return the opaque learner of a use."""
+        return self.bank.opaques[int(self.bank.index[self.learner[use]])]
 
     @cached_property
     def weights(self) -> tuple[Fraction, NDArray[np.float64]]:

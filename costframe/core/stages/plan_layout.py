@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe import engine
-from costframe.core.learners.bits import as_set, word_count
+from costframe.core.learners.bits import as_set, as_words, word_count
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import StageRunner, predict_rows
 
@@ -70,7 +70,7 @@ class PlanLayout:
         there = [model for own in models for model in own if model]
         number = {id(model): i for i, model in enumerate(there)}
         stop = [[*(number.get(id(each), -1) for each in own), self.answer(i).n_opaque] for i, own in enumerate(models)]
-        words = np.stack([as_words(each, self.shape[0]) for each in self.sets])
+        words = as_words(self.sets, word_count(self.shape[0]))
         structs = [(each.steps.packed, each.nodes.packed, each.packed) for each in there]
         tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
         plan = engine.Plan(words, np.array(stop, np.int64), *(table.reshape(len(there), -1) for table in tables))
@@ -91,9 +91,3 @@ class PlanLayout:
     def call_opaques(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the outputs of the opaque learners of a stop's answer: float64 (n, any)."""
         return StageRunner(self.answer(stop), rows).opaque_outputs()
-
-
-def as_words(numbers: int, n_things: int) -> NDArray[np.uint64]:
-    """Return a set of numbers below `n_things`, given as one integer, as words of 64 bits: uint64 (W,)."""
-    n_words = word_count(n_things)
-    return np.frombuffer(numbers.to_bytes(8 * n_words, "little"), "<u8").astype(np.uint64)

@@ -76,7 +76,7 @@ class StageRunner:
         for use in begin + np.flatnonzero((layout.kind[begin:end] == OPAQUE) & layout.fresh[begin:end]):
             if not len(rows):
                 return
-            learner = layout.bank.opaques[layout.bank.index[layout.learner[use]]]
+            learner = layout.opaque(int(use))
             first = int(layout.place[use])
             self.opaque[rows, first : first + learner.width] = learner(
                 self.X[np.ix_(rows, np.array(learner.features, np.int64))]

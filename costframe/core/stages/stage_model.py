@@ -12,6 +12,7 @@ import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import StageError
+from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.capped_layout import lay_out_bill, lay_out_capped
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.mean_outputs import LeftOutputs
@@ -104,6 +105,8 @@ class StageModel(ABC):
 
     def price_evaluated(self, prices: PriceArrays, weight: float, comparisons: float, again: float) -> Fraction:
         """Price learners and comparisons, counted in their units, and uses of features beyond the first."""
+        if not (prices.spends or prices.learner):
+            return ZERO
         own = self.exact(prices)
         return Fraction(own.evaluated(weight, comparisons, again), own.per_unit)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from costframe import engine
 from costframe.core.learners.tree_table import TREE
-from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID, StepState
 
@@ -84,7 +83,7 @@ class StageStepper:
     def _call_opaque(self, use: int, state: StepState) -> None:
         """Call the learner of a use, whose features have values."""
         layout, width = self._tree.layout, int(self._tree.layout.width[use])
-        learner = self._tree.bank.opaques[self._tree.bank.index[layout.learner[use]]]
+        learner = layout.opaque(use)
         values = state.numbers[np.searchsorted(self._used, np.array(learner.features, np.int64))]
         first = len(self._used) + N_ACCOUNT + layout.n_outputs + int(layout.place[use])
         state.numbers[first : first + width] = learner(values[None])[0]
@@ -125,8 +124,6 @@ class StageStepper:
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far."""
-        if not (self._prices.spends or self._prices.learner):
-            return ZERO
         weight, comparisons, uses, n_used = self._state.numbers[len(self._used) :][:N_ACCOUNT].tolist()
         return self._tree.price_evaluated(self._prices, weight, comparisons, uses - n_used)
 
@@ -145,16 +142,12 @@ def begin_row(
     the S learners given up, and of the R resources paid.
     """
     layout, steps, used = tree.layout, tree.step_layout, tree.layout.used
-    more = (
-        (0, 0, 0)
-        if limits is None
-        else (2, 1 + tree.bill(prices).n_words, steps.n_learners + len(prices.resource_cost))
-    )
+    more = (0, 0, 0)
+    if limits is not None:
+        more = 2, 1 + tree.bill(prices).n_words, steps.n_learners + len(prices.resource_cost)
     numbers = np.zeros(len(used) + N_ACCOUNT + layout.n_outputs + layout.n_opaque + more[0])
-    places, marks = (
-        np.zeros(steps.n_learners + len(used) + 1 + more[1], np.int64),
-        np.zeros(len(used) + more[2], np.uint8),
-    )
+    places = np.zeros(steps.n_learners + len(used) + 1 + more[1], np.int64)
+    marks = np.zeros(len(used) + more[2], np.uint8)
     is_tree = layout.kind == TREE
     places[steps.use[is_tree, 0]] = layout.place[is_tree]
     for u in np.flatnonzero(np.isin(used, list(known_values))) if known_values else ():
