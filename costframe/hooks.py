@@ -6,7 +6,8 @@ An entry point of the group `costframe` names a plugin's module, whose functions
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import pkgutil
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 from attrs import frozen
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["Algorithm", "hookimpl", "hookspec", "import_lazily"]
+
+T = TypeVar("T")
 
 hookspec = pluggy.HookspecMarker("costframe")
 hookimpl = pluggy.HookimplMarker("costframe")
@@ -34,23 +37,52 @@ def import_lazily(module: str, names: Iterable[str]) -> Callable[[str], object]:
     return get
 
 
+def load(given: T | str) -> T:
+    """Import what a text `module:name` names, and return it; return anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    loaded: T = pkgutil.resolve_name(given)
+    return loaded
+
+
 @frozen
 class Algorithm:
     """An algorithm: its name, summary, reference, and estimator classes.
 
-    A classifier for two classes only has scikit-learn's tag `classifier_tags.multi_class = False`. Sweeps fit `usual`
-    algorithms by default, with "all" the others too, and a `baseline`, which is there to be compared with, only if it
-    is named.
+    A class may be given as "module:Class", which is imported when it is used. A classifier for two classes only has
+    scikit-learn's tag `classifier_tags.multi_class = False`. Sweeps fit `usual` algorithms by default, with "all" the
+    others too, and a `baseline`, which is there to be compared with, only if it is named.
     """
 
     name: str
     summary: str
     reference: str
-    classifier: type | None = None
-    regressor: type | None = None
-    ranker: type | None = None
+    _classifier: type | str | None = None
+    _regressor: type | str | None = None
+    _ranker: type | str | None = None
     baseline: bool = False
     usual: bool = True
+
+    @property
+    def classifier(self) -> type | None:
+        """Class of classifiers."""
+        return load(self._classifier)
+
+    @property
+    def regressor(self) -> type | None:
+        """Class of regressors."""
+        return load(self._regressor)
+
+    @property
+    def ranker(self) -> type | None:
+        """Class of rankers."""
+        return load(self._ranker)
+
+    @property
+    def given(self) -> dict[str, type | str]:
+        """Its classes as they were given, by role: "classifier", "regressor" or "ranker"."""
+        every = {"classifier": self._classifier, "regressor": self._regressor, "ranker": self._ranker}
+        return {role: kind for role, kind in every.items() if kind is not None}
 
 
 @hookspec
@@ -72,10 +104,11 @@ def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> 
 def costframe_sources() -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
     """Return functions that make sources, by the name of their kind in files; their arguments are the file's options.
 
+    A function may be given as "module:function", which is imported when it is used.
     A function with an argument `folder` receives the folder of the file.
     """
 
 
 @hookspec
 def costframe_datasets() -> Mapping[str, Callable[[], Any]]:  # type: ignore[empty-body]
-    """Return loaders of a `Dataset`, by name."""
+    """Return loaders of a `Dataset`, by name; a loader may be given as "module:function"."""

@@ -69,8 +69,8 @@ from costframe.frontier.paths import ModelPath as ModelPath
 from costframe.hooks import Algorithm as Algorithm
 from costframe.hooks import hookimpl as hookimpl
 from costframe.hooks import import_lazily as import_lazily
-from costframe.sources import KeyRefusedError as KeyRefusedError
-from costframe.sources import Source as Source
+from costframe.sources.source import KeyRefusedError as KeyRefusedError
+from costframe.sources.source import Source as Source
 from costframe.training.data import FitRows as FitRows
 from costframe.training.data import Rows as Rows
 from costframe.training.data import TrainingData as TrainingData

@@ -91,6 +91,9 @@ def test_importing_stays_light():
     use = f"import costframe, sys; hasattr(costframe, 'nothing'), dir(costframe); {told}"
     price = f"costframe.CostModel.uniform(['a']); {told}"
     assert python(f"{use}\n{price}").stdout.split("\n")[:2] == ["[]", "['pluggy']"]
+    asked = "('sklearn.metrics', 'costframe_planner.estimators', 'costframe_cegb.estimators')"
+    use = f"import costframe, sys; costframe.MiserClassifier; print([name for name in {asked} if name in sys.modules])"
+    assert python(use).stdout == "[]\n"
 
 
 BASE = """

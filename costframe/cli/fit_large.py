@@ -12,7 +12,7 @@ from costframe.cli.group import name_written_files
 from costframe.core.amounts import cost as shown_cost
 from costframe.core.amounts import saving
 from costframe.core.errors import DataError, ParameterError, format_count, printable
-from costframe.core.plugins.registry import TASKS, estimator, registry
+from costframe.core.plugins.registry import estimator, registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
 from costframe.datasets.large_tables import LargeDataset, read_large_table
@@ -57,7 +57,7 @@ def fit_large(
         raise ParameterError(f"{data}: say with --target which column to predict")
     console = make_console()
     dataset = read_large_table(data, **reading | {"seed": reading["seed"] or 0})
-    kind = getattr(registry().algorithms[algorithm], TASKS[dataset.task], None)
+    kind = registry().kind(algorithm, dataset.task)
     if not Traits.of(kind).trains_together:
         raise ParameterError(f"{algorithm}: needs the whole table in memory, where {data} is not; see miser and cegb")
     named = str(check_score(dataset, score))

@@ -25,7 +25,7 @@ from costframe.core.errors import (
     shown,
 )
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.plugins.registry import TASKS, algorithms, estimator, registry
+from costframe.core.plugins.registry import estimator, registry
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
@@ -103,7 +103,7 @@ class Entrant:
     @property
     def begins(self) -> tuple[bool, bool]:
         """Its place in the order in which fits begin: first those that search sets, then those that have a path."""
-        kind = getattr(registry().algorithm(self.label), TASKS[self.task])
+        kind = registry().kind(self.label, self.task)
         return not Traits.of(kind).searches_sets, not hasattr(kind, "fit_path")
 
     def guard(self) -> AbstractContextManager[None]:
@@ -208,10 +208,7 @@ def _label(model: Any) -> str:
     """Return the name of a model's algorithm, or else of its class."""
     if isinstance(model, Predictor | FittedEstimator):
         return "model"
-    for name, algorithm in algorithms().items():
-        if type(model) in {getattr(algorithm, role) for role in TASKS.values()}:
-            return name
-    return type(model).__name__
+    return registry().classes_named(type(model).__name__).get(type(model), type(model).__name__)
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
 from costframe.core.plugins.registry import TASKS, estimator, plugin_title, registry, two_classes_only
-from costframe.core.plugins.registry import algorithms as usable_algorithms
 from costframe.training.data import Traits
 from costframe.training.query_scores import QueryScore
 from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, resolve_score
@@ -130,7 +129,7 @@ def choose_algorithms(
     if not names or names == [EVERY]:
         return _unnamed(task, n_classes, every=bool(names))
     for name in names:
-        if getattr(registry().algorithm(name), TASKS[task]) is None:
+        if registry().kind(name, task) is None:
             estimator(name, task)  # its error names the algorithm's tasks
     for name, error in _unfit(names, task, n_classes).items():
         raise ParameterError(f"algorithm {name!r}: {error}")
@@ -138,11 +137,12 @@ def choose_algorithms(
 
 
 def _unnamed(task: str, n_classes: int, *, every: bool) -> tuple[list[str], dict[str, ParameterError]]:
-    found = usable_algorithms().items()
-    known = {name: one for name, one in found if getattr(one, TASKS[task]) is not None and not one.baseline}
+    found = sorted(registry().algorithms.items())
+    known = {name: one for name, one in found if TASKS[task] in one.given and not one.baseline}
     if not known:
         raise PluginError(f"no installed algorithm has the task {task!r}")
     names = [name for name, one in known.items() if every or one.usual] or list(known)
+    names = [name for name in names if registry().loads(name, task)]
     unfit = _unfit(names, task, n_classes)
     if len(unfit) == len(names):
         raise PluginError(f"no installed algorithm takes {n_classes} classes")
@@ -154,12 +154,12 @@ def _unfit(names: Iterable[str], task: str, n_classes: int) -> dict[str, Paramet
     if task != "classification" or n_classes <= 2:
         return {}
     error = ParameterError(f"is for two classes, got {n_classes}")
-    return {name: error for name in names if two_classes_only(usable_algorithms()[name].classifier)}
+    return {name: error for name in names if two_classes_only(registry().kind(name, task))}
 
 
 def check_saved(name: str, task: str, n_classes: int) -> None:
     """Refuse an algorithm whose models for a task cannot be saved to a file; `n_classes` is 0 without classes."""
-    most = Traits.of(getattr(registry().algorithm(name), TASKS[task])).most_classes_saved
+    most = Traits.of(registry().kind(name, task)).most_classes_saved
     if most is not None and (n_classes > most or not n_classes):
         models = f"models of {n_classes} classes" if n_classes else f"models for {task}"
         raise ParameterError(f"algorithm {name!r}: its {models} cannot be saved to a file, only compared")

@@ -17,7 +17,6 @@ from costframe.core.tables.frames import is_dask
 from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
 from costframe.sources.predictions import Predictions
 from costframe.sources.sources import Sources
-from costframe.training.cluster.fitting import cluster_timeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -188,6 +187,8 @@ def _results(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
         yield from enumerate(dask.compute(*tasks))
         return
     from distributed import KilledWorker, wait
+
+    from costframe.training.cluster.fitting import cluster_timeout
 
     seconds = cluster_timeout()
     futures = client.compute(list(tasks))

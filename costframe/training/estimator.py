@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -69,6 +68,8 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy."""
+        from sklearn.metrics import accuracy_score
+
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.int64]:
@@ -123,6 +124,8 @@ class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[mi
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the coefficient of determination."""
+        from sklearn.metrics import r2_score
+
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
 
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.float64]:

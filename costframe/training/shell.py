@@ -15,7 +15,6 @@ from costframe.core.errors import CostModelError, DataError, ParameterError, sho
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.frames import is_dask
-from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.predicting import Gains, Predicting
 
@@ -140,6 +139,8 @@ class CostAwareEstimator(Predicting):
         if client is not None or is_dask(X):
             train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid}
             valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
+            from costframe.training.cluster.fitting import fit_on_cluster
+
             fit_on_cluster(self, client, train, valid)
             return self
         data = self.training_data(

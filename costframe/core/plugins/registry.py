@@ -6,7 +6,8 @@ import difflib
 import functools
 import inspect
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 from attrs import field, frozen
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from pluggy import HookImpl
-
-Entry = TypeVar("Entry")
 
 GROUP = "costframe"
 TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
@@ -45,8 +44,8 @@ class Registry:
 
     manager: pluggy.PluginManager
     algorithms: dict[str, Algorithm] = field(factory=dict)
-    datasets: dict[str, Callable[[], Any]] = field(factory=dict)
-    sources: dict[str, Callable[..., Any]] = field(factory=dict)
+    datasets: dict[str, Any] = field(factory=dict)
+    sources: dict[str, Any] = field(factory=dict)
     broken: dict[str, str] = field(factory=dict)
     owners: dict[str, EntryPoint] = field(factory=dict)
 
@@ -72,7 +71,37 @@ class Registry:
         PluginError
             If no algorithm has the name, its plugin is broken, or two plugins claim the name.
         """
-        return self._find(self.algorithms, name, "algorithm")
+        found: Algorithm = self._find(self.algorithms, name, "algorithm")
+        return found
+
+    def kind(self, name: str, task: str) -> Any:
+        """Return the estimator class of an algorithm for a task, or None; errors as for `algorithm`."""
+        algorithm, role = self.algorithm(name), TASKS[task]
+        if role not in algorithm.given:
+            return None
+        try:
+            return _check_kind(name, role, getattr(algorithm, role))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an import of a foreign module may raise anything
+            del self.algorithms[name]
+            self._add_fault(name, f"its {task} cannot be loaded: {_one_line(error)}")
+            return self.algorithm(name)
+
+    def loads(self, name: str, task: str) -> bool:
+        """Return whether the estimator class of an algorithm for a task can be loaded, or there is none."""
+        try:
+            self.kind(name, task)
+        except PluginError:
+            return False
+        return True
+
+    def classes_named(self, name: str) -> dict[type, str]:
+        """Return the estimator classes of a name, and the first algorithm of each."""
+        found: dict[type, str] = {}
+        for algorithm in self.algorithms.values():
+            for role, kind in algorithm.given.items():
+                if _class_name(kind) == name:
+                    found.setdefault(getattr(algorithm, role), algorithm.name)
+        return found
 
     def estimator_class(self, name: str, beside: Iterable[str] = ()) -> type:
         """Return the estimator class with a name, of any algorithm: `costframe` has it as an attribute.
@@ -86,19 +115,14 @@ class Registry:
         ImportError
             If two algorithms have different classes of the name, or none has it and some plugins are broken.
         """
-        owners: dict[type, str] = {}
-        known = list(beside)
-        for algorithm in self.algorithms.values():
-            for kind in (getattr(algorithm, role) for role in TASKS.values()):
-                known.append(getattr(kind, "__name__", ""))
-                if known[-1] == name:
-                    owners.setdefault(kind, algorithm.name)
+        owners = self.classes_named(name)
         if len(owners) > 1:
             claimed = " and ".join(map(repr, sorted(owners.values())))
             raise ImportError(f"{name}: algorithms {claimed} each have a class of this name; use costframe.estimator")
         if owners:
             return next(iter(owners))
-        hint = _suggest(name, known)
+        known = [_class_name(kind) for algorithm in self.algorithms.values() for kind in algorithm.given.values()]
+        hint = _suggest(name, [*beside, *known])
         lacking = f"module 'costframe' has no attribute {name!r}, and no algorithm has such a class{hint}"
         if self.broken:
             raise ImportError("; ".join([lacking, *self.broken.values()]))
@@ -106,11 +130,13 @@ class Registry:
 
     def dataset(self, name: str) -> Callable[[], Any]:
         """Return a data set's loader by name; errors as for `algorithm`."""
-        return self._find(self.datasets, name, "data set")
+        found: Callable[[], Any] = self._find(self.datasets, name, "data set")
+        return found
 
     def source(self, kind: str) -> Callable[..., Any]:
         """Return a function that makes sources of a kind; errors as for `algorithm`."""
-        return self._find(self.sources, kind, "kind of source")
+        found: Callable[..., Any] = self._find(self.sources, kind, "kind of source")
+        return found
 
     def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Any:
         """Return the `Predictor` that the first plugin makes from a foreign model, or None.
@@ -193,11 +219,14 @@ class Registry:
     def _add_fault(self, name: str, reason: str) -> None:
         self.broken[name] = f"{self.broken[name]}; {reason}" if name in self.broken else reason
 
-    def _find(self, table: Mapping[str, Entry], name: str, what: str) -> Entry:
+    def _find(self, table: Mapping[str, Any], name: str, what: str) -> Any:
         if not isinstance(name, str):
             raise PluginError(f"{what}: expected a name, got {shown(name)}")
         if name in table:
-            return table[name]
+            try:
+                return hooks.load(table[name])
+            except Exception as error:
+                raise PluginError(f"{what} {name!r} cannot be loaded: {_one_line(error)}") from error
         if name in self.broken:
             raise PluginError(f"{what} {name!r}: {self.broken[name]}")
         failed = "".join(f"; {reason}" for reason in self.broken.values())
@@ -212,8 +241,11 @@ def registry() -> Registry:
 
 
 def algorithms() -> dict[str, Algorithm]:
-    """Return the usable algorithms by name."""
-    return dict(sorted(registry().algorithms.items()))
+    """Return the usable algorithms by name; this imports all their estimators."""
+    found = registry()
+    for name, task in product(list(found.algorithms), TASKS):
+        found.loads(name, task)
+    return dict(sorted(found.algorithms.items()))
 
 
 def estimator(name: str, task: str = "classification", **parameters: Any) -> Any:
@@ -232,13 +264,13 @@ def estimator(name: str, task: str = "classification", **parameters: Any) -> Any
     PluginError
         If the algorithm does not exist, or lacks the task or the parameter.
     """
-    algorithm = registry().algorithm(name)
+    has = registry().algorithm(name).given
     if not isinstance(task, str) or task not in TASKS:
         raise PluginError(f"task: expected one of {', '.join(TASKS)}, got {shown(task)}")
-    kind = getattr(algorithm, TASKS[task])
+    kind = registry().kind(name, task)
     if kind is None:
-        has = [task for task, role in TASKS.items() if getattr(algorithm, role) is not None]
-        raise PluginError(f"algorithm {name!r} has no {task}; it has {', '.join(has)}")
+        tasks = ", ".join(task for task, role in TASKS.items() if role in has)
+        raise PluginError(f"algorithm {name!r} has no {task}; it has {tasks}")
     known = list(inspect.signature(kind).parameters)
     parameters = {name: value for name, value in parameters.items() if name in known or name not in _ANYWHERE}
     for parameter in parameters:
@@ -288,21 +320,30 @@ def _check_algorithms(result: Iterable[Algorithm]) -> dict[str, Algorithm]:
 
 
 def _check_kinds(algorithm: Algorithm) -> None:
-    kinds = {role: kind for role in TASKS.values() if (kind := getattr(algorithm, role)) is not None}
-    if not kinds:
+    if not algorithm.given:
         raise TypeError(f"algorithm {algorithm.name!r}: expected at least one of {', '.join(TASKS.values())}")
-    for role, kind in kinds.items():
-        if not isinstance(kind, type):
-            raise TypeError(f"algorithm {algorithm.name!r}: expected an estimator class as {role}, got {shown(kind)}")
-        if lacking := [part for part in NEEDED if not callable(getattr(kind, part, None))]:
-            raise TypeError(f"algorithm {algorithm.name!r}: {role} {kind.__name__} lacks {', '.join(lacking)}")
+    for role, kind in algorithm.given.items():
+        if not isinstance(kind, str):
+            _check_kind(algorithm.name, role, kind)
 
 
-def _check_functions(result: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def _class_name(kind: type | str) -> str:
+    return kind.rpartition(":")[2] if isinstance(kind, str) else kind.__name__
+
+
+def _check_kind(name: str, role: str, kind: Any) -> Any:
+    if not isinstance(kind, type):
+        raise TypeError(f"algorithm {name!r}: expected an estimator class as {role}, got {shown(kind)}")
+    if lacking := [part for part in NEEDED if not callable(getattr(kind, part, None))]:
+        raise TypeError(f"algorithm {name!r}: {role} {kind.__name__} lacks {', '.join(lacking)}")
+    return kind
+
+
+def _check_functions(result: Mapping[str, Any]) -> dict[str, Any]:
     entries = dict(result)
     for name, function in entries.items():
         if not isinstance(name, str) or not name:
             raise TypeError(f"expected names, got {shown(name)}")
-        if not callable(function):
+        if not (callable(function) or (isinstance(function, str) and ":" in function)):
             raise TypeError(f"{name!r}: expected a callable, got {type(function).__name__}")
     return entries

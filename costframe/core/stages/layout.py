@@ -137,8 +137,13 @@ class StageLayout:
 
     def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the features, of those used, that each use reads, and the place of its first."""
-        reads = self.bank.F[self.used][:, self.learner].tocsc()
-        return reads.indptr.astype(np.int64), reads.indices.astype(np.int64)
+        features, learners = self.bank.reads
+        order = np.argsort(learners, kind="stable")
+        first, end = (np.searchsorted(learners[order], self.learner, side) for side in ("left", "right"))
+        counts = end - first
+        ends = np.cumsum(counts)
+        read = order[np.arange(counts.sum()) + np.repeat(first - ends + counts, counts)]
+        return np.append(0, ends), np.searchsorted(self.used, features[read])
 
 
 @frozen(eq=False, slots=False)

@@ -153,7 +153,8 @@ def _check_answer(
         check_stages((answer,), bank.widths)
     except StageError as error:
         raise StageError(f"{title}: {error}") from None
-    read = np.flatnonzero(np.diff(bank.F[:, answer.learners].indptr))
+    features, learners = bank.reads
+    read = np.unique(features[np.isin(learners, answer.learners)])
     if len(other := np.setdiff1d(read, columns)):
         raise StageError(f"{title}: reads {bank.feature_names[other[0]]!r}, which is not bought there")
 

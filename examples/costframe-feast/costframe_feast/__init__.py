@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import httpx
 from attrs import define, field
 
 from costframe.plugin import KeyRefusedError, ParameterError, Source, hookimpl
@@ -48,6 +47,8 @@ class FeastSource(Source):
     async def fetch(self, wanted: Mapping[Any, Any]) -> dict[Any, Any]:
         """Send one request for each set of places that some keys want, so that no feature is read in vain."""
         if self._client is None:
+            import httpx  # when it is used: every process that looks for algorithms imports this module
+
             limits = httpx.Limits(max_connections=None)  # a pool with a limit keeps places of cancelled requests
             self._client = httpx.AsyncClient(headers=self.headers, limits=limits, trust_env=False)
         reply: dict[Any, Any] = {}

@@ -16,14 +16,12 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return Adapt."""
-    from costframe_adapt.estimators import AdaptClassifier
-
     return [
         Algorithm(
             name="adapt",
             summary="A cheap boosted model and a gate, with an expensive model behind it for the rows that need it.",
             reference="Nan, Saligrama: Adaptive Classification for Prediction Under a Budget, NIPS 2017",
-            classifier=AdaptClassifier,
+            classifier="costframe_adapt.estimators:AdaptClassifier",
             usual=False,
         )
     ]

@@ -16,15 +16,13 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return CEGB."""
-    from costframe_cegb.estimators import CEGBClassifier, CEGBRanker, CEGBRegressor
-
     return [
         Algorithm(
             name="cegb",
             summary="Boosted best-first trees; each row pays once for each feature or resource that it meets.",
             reference="Peter, Diego, Hamprecht, Nadler: Cost efficient gradient boosting, NIPS 2017",
-            classifier=CEGBClassifier,
-            regressor=CEGBRegressor,
-            ranker=CEGBRanker,
+            classifier="costframe_cegb.estimators:CEGBClassifier",
+            regressor="costframe_cegb.estimators:CEGBRegressor",
+            ranker="costframe_cegb.estimators:CEGBRanker",
         )
     ]

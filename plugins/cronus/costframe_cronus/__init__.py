@@ -22,30 +22,22 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return the cascade and its single stage."""
-    from costframe_cronus.estimators import (
-        CronusClassifier,
-        CronusRanker,
-        ReweightedClassifier,
-        ReweightedRanker,
-        ReweightedRegressor,
-    )
-
     return [
         Algorithm(
             name="cronus",
             summary="A cascade over any bank: early stages read few features, and reject rows of the common class.",
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012",
-            classifier=CronusClassifier,
-            ranker=CronusRanker,
+            classifier="costframe_cronus.estimators:CronusClassifier",
+            ranker="costframe_cronus.estimators:CronusRanker",
             usual=False,
         ),
         Algorithm(
             name="reweighted",
             summary="New weights for the weak learners of any bank, without those that are not worth their price.",
             reference="Chen, Xu, Weinberger, Chapelle, Kedem: Classifier cascade, AISTATS 2012, section 3.1",
-            classifier=ReweightedClassifier,
-            regressor=ReweightedRegressor,
-            ranker=ReweightedRanker,
+            classifier="costframe_cronus.estimators:ReweightedClassifier",
+            regressor="costframe_cronus.estimators:ReweightedRegressor",
+            ranker="costframe_cronus.estimators:ReweightedRanker",
             usual=False,
         ),
     ]

@@ -16,16 +16,14 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return the tree of classifiers."""
-    from costframe_cstc.estimators import CSTCClassifier, CSTCRanker, CSTCRegressor
-
     return [
         Algorithm(
             name="cstc",
             summary="A tree of classifiers over any bank: each part of the rows buys the features worth their price.",
             reference="Xu, Kusner, Weinberger, Chen: Cost-sensitive tree of classifiers, ICML 2013",
-            classifier=CSTCClassifier,
-            regressor=CSTCRegressor,
-            ranker=CSTCRanker,
+            classifier="costframe_cstc.estimators:CSTCClassifier",
+            regressor="costframe_cstc.estimators:CSTCRegressor",
+            ranker="costframe_cstc.estimators:CSTCRanker",
             usual=False,
         )
     ]

@@ -16,16 +16,14 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return Greedy Miser."""
-    from costframe_miser.estimators import MiserClassifier, MiserRanker, MiserRegressor
-
     return [
         Algorithm(
             name="miser",
             summary="Boosted shallow trees; the first tree that uses a feature or resource pays for it.",
             reference="Xu, Weinberger, Chapelle: The Greedy Miser, ICML 2012",
-            classifier=MiserClassifier,
-            regressor=MiserRegressor,
-            ranker=MiserRanker,
+            classifier="costframe_miser.estimators:MiserClassifier",
+            regressor="costframe_miser.estimators:MiserRegressor",
+            ranker="costframe_miser.estimators:MiserRanker",
             usual=False,
         )
     ]

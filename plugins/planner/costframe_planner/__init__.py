@@ -16,15 +16,13 @@ __getattr__ = import_lazily(f"{__name__}.estimators", __all__)
 @hookimpl
 def costframe_algorithms() -> list[Algorithm]:
     """Return the planner."""
-    from costframe_planner.estimators import PlannerClassifier, PlannerRanker, PlannerRegressor
-
     return [
         Algorithm(
             name="planner",
             summary="Strong models on a few sets of features; a row buys the next set if its gain is worth the price.",
             reference="costframe's own",
-            classifier=PlannerClassifier,
-            regressor=PlannerRegressor,
-            ranker=PlannerRanker,
+            classifier="costframe_planner.estimators:PlannerClassifier",
+            regressor="costframe_planner.estimators:PlannerRegressor",
+            ranker="costframe_planner.estimators:PlannerRanker",
         )
     ]
