@@ -54,7 +54,6 @@ def inspect(
     MODEL and DATA are those of `costframe cost`. The default prices are those in MODEL. The page needs no network.
     """
     from costframe.report.model_facts import describe_model, facts_table
-    from costframe.report.page import model_page, render_page
     from costframe.training.console import output as make_console
 
     for option, given in (("--part", part), ("--missing", missing)):
@@ -73,6 +72,8 @@ def inspect(
     facts = describe_model(fitted, prices)
     console = make_console()
     if output is not None:
+        from costframe.report.page import model_page, render_page
+
         used = "" if rows is None else f"{format_count(len(rows), 'row')} of {data}" + (f", {part}" if part else "")
         page = model_page(
             fitted.predictor_, prices, facts, name=Path(model).name, path=model, rows=rows, report=report, paid_by=used
