@@ -19,6 +19,7 @@ import ctypes
 import os
 import re
 import sys
+from operator import attrgetter
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -130,12 +131,15 @@ def _address_of_written(array: Any) -> int:
 
 
 def _address_of(array: Any) -> int:
-    """Return the address of an array's first item; it takes a fourth of the time if it can be written."""
+    """Return the address of an array's first item; it takes a fourth of the time if it, or its base, can be written."""
     flags = array.flags
     if flags.writeable:
         return _address_of_written(array)
     if not flags.c_contiguous:
         raise TypeError("not C-contiguous")
+    base = array.base
+    if type(base) is np.ndarray and base.nbytes == array.nbytes and base.flags.writeable and base.flags.c_contiguous:
+        return _address_of_written(base)
     return int(array.ctypes.data) if array.size else 0
 
 
@@ -198,6 +202,7 @@ class _Struct:
         letters = ("d" if each.types == ("f8",) and not each.sizes else "q" for each in self.fields)
         self._pack = Struct("".join(letter * n for letter, n in zip(letters, numbers, strict=True))).pack
         self._fast: Any = None
+        self._attributes = attrgetter(*(each.name for each in self.fields))
         _structs[self.name] = self
 
     def __call__(self, *given: Any) -> Record:
@@ -217,6 +222,8 @@ class _Struct:
 
     def of(self, *objects: Any, **named: Any) -> Record:
         """Make a struct of fields by name, or of attributes of objects, the first that has one."""
+        if len(objects) == 1 and not named:
+            return self(*self._attributes(objects[0]))
         given = []
         for each in self.fields:
             value = named.get(each.name)
@@ -371,6 +378,7 @@ def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
 DIGITS = 68  # of an exact sum
 hash_rows = _bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
 add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
+round_digits = _bind("round_digits(sums: i8[71])", ctypes.c_double)
 score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
 add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")
 

@@ -17,6 +17,8 @@ EXPORT void add_exactly(const double* values, i64 n, i64* sums) {
     costframe::add_exactly(span(values, n), span(sums, digits_of_doubles + 3));
 }
 
+EXPORT double round_digits(const i64* sums) { return costframe::round_digits(span(sums, digits_of_doubles + 3)); }
+
 EXPORT void score_rows(const double* left, i64 n, i64 C, const double* weights, i64 M, double* found) {
     costframe::score_rows({left, n, C}, {weights, M, C}, {found, n, M});
 }

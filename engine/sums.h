@@ -1,7 +1,11 @@
 // Sums in a fixed order or without rounding: exact ones by digits, scores of rows by lanes, sums of products by pairs.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "span.h"
 
@@ -30,6 +34,46 @@ inline void add_exactly(Vector<const double> values, Vector<i64> sums) {
         sums[place + 1] += sign * ((low >> 32) + (high & low_half));
         sums[place + 2] += sign * (high >> 32);
     }
+}
+
+// Return a sum of `add_exactly`, rounded once, halves to even; infinite if no double is so large.
+inline double round_digits(Vector<const i64> sums) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const bool above = sums[digits_of_doubles], below = sums[digits_of_doubles + 1];
+    if (sums[digits_of_doubles + 2] || (above && below)) return std::numeric_limits<double>::quiet_NaN();
+    if (above || below) return above ? infinity : -infinity;
+    constexpr i64 padding = 2;  // zeros below the lowest digit
+    std::array<u64, digits_of_doubles + padding> digits{};
+    i64 carry = 0;
+    for (i64 place = 0; place < digits_of_doubles; ++place) {
+        const i64 low = carry + (sums[place] & 0xFFFFFFFF);
+        digits[place + padding] = low & 0xFFFFFFFF;
+        carry = (sums[place] >> 32) + (low >> 32);
+    }
+    const bool negative = carry < 0;
+    if (negative) {  // two's complement
+        u64 more = 1;
+        for (u64& digit : digits) {
+            more += digit ^ 0xFFFFFFFF;
+            digit = more & 0xFFFFFFFF;
+            more >>= 32;
+        }
+    }
+    i64 top = digits_of_doubles + padding - 1;
+    while (top >= padding && digits[top] == 0) --top;
+    if (top < padding) return 0.0;
+    bool rest = false;  // whether there is more below the 64 leading bits
+    for (i64 place = 0; place < top - 2; ++place) rest = rest || digits[place] != 0;
+    const i64 zeros = std::countl_zero(digits[top]) - 32;  // of the highest digit, fewer than 32
+    const u64 next = digits[top - 2] << zeros;
+    const u64 leading = ((digits[top] << 32 | digits[top - 1]) << zeros) | next >> 32;
+    rest = rest || (next & 0xFFFFFFFF) != 0;
+    const i64 lowest = 32 * (top - padding - 1) - zeros - 1074;  // exponent of the leading bits' last one
+    const i64 dropped = std::max<i64>(11, -1074 - lowest);       // 53 bits remain, or fewer of the smallest doubles
+    const u64 kept = leading >> dropped, lost = leading & ((u64{1} << dropped) - 1), half = u64{1} << (dropped - 1);
+    const bool up = lost > half || (lost == half && (rest || (kept & 1)));
+    const double found = std::ldexp(static_cast<double>(kept + up), static_cast<int>(lowest + dropped));
+    return negative ? -found : found;
 }
 
 // Set `found`, (n, M), to left @ weights.T, for (n, C) and (M, C); the sum of a row depends on no other row.

@@ -42,6 +42,21 @@ def test_exact_sums_and_scales_depend_neither_on_order_nor_on_workers(values, ra
         assert sum(abs(int(np.rint(each * scale))) for each in values) < 2**40
 
 
+@pytest.mark.parametrize("last", [5e-324, -5e-324, 0.0])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    "values",
+    [[1.0, 2.0**-53], [1.0, 3 * 2.0**-53], [1.7e308, 9.9e307], [2.0**1023, 2.0**1023, -(2.0**970)], [2.0**-1022]],
+)
+def test_exact_sums_round_halves_to_even_once(values, sign, last):
+    values = [*(sign * each for each in values), last]
+    try:
+        expected = float(sum(map(Fraction, values), Fraction(0)))
+    except OverflowError:
+        expected = sign * np.inf
+    assert exact_sum(np.array(values)) == expected
+
+
 @given(st.lists(st.just(0.0) | st.floats(1e-75, 1e30), min_size=1, max_size=40), st.randoms())
 def test_sums_of_weights_on_a_grid_are_exact(values, random):
     grid, order = to_grid(np.array(values)), random.sample(range(len(values)), len(values))

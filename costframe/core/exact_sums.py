@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["exact_digits", "exact_mean", "exact_sum", "from_digits", "on_grid", "to_grid"]
 
-_UNIT = 1074  # every double is a whole number of 2^-1074, the smallest
-
 
 def exact_digits(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the sum of doubles, (n,), digit by digit: int64 (DIGITS + 3,); digits of parts add up."""
@@ -27,14 +25,7 @@ def exact_digits(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def from_digits(sums: NDArray[np.int64]) -> float:
     """Return a sum of `exact_digits` rounded once; infinite if no double is so large."""
-    *digits, above, below, missing = sums.tolist()
-    if above or below or missing:
-        return math.nan if missing or (above and below) else math.inf if above else -math.inf
-    units = sum(digit << (32 * place) for place, digit in enumerate(digits) if digit)
-    try:
-        return float(units / (1 << _UNIT))
-    except OverflowError:
-        return math.inf if units > 0 else -math.inf
+    return float(engine.round_digits(sums))
 
 
 def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:

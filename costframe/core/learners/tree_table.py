@@ -128,7 +128,9 @@ class TreeTable:
     @property
     def category_first(self) -> NDArray[np.int64]:
         """Position of each node's first category in `categories`: int64 (nodes + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.category_count, dtype=np.int64)])
+        first = np.zeros(len(self.category_count) + 1, np.int64)
+        np.cumsum(self.category_count, out=first[1:])
+        return first
 
     @classmethod
     def empty(cls) -> TreeTable:
@@ -158,7 +160,9 @@ class TreeTable:
         sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
         values = np.asarray(outputs, np.float64)
         values = values.reshape(len(values), -1)
-        leaf, count = np.asarray(feature) < 0, np.zeros(len(values), np.int32)
+        leaf, count = np.flatnonzero(np.asarray(feature) < 0), np.zeros(len(values), np.int32)
+        value = np.full(len(values), -1)
+        value[leaf] = np.arange(len(leaf)) * values.shape[1]
         if sets:
             count[list(sets)] = [len(each) for each in sets.values()]
         arrays: dict[str, Any] = {
@@ -169,7 +173,7 @@ class TreeTable:
             "left": left,
             "right": right,
             "width": np.array([values.shape[1]], np.int32),
-            "value": np.where(leaf, (np.cumsum(leaf) - 1) * values.shape[1], -1),
+            "value": value,
             "values": values[leaf].ravel(),
             "category_count": count,
             "categories": np.concatenate([np.empty(0), *sets.values()]) if sets else np.empty(0),

@@ -136,7 +136,8 @@ class EnsembleRun:
         Prices of splits for the training rows.
     running : Running
         Loss and exact cost on validation rows.
-    random : Generator
+    random : Generator or None
+        None if growth draws nothing.
     n_threads : int
         Does not change the result.
     """
@@ -147,7 +148,7 @@ class EnsembleRun:
     boosted: Boosted
     prices: SplitPrices
     running: Running
-    random: np.random.Generator
+    random: np.random.Generator | None
     n_threads: int
 
     @property
@@ -179,8 +180,10 @@ class EnsembleRun:
         return bool(added)
 
 
-def _copied(random: np.random.Generator) -> np.random.Generator:
+def _copied(random: np.random.Generator | None) -> np.random.Generator | None:
     """Return a generator with the same draws; a deep copy takes as long as a small tree."""
+    if random is None:
+        return None
     copy = np.random.default_rng(0)
     copy.bit_generator.state = random.bit_generator.state
     return copy
@@ -288,14 +291,14 @@ class Annealer:
         if not self._costs:
             self._note(growing, branch, tradeoff)
         while growing.n_rounds < min(run.n_rounds + rounds, self.most_rounds) and since < patience:
-            drawn, since = growing.random.bit_generator.state, since + 1
+            since += 1
             if growing.add_round(tradeoff):
                 wanted = self._note(growing, branch, tradeoff)
                 now = _value(growing, judged_at)
                 if now < value:
                     best, value, since, noted = growing.fork(), now, 0, wanted
-            elif drawn == growing.random.bit_generator.state:
-                break  # without random draws, the next round would not split either
+            elif growing.random is None:
+                break  # the next round would not split either
         if judged_at == tradeoff and not noted:  # a fork is only a trial
             self._add_point(best, branch, tradeoff)
         return best

@@ -86,9 +86,11 @@ class _Progress:
         if report is None:
             return None
 
+        shares = {now: float(np.mean(tradeoffs > now)) for now in tradeoffs.tolist()}
+
         def advance(now: float) -> None:
             with self._lock:
-                self._done[place] = float(np.mean(tradeoffs > now))
+                self._done[place] = shares[now]
                 report(float(np.dot(self._done, self._weights) / self._weights.sum()))
 
         return advance
@@ -101,7 +103,7 @@ def anneal(
     asked: Annealing,
     *,
     step: float,
-    random_state: int = 0,
+    random_state: int | None = None,
     n_threads: int = 1,
 ) -> AnnealedPath:
     """Anneal ensembles from prices at which nothing is bought to almost none.
@@ -118,8 +120,8 @@ def anneal(
     asked : Annealing
     step : float
         Weight of every tree, the learning rate.
-    random_state : int
-        Seed of each run's draws.
+    random_state : int, optional
+        Seed of each run's draws; None if growth draws nothing.
     n_threads : int
         Does not change the result.
     """
@@ -129,7 +131,7 @@ def anneal(
         assert data.valid is not None  # noqa: S101 - whoever anneals has seen to it
         boosted, running = Boosted.constant(data.train, loss, step), Running(data.valid, loss, data.prices)
         running.begin(boosted.ensemble.intercept)
-        draws = np.random.default_rng(random_state)
+        draws = None if random_state is None else np.random.default_rng(random_state)
         row_loss = loss.for_rows(data.train)
         return EnsembleRun(data.train, row_loss, start.grow, boosted, prices, running, draws, n_threads)
 

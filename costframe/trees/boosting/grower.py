@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GrowAt", "bin_rows", "tree_grower"]
 
-GrowAt = Callable[["NDArray[np.floating]", "NDArray[np.floating]", SplitPrices, np.random.Generator], GrownTree]
+GrowAt = Callable[["NDArray[np.floating]", "NDArray[np.floating]", SplitPrices, Any], GrownTree]
 
 
 def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] | None = None) -> BinnedData:
@@ -57,7 +57,7 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
         gradients: NDArray[np.floating],
         hessians: NDArray[np.floating],
         prices: SplitPrices,
-        random: np.random.Generator,
+        random: Any,  # a Generator, or None if nothing is drawn
     ) -> GrownTree:
         drawn = left_out = columns = None
         if settings.subsample < 1:

@@ -198,8 +198,7 @@ def _run(
     if running is None:
         running = Running(judge.held, loss_for(judge.data.n_classes), judge.data.prices)
         running.begin(boosted.ensemble.intercept)
-    nothing_drawn = np.random.default_rng(0)
-    return EnsembleRun(rows, loss, grow, boosted, prices, running, nothing_drawn, trees.n_threads)
+    return EnsembleRun(rows, loss, grow, boosted, prices, running, None, trees.n_threads)
 
 
 def converged(judge: Judge, before: F8, q: F8) -> bool:

@@ -71,7 +71,7 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: A
         starts,
         asked,
         step=settings.learning_rate,
-        random_state=settings.random_state,
+        random_state=settings.random_state if settings.draws else None,
         n_threads=settings.n_threads,
     )
 
