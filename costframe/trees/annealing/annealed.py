@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import mul
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -73,25 +74,24 @@ class _Progress:
     def __init__(self, report: Callable[[float], None] | None, n_plain: int) -> None:
         self._report, self._lock, self._n_plain = report, Lock(), n_plain
         self._done: list[float] = [0.0] * n_plain
-        self._weights = np.full(n_plain, _PLAIN_SHARE)
+        self._weights = [_PLAIN_SHARE] * n_plain
 
     def of_runs(self, count: int, tradeoffs: NDArray[np.float64]) -> list[Callable[[float], None] | None]:
         """Return, for each of `count` runs, a function that takes the tradeoff of each round."""
         self._done = [1.0] * self._n_plain + [0.0] * count
-        self._weights = np.append(np.full(self._n_plain, _PLAIN_SHARE), np.ones(count))
+        self._weights += [1.0] * count
         return [self._of_run(self._n_plain + number, tradeoffs) for number in range(count)]
 
     def _of_run(self, place: int, tradeoffs: NDArray[np.float64]) -> Callable[[float], None] | None:
         report = self._report
         if report is None:
             return None
-
         shares = {now: float(np.mean(tradeoffs > now)) for now in tradeoffs.tolist()}
 
         def advance(now: float) -> None:
             with self._lock:
                 self._done[place] = shares[now]
-                report(float(np.dot(self._done, self._weights) / self._weights.sum()))
+                report(sum(map(mul, self._done, self._weights)) / sum(self._weights))
 
         return advance
 

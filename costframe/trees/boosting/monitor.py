@@ -73,7 +73,7 @@ class Running:
     def loss(self) -> float:
         """The mean loss."""
         if self._loss_now is None:
-            self._loss_now = self._loss.mean(self.rows.y, self.scores, self.rows.weight)
+            self._loss_now = self._loss.mean(self.rows.y, self.scores, self.rows.uneven_weight)
         return self._loss_now
 
     @property
