@@ -10,6 +10,7 @@ import sys
 WRITTEN = {"points.csv", "report.html", "frontier.png", "frontier.svg", "recommended.model"}
 FILES = WRITTEN | {"frontier.fits", "run.json", "fits", "models"}
 MAIN = "from costframe.__main__ import main; main()"
+ALONE = f"from costframe.core.threads import limit_threads as limit; limit(1).__enter__(); {MAIN}"  # in one process
 
 # An algorithm that behaves as the text in place of BODY says.
 PLUGIN = """
@@ -51,8 +52,8 @@ def python(*code, **more):
 
 
 def shell(line, folder, **variables):
-    """Run a line in which `$COSTFRAME` is the command."""
-    command = f"{sys.executable} -c '{MAIN}'"
+    """Run a line in which `$COSTFRAME` is the command, which fits in its own process."""
+    command = f"{sys.executable} -c '{ALONE}'"
     line = line.replace("$COSTFRAME", command)
     return subprocess.run(  # noqa: S603 - our own text
         ["/bin/bash", "-c", line], capture_output=True, text=True, check=False, cwd=folder, env=os.environ | variables

@@ -66,10 +66,15 @@ def cluster_of_two():
     """Give a cluster of two processes."""
     import dask
     from distributed import LocalCluster
+    from distributed.utils import get_mp_context
 
     locks = "distributed.scheduler.locks."  # of clients that went away: not for half a minute
     settings = {f"{locks}lease-timeout": "8s", f"{locks}lease-validation-interval": "1s"}
     settings["distributed.scheduler.allowed-failures"] = 1  # a worker's end is soon that of the fit
+    settings["distributed.worker.multiprocessing-method"] = "forkserver"
     more = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
-    with dask.config.set(settings), LocalCluster(**more) as cluster:
-        yield cluster
+    with dask.config.set(settings):
+        # What each new worker needs is loaded once.
+        get_mp_context().set_forkserver_preload(["distributed", "xgboost", "costframe_cegb.estimators"])
+        with LocalCluster(**more) as cluster:
+            yield cluster

@@ -55,22 +55,22 @@ def small(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="session")
-def _cluster():
+@pytest.fixture(scope="module")  # an idle cluster keeps a tenth of a core busy
+def cluster():
     for module in ("dask", "distributed", "xgboost"):
         pytest.importorskip(module, reason=f"needs {module}")
     from cluster_cases import cluster_of_two
 
-    with cluster_of_two() as cluster:
-        yield cluster
+    with cluster_of_two() as started:
+        yield started
 
 
 @pytest.fixture
-def client(_cluster):
-    """Give a client, the current one, of the cluster that all tests share, with both of its workers."""
+def client(cluster):
+    """Give a client, the current one, of the cluster that a module's tests share, with both of its workers."""
     from distributed import Client
 
-    with Client(_cluster) as client:
+    with Client(cluster) as client:
         client.wait_for_workers(2, timeout=60)
         yield client
 

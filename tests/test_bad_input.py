@@ -12,7 +12,7 @@ from costframe.core.errors import CostframeError
 from costframe.gates import expensive
 from costframe_adapt import AdaptClassifier, boosting, boosting_stage, linear_stage
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
-from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
+from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor, grow
 
 KINDS = {
     "cronus": (CronusClassifier, {"n_stages": 3}),
@@ -33,7 +33,10 @@ KINDS = {
 BANK = boosted(60, 600)
 SMALL = BANK.restrict(np.arange(12))
 X, Y = table(1, 120)
-TWINS = {"cronus ranker", "cstc ranker", "cstc regressor", "single regressor", "adapt, lin alone", "adapt, alone"}
+TWINS = {
+    "cronus ranker", "cronus as printed", "cstc ranker", "cstc regressor", "single regressor", "adapt, lin alone",
+    "adapt, alone",
+}  # fmt: skip
 of_every_kind = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in TWINS)) for name in KINDS]
 )
@@ -42,10 +45,11 @@ pytestmark = pytest.mark.usefixtures("_few_rounds")
 
 @pytest.fixture(scope="module")
 def _few_rounds():
-    """Of the expensive model, and of the alternation, as it does not matter how good they are."""
+    """Of the expensive model, of the alternation, and few tries of routes, as it does not matter how good they are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=5))
         patch.setattr(fitted_model, "FOLDS", 2)
+        patch.setattr(grow, "_TRIED", 3)
         for module in (boosting, boosting_stage, linear_stage):
             patch.setattr(module, "_ROUNDS", 2)
         yield
@@ -116,7 +120,12 @@ def test_learners_that_are_constant(name):
 @of_every_kind
 @pytest.mark.parametrize(
     ("price", "tradeoff", "bank"),
-    [(1e-300, 0.0, "columns"), (1e-300, 1e300, SMALL), (1e300, 0.0, SMALL), (1e300, 1e-3, "columns")],
+    [
+        pytest.param(1e-300, 0.0, "columns", marks=pytest.mark.deep),
+        (1e-300, 1e300, SMALL),
+        pytest.param(1e300, 0.0, SMALL, marks=pytest.mark.deep),
+        (1e300, 1e-3, "columns"),
+    ],
 )
 def test_prices_of_any_size(name, price, tradeoff, bank):
     costs = {"features": {"a": 0.0} | dict.fromkeys(NAMES[1:], price)}

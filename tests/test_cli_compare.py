@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import costframe as cf
 from costframe.cli import results
 from costframe.cli.commands import costframe
+from costframe.core.threads import limit_threads
 from costframe.frontier.choices import distinct
 
 QUICK = ("miser", "reweighted")
@@ -25,7 +26,8 @@ def embedded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("embedded") / "there" / "it is"
     asked = ["compare", "--algorithms", ",".join(QUICK), "--folds", "0", "--points", "1", "--all"]
     asked += ["--output", str(folder)]
-    return folder, CliRunner().invoke(costframe, asked, env={"COLUMNS": "80"})
+    with limit_threads(1):
+        return folder, CliRunner().invoke(costframe, asked, env={"COLUMNS": "80"})
 
 
 def points(folder):

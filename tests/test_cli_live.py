@@ -123,17 +123,13 @@ def test_blocks_of_rows_are_tasks_of_a_cluster(client, run, folder):
     assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
 
 
-def test_a_killed_run_goes_on_where_it_was(folder):
-    (folder / "slow_plugin.py").write_text(SLOW)
-    made = folder / "slow-1.dist-info"
-    made.mkdir()
-    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1\n")
-    (made / "entry_points.txt").write_text("[costframe]\nslow = slow_plugin\n")
+def test_a_killed_run_goes_on_where_it_was(run, folder, installed):
+    paths = os.pathsep.join([str(installed("slow", SLOW)), os.environ.get("PYTHONPATH", "")])
     text = f"[sources.all]\nkind = 'slow'\nseconds = 0.2\nfeatures = {list(NAMES)}\n"
     (folder / "sources.toml").write_text(text)
-    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    asked = ["--output", "out.csv", "--in-flight", "2"]
     command = [sys.executable, "-m", "costframe", "predict", "my.model", "--source", "sources.toml"]
-    command += ["--keys", "keys.csv", "--output", "out.csv", "--in-flight", "2"]
+    command += ["--keys", "keys.csv", *asked]
     settings = {"cwd": folder, "env": os.environ | {"PYTHONPATH": paths}, "stdout": -1, "stderr": -1, "text": True}
     for number, how in enumerate((signal.SIGINT, signal.SIGKILL)):
         process = subprocess.Popen([*command, *["--resume"] * number], **settings)  # noqa: S603 - ours
@@ -143,11 +139,11 @@ def test_a_killed_run_goes_on_where_it_was(folder):
         _, error = process.communicate()
         assert process.returncode == {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}[how], error
         assert not (folder / "out.csv").exists()
-    assert "add --resume" in subprocess.run(command, check=False, **settings).stderr  # noqa: S603
+    assert "add --resume" in live(run, *asked).stderr
     kept = len(_lines(folder / "out.csv.part")) - 1
     before = (folder / "trips").stat().st_size
-    done = subprocess.run([*command, "--resume"], check=False, **settings)  # noqa: S603
-    assert done.returncode == 0, done.stderr
+    done = live(run, *asked, "--resume")
+    assert done.exit_code == 0, done.stderr
     assert kept >= 7
     rounds = tree().cost(FRAME[list(NAMES)], COSTS, rounds=True).rounds
     assert (folder / "trips").stat().st_size - before <= rounds.max() * (len(FRAME) - kept + 2)

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from cli_cases import FILES, MAIN, python, shell
+from cli_cases import ALONE, FILES, MAIN, python, shell
 
 
 @pytest.mark.parametrize("arguments", [["algorithms"], ["compare", "--help"]])
@@ -65,7 +65,7 @@ def test_a_killed_run_is_resumed(tmp_path, small):
         running.kill()
         running.communicate(timeout=600)
     kept = {file: file.read_bytes() for file in (tmp_path / "frontier" / "fits").glob("*.fits")}
-    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
+    done = python("-c", ALONE, *command[3:], "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert all(file.read_bytes() == content for file, content in kept.items())
     with (tmp_path / "frontier" / "points.csv").open(newline="") as file:

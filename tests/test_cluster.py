@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -179,9 +177,19 @@ def test_a_sweep_over_a_cluster_finds_the_points_of_one_here(client, tmp_path):
         cf.Frontier.sweep(data, **asked, cluster=client)
 
 
-def test_the_code_of_the_page_runs(tmp_path):
-    """In a process of its own, without a client of other tests."""
+class Running(str):
+    """The address of the cluster of these tests, which ends with them."""
+
+    __slots__ = ()
+
+    def close(self):
+        pass
+
+
+def test_the_code_of_the_page_runs(cluster, tmp_path, monkeypatch):
     blocks = blocks_of((ROOT / "docs" / "more-rows.md").read_text(encoding="utf-8"))
     code = "\n".join(text for language, text in blocks if language == "python")
     assert "over_cluster" in code
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=900)  # noqa: S603 - our own text
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(distributed, "LocalCluster", lambda **_: Running(cluster.scheduler_address))
+    exec(code, {"__name__": "__main__"})  # noqa: S102 - our own text

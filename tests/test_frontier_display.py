@@ -109,7 +109,7 @@ def test_no_label_covers_data_or_another_label(frontier, part, size):
 
 
 def test_plot_returns_the_display_with_its_axes_and_leaves_nothing_behind():
-    before, frontier = dict(mpl.rcParams), several(2)
+    before, figures, frontier = dict(mpl.rcParams), plt.get_fignums(), several(2)
     display = frontier.plot(title="scores")
     assert display.figure_ is plt.gcf()
     assert display.ax_ in display.figure_.axes
@@ -119,7 +119,7 @@ def test_plot_returns_the_display_with_its_axes_and_leaves_nothing_behind():
     assert display.ax_ is ax
     assert ax.get_xlabel() == "mean cost per row (CAD)\nnot drawn: 1 constant, ROC AUC 0.5"
     assert dict(mpl.rcParams) == before
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == figures
 
 
 NAMED = Frontier((point("miser", 1.0, 0.5, None, name="miser-1"),), "r2", "CAD", 2.0)

@@ -23,7 +23,7 @@ from costframe.testing.strategies import NASTY, banks, cost_models, feature_name
 
 pytestmark = pytest.mark.engine
 MORE = settings(max_examples=max(100, settings().max_examples))
-FEWER = settings(max_examples=max(30, settings().max_examples // 2))
+FEWER = settings(max_examples=max(20, settings().max_examples // 3))
 QUIET = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 CAPS = (None, 0.0, 0.1, 1.0, 2.5, 3.6, 6.0, 1e6, 3e6)
 
@@ -100,6 +100,7 @@ def test_reports_predictions_inquiries_and_a_counting_source_agree_on_any_terms(
 
 @QUIET
 @pytest.mark.parametrize("kind", MODELS)
+@FEWER
 @given(st.data(), st.booleans())
 def test_what_is_known_is_neither_asked_for_nor_charged(kind, data, by_value):
     names = data.draw(feature_names())

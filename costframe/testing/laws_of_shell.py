@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def a_failed_fit_changes_nothing(case: Case) -> None:
     """A second fit that fails, early or late, leaves the first model whole: classes, columns and reports, too."""
     from attrs import evolve
 
-    estimator, table = case.fit(), case.table
+    estimator, table = copy(case.fitted()), case.table
     labels = table.y + 10 if case.is_classifier else table.y
     other = evolve(table, X=_frame(table.X, list(reversed(COSTS.names))), y=labels)
     train = estimator._train  # noqa: SLF001 - what every estimator has
@@ -94,11 +95,11 @@ def a_failed_fit_changes_nothing(case: Case) -> None:
 def pickled_is_the_same(case: Case) -> None:
     """A copy through pickle, as for processes of a grid search, predicts and costs the same, labels included."""
     estimator, rows = case.fitted(), case.table.fresh
-    copy = pickle.loads(pickle.dumps(estimator))  # noqa: S301 - our own bytes
-    expect(np.array_equal(copy.predict(rows), estimator.predict(rows)), "a pickled copy predicts otherwise")
-    expect(same_bits(copy.cost(rows).per_row, estimator.cost(rows).per_row), "a pickled copy costs otherwise")
+    again = pickle.loads(pickle.dumps(estimator))  # noqa: S301 - our own bytes
+    expect(np.array_equal(again.predict(rows), estimator.predict(rows)), "a pickled copy predicts otherwise")
+    expect(same_bits(again.cost(rows).per_row, estimator.cost(rows).per_row), "a pickled copy costs otherwise")
     if case.is_classifier:
-        expect(np.array_equal(copy.classes_, estimator.classes_), "a pickled copy has other classes")
+        expect(np.array_equal(again.classes_, estimator.classes_), "a pickled copy has other classes")
 
 
 @law

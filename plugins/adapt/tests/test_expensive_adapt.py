@@ -213,8 +213,7 @@ def routes(tree):
     return sum(isinstance(stage, cf.Route) for stage in tree.stages)
 
 
-@pytest.mark.parametrize("outer", [{}, LINEAR], ids=["trees", "linear"])
-@pytest.mark.parametrize("inner", ["cegb", "logistic", "unfitted"])
+@pytest.mark.parametrize(("inner", "outer"), [("cegb", {}), ("logistic", LINEAR), ("unfitted", {})])
 def test_a_composite_stands_behind_another_and_costs_what_is_fetched(inner, outer, tmp_path):
     if inner == "unfitted":
         first = AdaptClassifier(tradeoff=1e-3, expensive=LogisticRegression(), **QUICK)  # takes the other's prices

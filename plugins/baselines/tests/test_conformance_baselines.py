@@ -1,12 +1,14 @@
-"""The public kit's laws on all baselines."""
+"""The public kit's laws on all baselines, and scikit-learn's checks on the shell of gated classifiers."""
 
 from functools import partial
 
 import pytest
 from kit_cases import parametrize_laws
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.adoption.given import fitted_model
 from costframe.gates import expensive
+from costframe_baselines import L1GateClassifier
 
 FEW = {"n_estimators": 9, "learning_rate": 0.3, "max_leaves": 8}
 
@@ -46,3 +48,15 @@ def _small_expensive_model(monkeypatch):
 @pytest.mark.usefixtures("_small_expensive_model")
 def test_laws_of_l1_gate(check):
     check()
+
+
+@parametrize_with_checks(
+    [L1GateClassifier()],
+    expected_failed_checks=lambda _estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "its 15 rows are too few for probabilities out of fold"
+    },
+)
+@pytest.mark.usefixtures("_small_expensive_model")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn(estimator, check):
+    check(estimator)
