@@ -19,16 +19,18 @@ import ctypes
 import os
 import re
 import sys
+from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Step = Callable[[bytes, bytes], tuple[bytes, int]]
+"""Takes a row's state, see engine/step.h, and the values of the features needed, float64; returns the state after them,
+and the number of features needed next, 0 at the end of the row, U + 1 + use for the opaque learner of a use to call."""
 
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _SCALARS = {
@@ -374,6 +376,29 @@ def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
     return call
 
 
+def _bind_step(signature: str) -> Callable[..., Step]:
+    """Return a function of the size of rows' states and the signature's structs; it returns the step of such rows."""
+    name, _, text = signature.partition("(")
+    parameters, function = _parse(text, whole=False), getattr(_library, name)
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * len(parameters)]
+    function.restype = ctypes.c_int64
+
+    def prepare(size: int, *structs: Record) -> Step:
+        passed, known = list[Any](), dict[str, int]()
+        for parameter, struct in zip(parameters, structs, strict=True):
+            parameter.pass_struct(struct, known, passed)
+        copy, words = (ctypes.c_char * size).from_buffer_copy, tuple(passed)
+
+        def step(state: bytes, supplied: bytes, _alive: object = structs) -> tuple[bytes, int]:
+            own = copy(state)
+            count = function(own, supplied, len(supplied) >> 3, *words)
+            return own.raw, count if count >= 0 else _require_memory(count)
+
+        return step
+
+    return prepare
+
+
 # Rows and sums: engine/row_hashes.h, engine/sums.h
 DIGITS = 68  # of an exact sum
 hash_rows = _bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
@@ -552,14 +577,11 @@ note_all = _bind("note_all(masks: >u8[k,words], rows: i8[m], features: i8[f])", 
 Steps = _Struct(
     "Steps(used: i8[U], word: i8[nodes], reads: i8[nodes], threshold: f8[nodes], span: i8[spans,2],"
     " category: f8[known], use: i8[L,9], use_value: f8[L,2], read: i8[reads], target: i8[P], payload: f8[payload],"
-    " stage: i8[stages,4], stage_value: f8[stages,values], n_learners: i8, depth: i8)"
+    " stage: i8[stages,4], stage_value: f8[stages,values], n_learners: i8, n_opaque: i8, depth: i8)"
 )
 walk_row = _bind("walk_row(X: f8[1,d], steps: Steps, scores: >f8[1,K])", ctypes.c_int64)
-step_row = _bind(
-    "step_row(supplied: f8[m], numbers: >f8[a], places: >i8[b], marks: >u1[U], steps: Steps, split: f8[U?],"
-    " by_path: b1, spends: b1)",
-    ctypes.c_int64,
-)
+StepPrices = _Struct("StepPrices(split: f8[U?], spends: i8)")
+step_row = _bind_step("step_row(steps: Steps, prices: StepPrices)")
 
 # Rows on their way through a plan: engine/plan.h
 ADD_SETS, CALL_OPAQUES = 1, 2  # of `carry_rows`
@@ -606,16 +628,11 @@ Bill = _Struct(
     " further: i8[further], resource_cost: u8[R,W], reuse: u8[W], own: u8[L,W], most: u8[L,W])"
 )
 Expected = _Struct("Expected(column: f8[L], opaque: f8[O], is_known: b1)")
-step_capped_row = _bind(
-    "step_capped_row(supplied: f8[m], numbers: >f8[a], places: >i8[b], marks: >u1[c], limit: u8[W], steps: Steps,"
-    " expected: Expected, bill: Bill, by_path: b1)",
-    ctypes.c_int64,
-)
+step_capped_row = _bind_step("step_capped_row(steps: Steps, expected: Expected, bill: Bill)")
 walk_capped = _bind(
-    "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], limits: u8[n,W], numbers: f8[a],"
-    " places: i8[b], marks: u1[c], steps: Steps, expected: Expected, bill: Bill, by_path: b1, waits: >i8[n],"
-    " exits: >i8[n], cut: >b1[n], share: >f8[n], scores: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words],"
-    " spent: >f8[n,3])",
+    "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], limits: u8[n,W], begin: u8[s],"
+    " steps: Steps, expected: Expected, bill: Bill, waits: >i8[n], exits: >i8[n], cut: >b1[n], share: >f8[n],"
+    " scores: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words], spent: >f8[n,3])",
     _CODE,
 )
 
@@ -626,20 +643,11 @@ Dues = _Struct(
     " resource_cost: f8[R], split: f8[U], spends: b1)"
 )
 Bounds = _Struct("Bounds(lowest: f8[payload], highest: f8[payload])")
-CertainRow = _Struct(
-    "CertainRow(x: >f8[U], marks: >u1[U], at: >i8[learners], bounded: >i8[learners], account: >f8[4], opaque: >f8[O],"
-    " low: >f8[P], high: >f8[P], scores: >f8[K], least: >f8[K], most: >f8[K], open: >b1[K], paid: >u1[R],"
-    " needed: >i8[U], pull: >f8[U], found: >i8[R])"
-)
 raise_bounds = _bind("raise_bounds(steps: Steps, lowest: >f8[payload], highest: >f8[payload])")
-begin_certain_row = _bind("begin_certain_row(steps: Steps, bounds: Bounds, dues: Dues, goal: Goal, row: CertainRow)")
-advance_certain_row = _bind(
-    "advance_certain_row(supplied: f8[m], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal, row: CertainRow)",
-    ctypes.c_int64,
-)
+step_certain_row = _bind_step("step_certain_row(steps: Steps, bounds: Bounds, dues: Dues, goal: Goal)")
 run_certain_rows = _bind(
-    "run_certain_rows(X: f8[n,d], opaque: f8[n,O], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal,"
-    " row: CertainRow, scores: >f8[n,K], masks: >u8[n,words], account: >f8[n,4], rounds: >i8[n], early: >b1[n])",
+    "run_certain_rows(X: f8[n,d], opaque: f8[n,O], begin: u8[s], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal,"
+    " scores: >f8[n,K], masks: >u8[n,words], account: >f8[n,4], rounds: >i8[n], early: >b1[n])",
     _CODE,
 )
 

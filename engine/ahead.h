@@ -12,9 +12,10 @@ class Lookahead {
         for (i64 u = 0; n_words_ == 1 && u < model_.n_used(); ++u) known_ |= static_cast<i64>(row.knows(u)) << u;
     }
 
-    // Set `needed` to the features that every path from a stage on reads, ascending; return their number. A stage needs
+    // Set `needed` to the features that every path from the present stage on reads, ascending; return their number. A stage needs
     // what its learners read, and what both ways behind it need.
-    i64 find(i64 first, i64* needed) {
+    i64 find() {
+        const i64 first = row_.stage;
         const i64 n_stages = model_.stage[first].below < 0 ? 1 : model_.stage.size - first;
         std::vector<u64> found(n_stages * n_words_);
         std::vector<u8> done(n_stages);  // 1: it waits for a way behind it
@@ -47,16 +48,16 @@ class Lookahead {
             done[i] = 2;
             stack.pop_back();
         }
-        return list(found.data(), needed);
+        return list(found.data());
     }
 
     i64 n_words() const { return n_words_; }
 
     // Set `needed` to the features with a bit; return their number.
-    i64 list(const u64* found, i64* needed) const {
+    i64 list(const u64* found) const {
         i64 count = 0;
         for (i64 u = 0; u < model_.n_used(); ++u) {
-            if (has(found, u)) needed[count++] = u;
+            if (has(found, u)) row_.needed[count++] = u;
         }
         return count;
     }

@@ -49,55 +49,48 @@ inline bool exceeds(Vector<const u64> one, Vector<const u64> other) {
 
 class CappedRow {
    public:
-    // The row has three arrays, which others keep; see `begin_row` in Python.
-    CappedRow(const StepModel& model, const Expected& expected, const Bill& bill, bool by_path, double* numbers,
-              i64* places, u8* marks)
-        : scores(numbers + model.n_used() + 4), opaque(scores + model.n_outputs()),
-          route_score(opaque[expected.opaque.size()]), share(opaque[expected.opaque.size() + 1]),
-          needed(places + model.n_learners), stage(needed[model.n_used()]), cut(needed[model.n_used() + 1]),
-          row{model, numbers, marks, places, *reinterpret_cast<Account*>(numbers + model.n_used()), opaque, nullptr,
-              by_path, true},
-          model_(model), expected_(expected), bill_(bill), gave_up_(marks + model.n_used()),
-          paid_(gave_up_ + model.n_learners),
-          spent_(reinterpret_cast<u64*>(needed + model.n_used() + 2), bill.reuse.size()), due_(spent_.size()),
-          sum_(spent_.size()), found_(bill.needs.resources()) {}
+    CappedRow(const StepModel& model, const Expected& expected, const Bill& bill, u64* state)
+        : row(model, state, nullptr, true, 2, 2 * std::ssize(bill.reuse)), route_score(row.own_numbers[0]),
+          share(row.own_numbers[1]), model_(model), expected_(expected), bill_(bill),
+          gave_up_(row.own_marks), paid_(gave_up_ + model.n_learners),
+          spent_(reinterpret_cast<u64*>(row.own_places), bill.reuse.size()),
+          limit_(limit(), spent_.size()), due_(spent_.size()), sum_(spent_.size()),
+          found_(bill.needs.resources()) {}
 
-    // Go on until a feature is needed, or the row ends. Return the number of features in `needed`, 0 at the end, or
+    // Go on until a feature is needed, or the row ends. Return the number of features needed, 0 at the end, or
     // -1 - use for the use of an opaque learner to call.
-    i64 advance(Vector<const u64> limit) {
-        limit_ = limit;
+    i64 advance(Vector<const double> supplied) {
+        row.supply(supplied);
         const i64 waits = run();
         return waits > 0 ? find_needs() : waits;
     }
 
-    double* const scores;  // (K,) of the last stage
-    double* const opaque;  // outputs of opaque learners
+    // What the row may spend in all, in words.
+    u64* limit() const { return spent_.data() + spent_.size(); }
+
+    const StepRow row;
     double& route_score;   // of the route before
     double& share;         // of the last stage's learners, those that are finished
-    i64* const needed;     // (U,), of which the first are valid
-    i64& stage;
-    i64& cut;
-    const StepRow row;
 
    private:
     // Go on from the present stage, until a learner waits for a feature or for a call; see `evaluate`.
     i64 run() {
         while (true) {
-            const StepStage& now = model_.stage[stage];
+            const StepStage& now = model_.stage[row.stage];
             for (i64 number = now.first; number < now.last; ++number) {
                 const i64 waits = evaluate(number);
                 if (waits != 0) return waits;
             }
             score(now);
-            if (now.below < 0 || (expected_.is_known && cut != complete)) return 0;
-            route_score = scores[0];
-            stage = scores[0] > model_.values_of(stage)[0] ? now.above : now.below;
+            if (now.below < 0 || (expected_.is_known && row.why != complete)) return 0;
+            route_score = row.scores[0];
+            row.stage = route_score > model_.values_of(row.stage)[0] ? now.above : now.below;
         }
     }
 
     // Score a stage. Learners given up add what is expected of them, or nothing.
     void score(const StepStage& now) {
-        std::copy_n(model_.values_of(stage) + 1, model_.n_outputs(), scores);
+        std::copy_n(model_.values_of(row.stage) + 1, model_.n_outputs(), row.scores);
         i64 n_finished = 0;
         for (i64 number = now.first; number < now.last; ++number) {
             const StepUse& use = model_.use[number];
@@ -108,7 +101,8 @@ class CappedRow {
             if (use.kind == column_kind) {
                 value = done ? model_.filled(number, row.x[model_.read[use.read]]) : expected_.column[number];
             }
-            model_.add_outputs(use, ~row.at[use.learner], value, done ? row.opaque : expected_.opaque.data(), scores);
+            const double* opaque = done ? row.opaque : expected_.opaque.data();
+            model_.add_outputs(use, ~row.at[use.learner], value, opaque, row.scores);
         }
         const i64 size = now.last - now.first;
         share = size > 0 ? static_cast<double>(n_finished) / static_cast<double>(size) : 1.0;
@@ -150,7 +144,7 @@ class CappedRow {
     i64 give_up(const StepUse& use, Reason why) {
         gave_up_[use.learner] = 1;
         row.at[use.learner] = ~row.at[use.learner];
-        cut = std::max<i64>(cut, why);
+        row.why = std::max<i64>(row.why, why);
         return 0;
     }
 
@@ -210,7 +204,7 @@ class CappedRow {
         Lookahead ahead(row);
         std::vector<u64> wanted(ahead.n_words()), most(spent_.begin(), spent_.end());  // the most spent by then
         std::vector<u8> marks(row.marks, row.marks + model_.n_used()), by_then(paid_, paid_ + found_.size());
-        const StepStage& now = model_.stage[stage];
+        const StepStage& now = model_.stage[row.stage];
         bool any = false;
         for (i64 number = now.first; number < now.last; ++number) {
             const StepUse& use = model_.use[number];
@@ -236,7 +230,7 @@ class CappedRow {
             if (!certain) break;
             any = true;
         }
-        return ahead.list(wanted.data(), needed);
+        return ahead.list(wanted.data());
     }
 
     const StepModel& model_;
@@ -245,9 +239,9 @@ class CappedRow {
     u8* const gave_up_;                // (learners,)
     u8* const paid_;                   // of each resource
     const Vector<u64> spent_;          // (W,)
+    const Vector<const u64> limit_;    // (W,)
     std::vector<u64> due_, sum_;       // (W,)
     std::vector<i64> found_;           // resources on the way
-    Vector<const u64> limit_;
 };
 
 // Ends of rows, and their purchases; see `CappedRows` in Python.
@@ -268,41 +262,33 @@ struct CappedTable {
     Matrix<const u64> limits;
 };
 
-// The arrays of one row.
-struct CappedArrays {
-    std::vector<double> numbers;
-    std::vector<i64> places;
-    std::vector<u8> marks;
-};
-
 // Take some rows to their ends, or until an opaque learner must be called: `waits` is 0, or -1 - use. They begin as
 // `begin` says, with all features known.
-inline void walk_capped(const CappedTable& table, Vector<const i64> rows, const CappedArrays& begin,
-                        const StepModel& model, const Expected& expected, const Bill& bill, bool by_path, i64* waits,
+inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector<const u64> begin,
+                        const StepModel& model, const Expected& expected, const Bill& bill, i64* waits,
                         const CappedEnds& ends) {
-    CappedArrays own = begin;
-    CappedRow state(model, expected, bill, by_path, own.numbers.data(), own.places.data(), own.marks.data());
+    std::vector<u64> own(begin.size());
+    CappedRow state(model, expected, bill, own.data());
+    const StepRow& row = state.row;
     for (i64 i : rows) {
-        std::ranges::copy(begin.numbers, own.numbers.begin());
-        std::ranges::copy(begin.places, own.places.begin());
-        std::ranges::copy(begin.marks, own.marks.begin());
-        for (i64 u = 0; u < model.n_used(); ++u) state.row.x[u] = table.X(i, model.used[u]);
-        std::ranges::copy(table.opaque[i], state.opaque);
+        std::ranges::copy(begin, own.begin());
+        std::ranges::copy(table.limits[i], state.limit());
+        for (i64 u = 0; u < model.n_used(); ++u) row.x[u] = table.X(i, model.used[u]);
+        std::ranges::copy(table.opaque[i], row.opaque);
         for (i64 number = 0; table.opaque.columns > 0 && number < model.use.size; ++number) {
             const StepUse& use = model.use[number];
-            if (use.kind == opaque_kind && table.called(i, use.place)) state.row.at[use.learner] = called;
+            if (use.kind == opaque_kind && table.called(i, use.place)) row.at[use.learner] = called;
         }
-        waits[i] = state.advance(table.limits[i]);
-        ends.exits[i] = state.stage, ends.cut[i] = state.cut != complete, ends.share[i] = state.share;
-        std::copy_n(state.scores, ends.scores.columns, ends.scores[i].begin());
+        waits[i] = state.advance({});
+        ends.exits[i] = row.stage, ends.cut[i] = row.why != complete, ends.share[i] = state.share;
+        std::copy_n(row.scores, ends.scores.columns, ends.scores[i].begin());
         ends.route_scores[i] = state.route_score;
         std::ranges::fill(ends.masks[i], 0);
         for (i64 u = 0; u < model.n_used(); ++u) {
-            ends.masks(i, u >> 6) |= u64{(own.marks[u] & is_bought) != 0} << (u & 63);
+            ends.masks(i, u >> 6) |= u64{(row.marks[u] & is_bought) != 0} << (u & 63);
         }
-        const Account& account = state.row.account;
-        ends.spent[3 * i] = account.weight, ends.spent[3 * i + 1] = account.comparisons;
-        ends.spent[3 * i + 2] = account.uses;
+        ends.spent[3 * i] = row.account.weight, ends.spent[3 * i + 1] = row.account.comparisons;
+        ends.spent[3 * i + 2] = row.account.uses;
     }
 }
 

@@ -9,6 +9,8 @@
 // so did a price that divides each resource among all features that wait for it.
 #pragma once
 
+#include <utility>
+
 #include "needs.h"
 #include "step.h"
 
@@ -16,7 +18,6 @@ namespace costframe {
 
 enum GoalKind : i64 { close_to_score, beyond_cut, largest_of_all };
 enum Due : u8 { is_unpaid, is_paid, is_looked_at };  // states of a resource
-constexpr i64 never = std::numeric_limits<i64>::min();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // See `Goal` in Python.
@@ -68,80 +69,50 @@ inline void raise_bounds(const StepModel& model, double* lowest, double* highest
     }
 }
 
-// The arrays of a row, which Python keeps; see `CertainRow` there. There are P pairs of a learner and an output that it
-// adds to.
-struct CertainRow {
-    Vector<double> x;     // (U,)
-    Vector<u8> marks;     // (U,)
-    Vector<i64> at;       // (learners,): node of each tree, ~node at its end; negative at the end of other learners
-    Vector<i64> bounded;  // (learners,): like `at`, when the learner's bounds were set
-    Vector<double> account;  // (4,)
-    Vector<double> opaque;   // outputs of opaque learners
-    Vector<double> low;      // (P,): bounds of what each learner adds to each output
-    Vector<double> high;
-    Vector<double> scores;  // (K,): the score given, and its bounds
-    Vector<double> least;
-    Vector<double> most;
-    Vector<bool> open;   // (K,): outputs on which the goal still depends
-    Vector<u8> paid;     // (R,)
-    Vector<i64> needed;  // (U,), of which the first are valid
-    Vector<double> pull;  // (U,)
-    Vector<i64> found;    // (R,): resources on the way
-
-    i64 n_used() const { return std::ssize(x); }
-    i64 n_outputs() const { return std::ssize(scores); }
-};
-
 class CertainStepper {
    public:
-    CertainStepper(const StepModel& model, const Bounds& bounds, const Dues& dues, const Goal& goal,
-                   const CertainRow& row)
-        : model_(model), bounds_(bounds), dues_(dues), goal_(goal), row_(row),
-          step_{model, row.x.data(), row.marks.data(), row.at.data(), *reinterpret_cast<Account*>(row.account.data()),
-                row.opaque.data(), dues.split.data(),
-                true, dues.spends != 0} {}
-
-    // Make the row one without values; the outputs of opaque learners are as they are.
-    void begin() {
-        std::ranges::fill(row_.marks, 0);
-        std::ranges::fill(row_.account, 0.0);
-        std::ranges::fill(row_.paid, is_unpaid);
-        std::ranges::fill(row_.low, -infinite);
-        std::ranges::fill(row_.high, infinite);
-        std::ranges::fill(row_.bounded, never);
-        for (i64 number = 0; number < model_.use.size; ++number) {
-            const StepUse& use = model_.use[number];
-            row_.at[use.learner] = use.kind == tree_kind ? use.place : called;
-        }
-    }
+    // There are P pairs of a learner and an output that it adds to.
+    CertainStepper(const StepModel& model, const Bounds& bounds, const Dues& dues, const Goal& goal, u64* state)
+        : row(model, state, dues.split.data(), dues.spends != 0,
+              2 * (model.n_outputs() + std::ssize(model.target)) + model.n_used(),
+              model.n_learners + dues.needs.resources()),
+          scores(row.scores, model.n_outputs()), model_(model), bounds_(bounds), dues_(dues), goal_(goal),
+          least_(row.own_numbers, scores.size()), most_(least_.data() + scores.size(), scores.size()),
+          low_(most_.data() + scores.size(), model.target.size()), high_(low_.data() + low_.size(), low_.size()),
+          pull_(high_.data() + low_.size(), model.used.size()), bounded_(row.own_places),
+          found_(bounded_ + model.n_learners), open_(row.own_marks), paid_(open_ + scores.size()) {}
 
     // Take the values of the features needed, and go on until others are needed, or the row ends. Return the number of
     // features needed, or -1 - use for the use of an opaque learner to call; then call again without values, as at the
     // beginning.
     i64 advance(Vector<const double> supplied) {
+        row.supply(supplied);
         u64 fresh = supplied.empty() ? ~u64{0} : 0;
         for (std::size_t i = 0; i < supplied.size(); ++i) {
-            const i64 u = row_.needed[i];
-            row_.x[u] = supplied[i];
-            row_.marks[u] |= is_known;
-            pay(u);
-            fresh |= u64{1} << (u & 63);
+            pay(row.needed[i]);
+            fresh |= u64{1} << (row.needed[i] & 63);
         }
-        const i64 waiting = step_.run_stage(0, model_.use.size);
+        const i64 waiting = row.run_stage(0, model_.use.size);
         if (waiting < 0) return waiting;
         bound_learners(fresh);
-        if (add_bounds() || waiting == 0 || !find_open()) return 0;
+        if (add_bounds() || waiting == 0 || !find_open()) {
+            if (std::any_of(row.at, row.at + model_.n_learners, [](i64 at) { return at >= 0; })) row.why = by_certainty;
+            return 0;
+        }
         const i64 count = list_needs();
         return count > 0 ? count : choose_needs();
     }
 
+    const StepRow row;
+    const Vector<double> scores;  // (K,): the score given
+
    private:
-    void pay(i64 u) { dues_.needs.change(u, row_.paid.data(), is_unpaid, is_paid, row_.found.data(), 0); }
+    void pay(i64 u) { dues_.needs.change(u, paid_, is_unpaid, is_paid, found_, 0); }
 
     // Set a tree's bounds over the leaves below a node that are left open; `known` has the bits of known features.
     void bound_tree(i64 v, const StepUse& use, u64 known) {
         const i64 n_targets = use.target_end - use.target, first = use.payload - use.place * n_targets;
-        double *low = row_.low.data() + use.target, *high = row_.high.data() + use.target;
+        double *low = low_.data() + use.target, *high = high_.data() + use.target;
         std::fill_n(low, n_targets, infinite);
         std::fill_n(high, n_targets, -infinite);
         stack_.assign(1, v);
@@ -149,8 +120,8 @@ class CertainStepper {
             v = stack_.back();
             stack_.pop_back();
             while ((static_cast<u64>(model_.reads[v]) & known) != 0) {  // below other nodes the prepared bounds hold
-                if (step_.knows(model_.feature(v))) {
-                    v = model_.child(v, row_.x[model_.feature(v)]);
+                if (row.knows(model_.feature(v))) {
+                    v = model_.child(v, row.x[model_.feature(v)]);
                 } else {
                     v = model_.left(v);
                     stack_.push_back(v + 1);
@@ -167,34 +138,36 @@ class CertainStepper {
     // Set the bounds of a learner at its end to its outputs.
     void bound_end(i64 number, const StepUse& use, i64 v) {
         const i64 n_targets = use.target_end - use.target;
-        double* low = row_.low.data() + use.target;
+        double* low = low_.data() + use.target;
         const double* payload = model_.payload.data() + use.payload;
         if (use.kind == tree_kind) {
             std::copy_n(payload + (~v - use.place) * n_targets, n_targets, low);
         } else if (use.kind == opaque_kind) {
             for (i64 j = 0; j < n_targets; ++j) {
-                low[j] = weigh_outputs(payload + j, n_targets, row_.opaque.data() + use.place, use.width);
+                low[j] = weigh_outputs(payload + j, n_targets, row.opaque + use.place, use.width);
             }
         } else {
-            double value = row_.x[model_.read[use.read]];
+            double value = row.x[model_.read[use.read]];
             if (std::isnan(value)) value = model_.use_value(number, 1);
             for (i64 j = 0; j < n_targets; ++j) low[j] = payload[j] * value;
         }
-        std::copy_n(low, n_targets, row_.high.data() + use.target);
+        std::copy_n(low, n_targets, high_.data() + use.target);
     }
 
     // Set the bounds of all learners, after features came whose bits, by their numbers modulo 64, are `fresh`.
     void bound_learners(u64 fresh) {
         u64 known = 0;
-        for (i64 u = 0; u < row_.n_used(); ++u) known |= u64{step_.knows(u)} << (u & 63);
+        for (i64 u = 0; u < model_.n_used(); ++u) known |= u64{row.knows(u)} << (u & 63);
         for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
-            const i64 v = row_.at[use.learner];
-            if (v == row_.bounded[use.learner] && (v < 0 || (static_cast<u64>(model_.reads[v]) & fresh) == 0)) continue;
-            row_.bounded[use.learner] = v;
+            const i64 v = row.at[use.learner];
+            const bool moved = v != std::exchange(bounded_[use.learner], v);
             if (v < 0) {
-                bound_end(number, use, v);
-            } else if (use.kind == tree_kind) {
+                if (moved) bound_end(number, use, v);
+            } else if (use.kind != tree_kind) {
+                std::fill(&low_[use.target], &low_[use.target] + use.target_end - use.target, -infinite);
+                std::fill(&high_[use.target], &high_[use.target] + use.target_end - use.target, infinite);
+            } else if (moved || (static_cast<u64>(model_.reads[v]) & fresh) != 0) {
                 bound_tree(v, use, known);
             }
         }
@@ -203,42 +176,42 @@ class CertainStepper {
     // Set the scores and their bounds, in the order of the learners; return whether the bounds leave one score only.
     bool add_bounds() {
         const double* intercept = model_.values_of(0) + 1;
-        for (auto sums : {row_.scores, row_.least, row_.most}) std::copy_n(intercept, sums.size(), sums.begin());
-        for (i64 p = 0; p < std::ssize(row_.low); ++p) {
+        for (auto sums : {scores, least_, most_}) std::copy_n(intercept, sums.size(), sums.begin());
+        for (i64 p = 0; p < std::ssize(low_); ++p) {
             const i64 k = model_.target[p];
-            const double low = row_.low[p], high = row_.high[p], middle = 0.5 * low + 0.5 * high;
-            row_.least[k] += low;
-            row_.most[k] += high;
-            row_.scores[k] += low == high ? low : std::min(std::max(middle, low), high);
+            const double low = low_[p], high = high_[p], middle = 0.5 * low + 0.5 * high;
+            least_[k] += low;
+            most_[k] += high;
+            scores[k] += low == high ? low : std::min(std::max(middle, low), high);
         }
-        for (i64 k = 0; k < row_.n_outputs(); ++k) {  // a sum that begins with -0.0 may end at either zero
-            const bool either = row_.least[k] == 0.0 && std::signbit(intercept[k]);
-            if (row_.least[k] != row_.most[k] || either) return false;
+        for (i64 k = 0; k < model_.n_outputs(); ++k) {  // a sum that begins with -0.0 may end at either zero
+            const bool either = least_[k] == 0.0 && std::signbit(intercept[k]);
+            if (least_[k] != most_[k] || either) return false;
         }
         return true;
     }
 
     // Whether the goal no longer depends on an output; `best` has the largest score.
     bool is_done(i64 k, i64 best, bool finite) const {
-        const double score = row_.scores[k] / goal_.divisor;
-        const double low = row_.least[k] / goal_.divisor, high = row_.most[k] / goal_.divisor;
+        const double score = scores[k] / goal_.divisor;
+        const double low = least_[k] / goal_.divisor, high = most_[k] / goal_.divisor;
         if (goal_.kind == close_to_score) {
             return goal_.margin > 0.0 && std::max(high - score, score - low) <= goal_.margin;
         }
         if (goal_.kind == beyond_cut) return low > goal_.above || high <= goal_.below;
         if (k == best) return true;
-        const double lead = goal_.compared(row_.least[best]) - goal_.compared(row_.most[k]);
+        const double lead = goal_.compared(least_[best]) - goal_.compared(most_[k]);
         return finite && (lead > goal_.margin || (lead == 0.0 && goal_.margin == 0.0 && best < k));
     }
 
     // Set the outputs on which the goal still depends; return whether there are any.
     bool find_open() {
         i64 best = 0;
-        for (i64 k = 0; k < row_.n_outputs(); ++k) best = row_.scores[k] > row_.scores[best] ? k : best;
-        const bool finite = row_.most[best] / goal_.divisor < infinite;  // softmax has no largest of infinite scores
+        for (i64 k = 0; k < model_.n_outputs(); ++k) best = scores[k] > scores[best] ? k : best;
+        const bool finite = most_[best] / goal_.divisor < infinite;  // softmax has no largest of infinite scores
         bool any = false;
-        for (i64 k = 0; k < row_.n_outputs(); ++k) any |= row_.open[k] = !is_done(k, best, finite);
-        row_.open[best] |= any && goal_.kind == largest_of_all;
+        for (i64 k = 0; k < model_.n_outputs(); ++k) any |= open_[k] = !is_done(k, best, finite);
+        open_[best] |= any && goal_.kind == largest_of_all;
         return any;
     }
 
@@ -248,16 +221,16 @@ class CertainStepper {
         constexpr u8 is_wanted = 128;
         for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
-            if (use.kind == tree_kind || row_.at[use.learner] < 0) continue;
+            if (use.kind == tree_kind || row.at[use.learner] < 0) continue;
             for (i64 i = use.read; i < use.read_end; ++i) {
-                if (!step_.knows(model_.read[i])) row_.marks[model_.read[i]] |= is_wanted;
+                if (!row.knows(model_.read[i])) row.marks[model_.read[i]] |= is_wanted;
             }
         }
         i64 count = 0;
-        for (i64 u = 0; u < row_.n_used(); ++u) {
-            if ((row_.marks[u] & is_wanted) == 0) continue;
-            row_.marks[u] ^= is_wanted;
-            row_.needed[count++] = u;
+        for (i64 u = 0; u < model_.n_used(); ++u) {
+            if ((row.marks[u] & is_wanted) == 0) continue;
+            row.marks[u] ^= is_wanted;
+            row.needed[count++] = u;
         }
         return count;
     }
@@ -266,32 +239,34 @@ class CertainStepper {
     // trees wait for have one.
     void pull_features() {
         bool any = false;
-        std::ranges::fill(row_.pull, 0.0);
+        std::ranges::fill(pull_, 0.0);
         for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
-            const i64 v = row_.at[use.learner];
+            const i64 v = row.at[use.learner];
             if (v < 0) continue;
             for (i64 p = use.target; p < use.target_end; ++p) {
-                if (!row_.open[model_.target[p]] || !(row_.high[p] != row_.low[p])) continue;
-                row_.pull[model_.feature(v)] += row_.high[p] - row_.low[p];
+                if (!open_[model_.target[p]] || !(high_[p] != low_[p])) continue;
+                pull_[model_.feature(v)] += high_[p] - low_[p];
                 any = true;
             }
         }
         if (any) return;
         for (i64 number = 0; number < model_.use.size; ++number) {
-            const i64 v = row_.at[model_.use[number].learner];
-            if (v >= 0) row_.pull[model_.feature(v)] += 1.0;
+            const i64 v = row.at[model_.use[number].learner];
+            if (v >= 0) pull_[model_.feature(v)] += 1.0;
         }
     }
 
+    double cost_of(i64 u) const { return row.marks[u] & is_bought ? 0.0 : dues_.cost[u]; }
+
     // The price of a feature with the resources that it needs first.
     double price_of(i64 u) {
-        double price = dues_.cost[u];
+        double price = cost_of(u);
         if (dues_.needs.first[u] == dues_.needs.first[u + 1]) return price;
-        const i64 count = dues_.needs.change(u, row_.paid.data(), is_unpaid, is_looked_at, row_.found.data(), 0);
+        const i64 count = dues_.needs.change(u, paid_, is_unpaid, is_looked_at, found_, 0);
         for (i64 i = 0; i < count; ++i) {
-            row_.paid[row_.found[i]] = is_unpaid;
-            price += dues_.resource_cost[row_.found[i]];
+            paid_[found_[i]] = is_unpaid;
+            price += dues_.resource_cost[found_[i]];
         }
         return price;
     }
@@ -299,9 +274,9 @@ class CertainStepper {
     // Set the features needed to `best`, -1 for none, and those with a pull that are free; return their number.
     i64 list_free(i64 best) {
         i64 count = 0;
-        for (i64 u = 0; u < row_.n_used(); ++u) {
-            const bool is_free = row_.pull[u] != 0.0 && dues_.cost[u] == 0.0 && price_of(u) == 0.0;
-            if (is_free || u == best) row_.needed[count++] = u;
+        for (i64 u = 0; u < model_.n_used(); ++u) {
+            const bool is_free = pull_[u] != 0.0 && cost_of(u) == 0.0 && price_of(u) == 0.0;
+            if (is_free || u == best) row.needed[count++] = u;
         }
         return count;
     }
@@ -310,9 +285,9 @@ class CertainStepper {
     i64 find_best() {
         i64 best = -1;
         double most = 0.0;
-        for (i64 u = 0; u < row_.n_used(); ++u) {
-            if (row_.pull[u] == 0.0) continue;
-            const double worth = row_.pull[u] * std::sqrt(row_.pull[u]) / price_of(u);
+        for (i64 u = 0; u < model_.n_used(); ++u) {
+            if (pull_[u] == 0.0) continue;
+            const double worth = pull_[u] * std::sqrt(pull_[u]) / price_of(u);
             if (best < 0 || worth > most) best = u, most = worth;
         }
         return best;
@@ -332,8 +307,13 @@ class CertainStepper {
     const Bounds& bounds_;
     const Dues& dues_;
     const Goal& goal_;
-    const CertainRow& row_;
-    const StepRow step_;
+    const Vector<double> least_, most_;  // (K,): bounds of the scores
+    const Vector<double> low_, high_;    // (P,): bounds of what each learner adds to each output
+    const Vector<double> pull_;          // (U,)
+    i64* const bounded_;                 // (learners,): like `at`, when the learner's bounds were set
+    i64* const found_;                   // (R,): resources on the way
+    u8* const open_;                     // (K,): outputs on which the goal still depends
+    u8* const paid_;                     // (R,)
     std::vector<i64> stack_;
 };
 
@@ -346,13 +326,17 @@ struct CertainEnds {
     bool* early;
 };
 
-// Take rows to their ends; `row` is room for one, whose opaque learners are `opaque`, called before.
-inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque, const StepModel& model,
-                             CertainStepper& stepper, const CertainRow& row, const CertainEnds& ends) {
+// Take rows to their ends, each from the state `begin`; `own` is room for one. Opaque learners were called before.
+inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque, Vector<const u64> begin,
+                             const StepModel& model, Vector<u64> own, CertainStepper& stepper, const CertainEnds& ends) {
+    const StepRow& row = stepper.row;
     std::vector<double> values(model.n_used());
     for (i64 i = 0; i < X.rows; ++i) {
-        stepper.begin();
-        std::copy_n(opaque.data + i * opaque.columns, opaque.columns, row.opaque.begin());
+        std::ranges::copy(begin, own.begin());
+        std::ranges::copy(opaque[i], row.opaque);
+        for (i64 number = 0; opaque.columns > 0 && number < model.use.size; ++number) {
+            if (model.use[number].kind == opaque_kind) row.at[model.use[number].learner] = called;
+        }
         i64 count = stepper.advance({});
         while (count > 0) {
             ends.rounds[i] += 1;
@@ -363,9 +347,9 @@ inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque
             }
             count = stepper.advance({values.data(), static_cast<std::size_t>(count)});
         }
-        std::ranges::copy(row.scores, ends.scores[i].begin());
-        std::ranges::copy(row.account, ends.account[i].begin());
-        for (i64 at : row.at) ends.early[i] |= at >= 0;
+        std::ranges::copy(stepper.scores, ends.scores[i].begin());
+        std::copy_n(reinterpret_cast<const double*>(&row.account), 4, ends.account[i].begin());
+        ends.early[i] = row.why == by_certainty;
     }
 }
 

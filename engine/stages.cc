@@ -22,6 +22,16 @@ i64 with_codes(i64 size, Function function) {
     });
 }
 
+// Step a row; return the number of features needed, 0 at its end, U + 1 + use for the use of an opaque learner to call,
+// or -1 without memory.
+template <typename Function>
+i64 stepping(const StepModel& model, Function step) {
+    return with_memory([&] {
+        const i64 waits = step();
+        return waits < 0 ? model.n_used() - waits : waits;
+    });
+}
+
 }  // namespace
 
 EXPORT i64 code_rows(const double* X, i64 n, i64 d, const i64* used, i64 U, const Nodes* nodes, void* codes, i64 c,
@@ -65,15 +75,13 @@ EXPORT i64 walk_row(const double* X, i64, const StepModel* model, double* scores
     return costframe::walk_row(X, *model, span(scores, K));
 }
 
-EXPORT i64 step_row(const double* supplied, i64 m, double* numbers, i64, i64* places, i64, u8* marks, i64 n_used,
-                    const StepModel* model, const double* split, i64, bool by_path, bool spends) {
-    double *scores = numbers + n_used + 4, *opaque = scores + model->n_outputs();
-    i64 *needed = places + model->n_learners, *stage = needed + n_used;
-    Account& account = *reinterpret_cast<Account*>(numbers + n_used);
-    const StepRow row{*model, numbers, marks, places, account, opaque, split, by_path, spends};
-    row.supply(supplied, m, needed);
-    const i64 waiting = row.run(*stage, scores);
-    return waiting <= 0 ? waiting : Lookahead(row).find(*stage, needed);
+EXPORT i64 step_row(u64* state, const double* supplied, i64 m, const StepModel* model, const StepPrices* prices) {
+    return stepping(*model, [&] {
+        const StepRow row(*model, state, prices->split.data(), prices->spends != 0);
+        row.supply(span(supplied, m));
+        const i64 waiting = row.run();
+        return waiting <= 0 ? waiting : Lookahead(row).find();
+    });
 }
 
 EXPORT i64 carry_rows(const Plan* plan, const PaidSets* sets, const double* supplied, i64 v, double* X, i64 n, i64 d,
@@ -129,24 +137,19 @@ EXPORT i64 note_reads(const i32* leaves, i64 n, i64 T, const i64* root, const i6
     });
 }
 
-EXPORT i64 step_capped_row(const double* supplied, i64 m, double* numbers, i64, i64* places, i64, u8* marks, i64,
-                           const u64* limit, i64, const StepModel* model, const Expected* expected, const Bill* bill,
-                           bool by_path) {
-    CappedRow state(*model, *expected, *bill, by_path, numbers, places, marks);
-    state.row.supply(supplied, m, state.needed);
-    return state.advance(span(limit, bill->cost.columns));
+EXPORT i64 step_capped_row(u64* state, const double* supplied, i64 m, const StepModel* model, const Expected* expected,
+                           const Bill* bill) {
+    return stepping(*model, [&] { return CappedRow(*model, *expected, *bill, state).advance(span(supplied, m)); });
 }
 
 EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const i64* rows, i64 m, const double* opaque, i64 o,
-                       const bool* called, const u64* limits, i64 W, const double* numbers, i64 a, const i64* places,
-                       i64 b, const u8* marks, i64 c, const StepModel* model, const Expected* expected,
-                       const Bill* bill, bool by_path, i64* waits, i64* exits, bool* cut, double* share,
+                       const bool* called, const u64* limits, i64 W, const u64* begin, i64 size, const StepModel* model,
+                       const Expected* expected, const Bill* bill, i64* waits, i64* exits, bool* cut, double* share,
                        double* scores, i64 K, double* route_scores, u64* masks, i64 words, double* spent) {
     return with_memory([&] {
         const CappedTable table{{X, n, d}, {opaque, n, o}, {called, n, o}, {limits, n, W}};
-        const CappedArrays begin{{numbers, numbers + a}, {places, places + b}, {marks, marks + c}};
         const CappedEnds ends{exits, cut, share, {scores, n, K}, route_scores, {masks, n, words}, spent};
-        costframe::walk_capped(table, span(rows, m), begin, *model, *expected, *bill, by_path, waits, ends);
+        costframe::walk_capped(table, span(rows, m), span(begin, size), *model, *expected, *bill, waits, ends);
     });
 }
 
@@ -154,22 +157,20 @@ EXPORT void raise_bounds(const StepModel* model, double* lowest, double* highest
     costframe::raise_bounds(*model, lowest, highest);
 }
 
-EXPORT void begin_certain_row(const StepModel* model, const Bounds* bounds, const Dues* dues, const Goal* goal,
-                              const CertainRow* row) {
-    CertainStepper(*model, *bounds, *dues, *goal, *row).begin();
+EXPORT i64 step_certain_row(u64* state, const double* supplied, i64 m, const StepModel* model, const Bounds* bounds,
+                            const Dues* dues, const Goal* goal) {
+    return stepping(*model, [&] {
+        return CertainStepper(*model, *bounds, *dues, *goal, state).advance(span(supplied, m));
+    });
 }
 
-EXPORT i64 advance_certain_row(const double* supplied, i64 m, const StepModel* model, const Bounds* bounds,
-                               const Dues* dues, const Goal* goal, const CertainRow* row) {
-    return CertainStepper(*model, *bounds, *dues, *goal, *row).advance(span(supplied, m));
-}
-
-EXPORT i64 run_certain_rows(const double* X, i64 n, i64 d, const double* opaque, i64 o, const StepModel* model,
-                            const Bounds* bounds, const Dues* dues, const Goal* goal, const CertainRow* row,
-                            double* scores, u64* masks, i64 W, double* account, i64* rounds, bool* early) {
+EXPORT i64 run_certain_rows(const double* X, i64 n, i64 d, const double* opaque, i64 o, const u64* begin, i64 size,
+                            const StepModel* model, const Bounds* bounds, const Dues* dues, const Goal* goal,
+                            double* scores, i64 K, u64* masks, i64 W, double* account, i64* rounds, bool* early) {
     return with_memory([&] {
-        CertainStepper stepper(*model, *bounds, *dues, *goal, *row);
-        const CertainEnds ends{{scores, n, row->n_outputs()}, {masks, n, W}, {account, n, 4}, rounds, early};
-        costframe::run_certain_rows({X, n, d}, {opaque, n, o}, *model, stepper, *row, ends);
+        std::vector<u64> own(size);
+        CertainStepper stepper(*model, *bounds, *dues, *goal, own.data());
+        const CertainEnds ends{{scores, n, K}, {masks, n, W}, {account, n, 4}, rounds, early};
+        costframe::run_certain_rows({X, n, d}, {opaque, n, o}, span(begin, size), *model, own, stepper, ends);
     });
 }

@@ -1,6 +1,8 @@
 // One row on its way through a stage tree, as far as its values are known, and what it certainly needs next.
 #pragma once
 
+#include <array>
+
 #include "row_nodes.h"
 #include "scores.h"
 
@@ -10,7 +12,7 @@ namespace costframe {
 constexpr u8 is_known = 1, is_used = 2, is_bought = 4, is_barred = 8;
 constexpr i64 called = 1;  // place of an opaque learner whose outputs are there
 
-enum Reason : i64 { complete, by_cap, by_absence };  // why a row does without something; the last one hides the others
+enum Reason : i64 { complete, by_cap, by_absence, by_certainty };  // why a row ends; absence hides a cap
 
 struct StepUse {
     i64 learner, kind, width, read, read_end, place, payload, target, target_end;
@@ -36,7 +38,8 @@ struct StepModel {
     RecordRows<StepStage> stage;       // (stages, 4)
     Matrix<const double> stage_value;  // (stages, 1 + K): threshold, intercept
     i64 n_learners;
-    i64 depth;  // of the deepest tree
+    i64 n_opaque;  // outputs of opaque learners
+    i64 depth;     // of the deepest tree
 
     i64 n_used() const { return std::ssize(used); }
     i64 n_outputs() const { return stage_value.columns - 1; }
@@ -79,19 +82,29 @@ struct StepModel {
 
 // Set the scores of a row of X, whose model has no opaque learners, and return its exit.
 inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scores) {
+    constexpr i64 n_abreast = 4;  // trees at a time: each waits for memory at every node
     for (i64 at = 0;;) {
         const StepStage& stage = model.stage[at];
         std::copy_n(model.values_of(at) + 1, scores.size(), scores.begin());
-        for (i64 number = stage.first; number < stage.last; ++number) {
-            const StepUse& use = model.use[number];
-            i64 v = use.place;
-            double value = 1.0;
-            if (use.kind == tree_kind) {
-                while (!model.is_leaf(v)) v = model.child(v, x[model.used[model.feature(v)]]);
-            } else {
-                value = model.filled(number, x[model.used[model.read[use.read]]]);
+        for (i64 first = stage.first; first < stage.last; first += n_abreast) {
+            const i64 n = std::min(n_abreast, stage.last - first);
+            std::array<i64, n_abreast> node{};
+            for (i64 k = 0; k < n; ++k) node[k] = model.use[first + k].kind == tree_kind ? model.use[first + k].place : -1;
+            for (bool goes_on = true; goes_on;) {
+                goes_on = false;
+                for (i64 k = 0; k < n; ++k) {
+                    const i64 v = node[k];
+                    if (v < 0 || model.is_leaf(v)) continue;
+                    node[k] = model.child(v, x[model.used[model.feature(v)]]);
+                    goes_on = true;
+                }
             }
-            model.add_outputs(use, v, value, nullptr, scores.data());
+            for (i64 k = 0; k < n; ++k) {
+                const StepUse& use = model.use[first + k];
+                const bool is_tree = use.kind == tree_kind;
+                const double value = is_tree ? 1.0 : model.filled(first + k, x[model.used[model.read[use.read]]]);
+                model.add_outputs(use, node[k], value, nullptr, scores.data());
+            }
         }
         if (stage.below < 0) return at;
         at = scores[0] > model.values_of(at)[0] ? stage.above : stage.below;
@@ -104,24 +117,48 @@ struct Account {
     double weight, comparisons, uses, n_used;
 };
 
-// The values and places of one row, which others keep.
+// What a row spends on; see `StepPrices` in Python.
+struct StepPrices {
+    Vector<const double> split;  // (U,): in units of comparisons, if the row spends on them
+    i64 spends;
+};
+
+// One row in a buffer of words that others keep, one array behind the other; a walk of another kind has more of its own.
 struct StepRow {
+    StepRow(const StepModel& model, u64* state, const double* split, bool spends, i64 n_own_numbers = 0,
+            i64 n_own_places = 0)
+        : model(model), x(reinterpret_cast<double*>(state)), account(*reinterpret_cast<Account*>(x + model.n_used())),
+          scores(x + model.n_used() + 4), opaque(scores + model.n_outputs()), own_numbers(opaque + model.n_opaque),
+          at(reinterpret_cast<i64*>(own_numbers + n_own_numbers)), needed(at + model.n_learners),
+          stage(needed[model.n_used()]), by_path(needed[model.n_used() + 1]), why(needed[model.n_used() + 2]),
+          own_places(needed + model.n_used() + 3),
+          marks(reinterpret_cast<u8*>(own_places + n_own_places)), own_marks(marks + model.n_used()), split(split),
+          spends(spends) {}
+
     const StepModel& model;
-    double* x;          // (U,)
-    u8* marks;          // (U,)
-    i64* at;            // of each learner: the node of a tree, ~node at its end; negative at the end of others
+    double* const x;        // (U,)
     Account& account;
-    const double* opaque;  // outputs of opaque learners
-    const double* split;   // (U,), if the row spends on comparisons
-    bool by_path, spends;  // trees acquire split by split
+    double* const scores;   // (K,) of the last stage
+    double* const opaque;   // outputs of opaque learners
+    double* const own_numbers;
+    i64* const at;          // of each learner: the node of a tree, ~node at its end; negative at the end of others
+    i64* const needed;      // (U,), of which the first are valid
+    i64& stage;
+    const i64& by_path;     // trees acquire split by split
+    i64& why;               // a `Reason`
+    i64* const own_places;
+    u8* const marks;        // (U,)
+    u8* const own_marks;
+    const double* const split;
+    const bool spends;
 
     bool knows(i64 u) const { return marks[u] & is_known; }
     bool bars(i64 u) const { return marks[u] & is_barred; }
 
     // Take the values of the features needed.
-    void supply(const double* supplied, i64 count, const i64* needed) const {
-        for (i64 i = 0; i < count; ++i) {
-            x[needed[i]] = supplied[i];
+    void supply(Vector<const double> values) const {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            x[needed[i]] = values[i];
             marks[needed[i]] |= is_known;
         }
     }
@@ -187,24 +224,24 @@ struct StepRow {
     }
 
     // Add the weighted outputs of learners, which are at `ends`, to their targets.
-    void add_outputs(i64 first, i64 last, const i64* ends, double* scores) const {
+    void add_outputs(i64 first, i64 last, const i64* ends, double* sums) const {
         for (i64 number = first; number < last; ++number) {
             const StepUse& use = model.use[number];
             const double value = use.kind == column_kind ? model.filled(number, x[model.read[use.read]]) : 1.0;
-            model.add_outputs(use, ~ends[use.learner], value, opaque, scores);
+            model.add_outputs(use, ~ends[use.learner], value, opaque, sums);
         }
     }
 
-    // Go on from a stage until a learner waits, or the row ends; return as `run_stage` does.
-    i64 run(i64& at_stage, double* scores) const {
+    // Go on until a learner waits, or the row ends; return as `run_stage` does.
+    i64 run() const {
         while (true) {
-            const StepStage& stage = model.stage[at_stage];
-            const i64 waiting = run_stage(stage.first, stage.last);
+            const StepStage& now = model.stage[stage];
+            const i64 waiting = run_stage(now.first, now.last);
             if (waiting != 0) return waiting;
-            std::copy_n(model.values_of(at_stage) + 1, model.n_outputs(), scores);
-            add_outputs(stage.first, stage.last, at, scores);
-            if (stage.below < 0) return 0;
-            at_stage = scores[0] > model.values_of(at_stage)[0] ? stage.above : stage.below;
+            std::copy_n(model.values_of(stage) + 1, model.n_outputs(), scores);
+            add_outputs(now.first, now.last, at, scores);
+            if (now.below < 0) return 0;
+            stage = scores[0] > model.values_of(stage)[0] ? now.above : now.below;
         }
     }
 };

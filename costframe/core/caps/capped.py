@@ -9,7 +9,6 @@ import numpy as np
 from costframe import engine
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.layout import KNOWN
-from costframe.core.stages.step import begin_row
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
@@ -39,21 +38,20 @@ def walk_under_limits(
 ) -> CappedRows:
     """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap."""
     X, caps = np.ascontiguousarray(X, np.float64), np.full(len(X), limits.max_cost) if caps is None else caps
-    layout, bill, model = tree.layout, tree.bill(prices), tree.capped_model
+    layout, bill = tree.layout, tree.bill(prices)
     distinct, place = np.unique(caps, return_inverse=True)
     limit = np.array([bill.limit(cap) for cap in distinct.tolist()], np.uint64).reshape(-1, bill.n_words)[place]
-    begin = begin_row(tree, prices, {}, limits)
-    begin.marks[: len(layout.used)] |= KNOWN
-    structs = *model.packed, bill.packed  # made before there are threads
+    walk = tree.walk(prices, limited=True)
+    state = walk.begin(by_path, {}, limits.unavailable)
+    walk.arrays(state)[2][: len(layout.used)] |= KNOWN
+    begin = np.frombuffer(state, np.uint64)
     found = CappedRows.empty(layout, len(X))
 
     def chunk(part: slice) -> None:
         own, rows, waits = X[part], np.arange(part.stop - part.start), np.zeros(part.stop - part.start, np.int64)
         opaque, called = np.zeros((len(own), layout.n_opaque)), np.zeros((len(own), layout.n_opaque), np.bool_)
         while len(rows):
-            engine.walk_capped(
-                own, rows, opaque, called, limit[part], *begin, *structs, by_path, waits, *found.rows(part)
-            )
+            engine.walk_capped(own, rows, opaque, called, limit[part], begin, *walk.structs, waits, *found.rows(part))
             rows = np.flatnonzero(waits)
             for use in np.unique(-1 - waits[rows]).tolist():
                 waiting = np.flatnonzero(waits == -1 - use)

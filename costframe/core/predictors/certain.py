@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, evolve
@@ -17,10 +18,11 @@ from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.certain import CertainWalker, certain_rows, lay_out_certain
+from costframe.core.stages.certain import certain_rows, certain_walk, lay_out_bounds
 from costframe.core.stages.certain_layout import Goal
 from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
 from costframe.core.stages.stages import squeeze
+from costframe.core.stages.step import StageStepper
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
@@ -28,12 +30,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from costframe import engine
     from costframe.core.cost.expected import ExpectedCost
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
     from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.stages.certain_layout import Certain, Until
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.certain_layout import Until
     from costframe.core.stages.fallbacks import FallbackRows
+    from costframe.core.stages.step import RowWalk
 
 __all__ = ["CertainPredictor", "certain"]
 
@@ -118,9 +123,18 @@ class CertainPredictor(Alike):
         return Goal.of(self.until, self.inner.stages, knows_classes=self.classes is not None)
 
     @cached_property
-    def bounds(self) -> Certain:
-        """The sum as arrays, with what trees can still add."""
-        return lay_out_certain(self.inner.step_layout)
+    def _bounds(self) -> engine.Record:
+        return lay_out_bounds(self.inner.layout.steps)
+
+    @cached_property
+    def _walks(self) -> WeakKeyDictionary[PriceArrays, RowWalk]:
+        return WeakKeyDictionary()
+
+    def walk(self, prices: PriceArrays) -> RowWalk:
+        """Return what rows at some prices have in common."""
+        if prices not in self._walks:
+            self._walks[prices] = certain_walk(self.inner.layout, self._bounds, self.goal, prices)
+        return self._walks[prices]
 
     def with_costs(self, costs: CostModel | None) -> CertainPredictor:
         """Return the same model with other prices of its own."""
@@ -150,11 +164,11 @@ class CertainPredictor(Alike):
         """Return the class of each row, (rows,); see `Predictor.labels`."""
         return self.inner.labels_of(*self._scores(X, **terms))
 
-    def begin(self, request: RowRequest) -> CertainWalker:
+    def begin(self, request: RowRequest) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`. It takes no limits."""
         _check_terms(request.limits, request.acquisition)
-        paid = request.ledger.paid_before
-        return CertainWalker(self.inner, self.goal, self.bounds, request.prices, request.values, paid)
+        prices, paid = request.prices, request.ledger.paid_before
+        return StageStepper(self.inner, prices, True, request.values, paid=paid, walk=self.walk(prices))
 
     def charges(
         self,
@@ -169,7 +183,7 @@ class CertainPredictor(Alike):
             raise ParameterError("routing: expected 'hard' for rows that end when they are certain, got 'soft'")
         prices = costs.select(self.feature_names)
         _check_terms(Limits.of(how.max_cost, how.unavailable, prices), how.acquisition)
-        rows = certain_rows(self.inner, self.goal, self.bounds, prices, X, n_jobs)
+        rows = certain_rows(self.walk(prices), X, n_jobs)
         charges = charge_masks(
             self.inner,
             prices,
@@ -195,7 +209,7 @@ class CertainPredictor(Alike):
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         _check_terms(Limits.of(max_cost, unavailable, prices))
-        ends = certain_rows(self.inner, self.goal, self.bounds, prices, rows, n_jobs)
+        ends = certain_rows(self.walk(prices), rows, n_jobs)
         return ends.scores, np.zeros(len(rows), np.int64)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from attrs import Factory, frozen
+from attrs import frozen
 
 from costframe import engine
 from costframe.core.learners.bits import as_words, word_count
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.exact_prices import ExactPrices
-    from costframe.core.prices.price_arrays import Limits, PriceArrays
+    from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import Fallbacks
-    from costframe.core.stages.layout import StageLayout, StepState
+    from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.mean_outputs import LeftOutputs
     from costframe.core.stages.stages import Stage
 
-# First states of rows, and their needs, by whether trees acquire split by split, and limits.
-Begun: TypeAlias = "dict[tuple[bool, Limits | None], tuple[StepState, list[int]]]"
 _WORD, _SPARE = 64, 2  # bits of a word, and those that a sum of four totals takes beyond those of one
 
 
@@ -38,7 +36,6 @@ class Bill:
     total: int  # the most that a row can spend, in the unit of `exact`
     n_words: int
     packed: engine.Record
-    begun: Begun = Factory(dict)
 
     def limit(self, max_cost: float) -> NDArray[np.uint64]:
         """Return the largest sum within a cap, or all bits, which no sum exceeds: uint64 (W,)."""

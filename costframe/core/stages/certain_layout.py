@@ -1,31 +1,20 @@
-"""What rows of an additive model are certain of when they end: their goals, their prices, and their ends."""
+"""What rows of an additive model are certain of when they end: their goals, and their ends."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from attrs import frozen
-
-from costframe import engine
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
-from costframe.core.stages.layout import N_ACCOUNT
 from costframe.core.stages.stages import Answer
 
 if TYPE_CHECKING:
-    from typing import Self
-
+    import numpy as np
     from numpy.typing import NDArray
 
-    from costframe.core.prices.needs import Needs
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.layout import StepLayout
     from costframe.core.stages.stages import Stage
 
 CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
-PAID = 1  # state of a resource
 _MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding
 Until = float | str
 """When a row may end: a number epsilon, or "class"; see `costframe.certain`."""
@@ -88,87 +77,6 @@ class Goal(NamedTuple):
         raise ParameterError(
             f"until='class': a model with the link {answer.link!r} and no labels has no classes; {hint}give a number, "
             "how far the score may be from the whole one"
-        )
-
-
-@frozen(eq=False, slots=False)
-class Certain:
-    """An additive model, with bounds of what trees add below each node."""
-
-    steps: StepLayout
-    lowest: NDArray[np.float64]  # like `steps.payload`
-    highest: NDArray[np.float64]
-
-    @cached_property
-    def packed(self) -> tuple[engine.Record, engine.Record]:
-        """The model as the engine takes it."""
-        return self.steps.packed, engine.Bounds.of(self)
-
-
-class CertainRow(NamedTuple):
-    """One row on its way, for U features that the model uses, L learners, K outputs, R resources.
-
-    There are P pairs of a learner and an output that it adds to.
-    """
-
-    x: NDArray[np.float64]  # (U,)
-    marks: NDArray[np.uint8]  # (U,)
-    at: NDArray[np.int64]  # (L,): node of each tree, ~node at its end; negative at the end of other learners
-    bounded: NDArray[np.int64]  # (L,): like `at`, when the learner's bounds were set
-    account: NDArray[np.float64]  # see `step_layout`
-    opaque: NDArray[np.float64]  # outputs of opaque learners
-    low: NDArray[np.float64]  # (P,): bounds of what each learner adds to each output
-    high: NDArray[np.float64]
-    scores: NDArray[np.float64]  # (K,): the score given, and its bounds
-    least: NDArray[np.float64]
-    most: NDArray[np.float64]
-    open: NDArray[np.bool_]  # (K,): outputs on which the goal still depends
-    paid: NDArray[np.uint8]  # (R,)
-    needed: NDArray[np.int64]  # (U,), of which the first are valid
-    pull: NDArray[np.float64]  # (U,)
-    found: NDArray[np.int64]  # (R,): resources on the way
-
-    @classmethod
-    def empty(cls, n_used: int, n_learners: int, n_opaque: int, n_pairs: int, n_outputs: int, n_resources: int) -> Self:
-        """Make room for a row."""
-        return cls(
-            x=np.zeros(n_used),
-            marks=np.zeros(n_used, np.uint8),
-            at=np.zeros(n_learners, np.int64),
-            bounded=np.zeros(n_learners, np.int64),
-            account=np.zeros(N_ACCOUNT),
-            opaque=np.zeros(n_opaque),
-            low=np.zeros(n_pairs),
-            high=np.zeros(n_pairs),
-            scores=np.zeros(n_outputs),
-            least=np.zeros(n_outputs),
-            most=np.zeros(n_outputs),
-            open=np.zeros(n_outputs, np.bool_),
-            paid=np.zeros(n_resources, np.uint8),
-            needed=np.zeros(n_used, np.int64),
-            pull=np.zeros(n_used),
-            found=np.zeros(n_resources, np.int64),
-        )
-
-
-class RowPrices(NamedTuple):
-    """Prices of features and resources that a row has yet to pay; features are those that the model uses, U of them."""
-
-    cost: NDArray[np.float64]  # (U,)
-    needs: Needs
-    resource_cost: NDArray[np.float64]
-    split: NDArray[np.float64]  # (U,): in units of comparisons
-    spends: bool
-
-    @classmethod
-    def of(cls, prices: PriceArrays, used: NDArray[np.int64]) -> RowPrices:
-        """Take the prices of the columns `used`."""
-        return cls(
-            np.array(prices.cost[used]),
-            prices.direct_needs.restrict(used),
-            np.array(prices.resource_cost),
-            np.array(prices.comparisons[1][used]),
-            prices.spends,
         )
 
 

@@ -62,28 +62,13 @@ class StepLayout:
     stage: NDArray[np.int64]  # (stages, 4): first use, and last + 1; below; above
     stage_value: NDArray[np.float64]  # (stages, 1 + K): threshold, intercept
     n_learners: int
+    n_opaque: int  # outputs of opaque learners
     depth: int  # of the deepest tree
 
     @cached_property
     def packed(self) -> engine.Record:
         """The layout as the engine takes it."""
         return engine.Steps.of(self)
-
-
-class StepState(NamedTuple):
-    """State of a row, in few arrays, for each costs time at the door of the engine.
-
-    They are for the U features that the tree uses, for S learners, K outputs, and all outputs of opaque learners.
-    """
-
-    numbers: NDArray[np.float64]  # value of each feature; account; scores of the last stage; outputs of opaque learners
-    # node of each learner, ~node at its end; features needed (U,), of which the first are valid; stage
-    places: NDArray[np.int64]
-    marks: NDArray[np.uint8]  # of each feature
-
-    def copy(self) -> StepState:
-        """Return an independent copy."""
-        return StepState(self.numbers.copy(), self.places.copy(), self.marks.copy())
 
 
 @frozen(eq=False, slots=False)
@@ -347,6 +332,7 @@ def lay_out_steps(layout: StageLayout) -> StepLayout:
         stage=np.stack(ways, axis=1),
         stage_value=np.column_stack([layout.threshold, layout.intercept]),
         n_learners=len(every),
+        n_opaque=layout.n_opaque,
         depth=int(nodes.depth.max(initial=0)),
     )
 

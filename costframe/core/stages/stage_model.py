@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -11,16 +10,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from attrs import define, field
 
+from costframe import engine
 from costframe.core.errors import StageError
-from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.capped_layout import lay_out_bill, lay_out_capped
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.mean_outputs import LeftOutputs
 from costframe.core.stages.run_stages import check_acquisition, marks_for
 from costframe.core.stages.stages import Answer, Route, apply_link
+from costframe.core.stages.step import RowWalk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import Limits, PriceArrays
-    from costframe.core.stages.capped_layout import Begun, Bill, CappedLayout
+    from costframe.core.stages.capped_layout import Bill, CappedLayout
     from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
     from costframe.core.stages.layout import ReadingMarks, StageLayout, StepLayout
     from costframe.core.stages.stages import Stage
@@ -103,17 +104,31 @@ class StageModel(ABC):
         """Return prices as whole numbers, with that of the unit of e_t."""
         return prices.exact(self.weights[0])
 
-    def price_evaluated(self, prices: PriceArrays, weight: float, comparisons: float, again: float) -> Fraction:
-        """Price learners and comparisons, counted in their units, and uses of features beyond the first."""
-        if not (prices.spends or prices.learner):
-            return ZERO
-        own = self.exact(prices)
-        return Fraction(own.evaluated(weight, comparisons, again), own.per_unit)
+    @cached_property
+    def _free_walk(self) -> RowWalk:
+        """That of rows without limits where comparisons and reuse cost nothing."""
+        return RowWalk(self.layout, engine.step_row, engine.StepPrices(np.empty(0), False))
 
     @cached_property
-    def begun(self) -> Begun:
-        """First states of rows without limits and known values."""
-        return {}
+    def _walks(self) -> WeakKeyDictionary[PriceArrays, dict[bool, RowWalk]]:
+        return WeakKeyDictionary()
+
+    def walk(self, prices: PriceArrays, *, limited: bool) -> RowWalk:
+        """Return what rows at some prices, under limits or without, have in common."""
+        if not (limited or prices.spends):
+            return self._free_walk
+        walks = self._walks.setdefault(prices, {})
+        if limited not in walks:
+            if limited:
+                model, bill = self.capped_model, self.bill(prices)
+                own = 2, 2 * bill.n_words, model.layout.steps.n_learners
+                structs, n_resources = (model.expected, bill.packed), len(prices.resource_cost)
+                found = RowWalk(model.layout, engine.step_capped_row, *structs, own=own, n_resources=n_resources)
+            else:
+                split = prices.comparisons[1][self.layout.used]
+                found = RowWalk(self.layout, engine.step_row, engine.StepPrices(split, True))
+            walks[limited] = found
+        return walks[limited]
 
     @cached_property
     def _free_marks(self) -> dict[str, ReadingMarks]:
@@ -169,3 +184,9 @@ class StageModel(ABC):
             else:
                 values[rows] = apply_link("sigmoid" if self.n_outputs == 1 else "softmax", scores[rows])
         return values
+
+    def prediction(self, scores: NDArray[np.float64], stage: int) -> float | NDArray[np.float64]:
+        """Return the prediction of a row with scores, float64 (1, K), that ended at a stage; several are (M,)."""
+        answer = self.only_answer
+        values = self.linked(scores, np.array([stage])) if answer is None else answer.predictions(scores)
+        return values.item() if values.size == 1 else values[0].copy()

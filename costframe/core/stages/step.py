@@ -2,29 +2,116 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from struct import pack, unpack_from
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe import engine
 from costframe.core.learners.tree_table import TREE
+from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.capped_layout import CappedRows
-from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID, StepState
+from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from fractions import Fraction
-    from typing import Any
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
+    from costframe import engine
     from costframe.core.prices.price_arrays import Limits, PriceArrays
+    from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.stage_model import StageModel
 
 
-_NONE = np.empty(0)
-REASONS = ("complete", "max_cost", "unavailable")
-MOST_BEGUN = 16  # limits whose first state is kept
+REASONS = ("complete", "max_cost", "unavailable", "certain")
+MOST_BEGUN = 16  # first states that are kept
+
+
+class RowWalk:
+    """What rows on the same way through a tree have in common: the engine's step, its structs, and their states.
+
+    A state, bytes that do not change, has numbers (value of each of U features; account; K scores of the last stage;
+    outputs of opaque learners), places (node of each of S learners, ~node at its end; U features needed, of which the
+    first are valid; stage; whether trees acquire split by split; number of the reason), and marks (of each feature).
+    Each of the three goes on with as many as `own` tells for the kind of walk, and marks with those of resources.
+    """
+
+    def __init__(
+        self,
+        layout: StageLayout,
+        step: Callable[..., engine.Step],
+        *structs: engine.Record,
+        own: tuple[int, int, int] = (0, 0, 0),
+        n_resources: int = 0,
+    ) -> None:
+        self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.steps.packed, *structs)
+        n_used, self.n_learners = len(self.used), layout.steps.n_learners
+        self._counts = (
+            n_used + N_ACCOUNT + layout.n_outputs + layout.n_opaque + own[0],
+            self.n_learners + n_used + 3 + own[1],
+            n_used + own[2] + n_resources,
+        )
+        self.account, self.scores = 8 * n_used, 8 * (n_used + N_ACCOUNT)  # where they begin, like the next two
+        self._n_resources = n_resources
+        self.size = 8 * (sum(self._counts[:2]) + -(-self._counts[2] // 8))
+        self._needed = 8 * (self._counts[0] + self.n_learners)
+        self.stage = self._needed + 8 * n_used
+        self.step = step(self.size, *self.structs)
+        self.begun: dict[tuple[bool, Limits | None], tuple[bytes, list[int]]] = {}
+
+    def arrays(self, state: bytes | bytearray) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.uint8]]:
+        """Return the numbers, places and marks of a state."""
+        numbers, places, marks = self._counts
+        return (
+            np.frombuffer(state, np.float64, numbers),
+            np.frombuffer(state, np.int64, places, 8 * numbers),
+            np.frombuffer(state, np.uint8, marks, 8 * (numbers + places)),
+        )
+
+    def begin(
+        self,
+        by_path: bool,
+        known_values: Mapping[int, float],
+        unavailable: Collection[int] = (),
+        paid: tuple[Collection[int], Collection[int]] = ((), ()),
+        limit: NDArray[np.uint64] | None = None,
+    ) -> bytearray:
+        """Return the state of a row that has not begun; columns and resources `paid` cost nothing."""
+        layout, used, n_used = self.layout, self.layout.used, len(self.used)
+        state = bytearray(self.size)
+        numbers, places, marks = self.arrays(state)
+        is_tree = layout.kind == TREE
+        places[layout.steps.use[is_tree, 0]] = layout.place[is_tree]
+        places[self.n_learners + n_used + 1] = by_path
+        for columns, mark in ((known_values, KNOWN), (paid[0], BOUGHT), (unavailable, BARRED)):
+            if columns:
+                marks[:n_used] |= mark * np.isin(used, list(columns))
+        for u in np.flatnonzero(marks[:n_used] & KNOWN).tolist():
+            numbers[u] = known_values[self.used[u]]
+        for r in paid[1] if self._n_resources else ():
+            marks[r - self._n_resources] = PAID
+        if limit is not None:
+            places[-len(limit) :] = limit.view(np.int64)
+        return state
+
+    def go_on(self, state: bytes, supplied: bytes = b"") -> tuple[bytes, list[int]]:
+        """Change a state by the values needed, until it needs others; return it with its needs."""
+        state, count = self.step(state, supplied)
+        while count > len(self.used):
+            state, count = self.step(self._call_opaque(count - len(self.used) - 1, state), b"")
+        needed = unpack_from(f"{count}q", state, self._needed)
+        return state, list(map(self.used.__getitem__, needed))
+
+    def _call_opaque(self, use: int, state: bytes) -> bytes:
+        """Call the learner of a use, whose features have values."""
+        layout, changed = self.layout, bytearray(state)
+        (numbers, places, _), learner = self.arrays(changed), layout.opaque(use)
+        values = numbers[np.searchsorted(layout.used, np.array(learner.features, np.int64))]
+        first = len(self.used) + N_ACCOUNT + layout.n_outputs + int(layout.place[use])
+        numbers[first : first + learner.width] = learner(values[None])[0]
+        places[layout.steps.use[use, 0]] = CALLED
+        return bytes(changed)
 
 
 class StageStepper:
@@ -32,7 +119,7 @@ class StageStepper:
 
     All learners of a stage go on together; under limits they follow one another, because what one buys is no longer
     there for the next. With `by_path`, trees acquire features split by split; else all of them before they are
-    evaluated. Columns and resources `paid` cost nothing.
+    evaluated. Columns and resources `paid` cost nothing. The `walk` is by default the tree's own.
     """
 
     def __init__(
@@ -43,67 +130,49 @@ class StageStepper:
         known_values: Mapping[int, float],
         limits: Limits | None = None,
         paid: tuple[Collection[int], Collection[int]] = ((), ()),
+        walk: RowWalk | None = None,
     ) -> None:
-        self._tree, self._prices, self._used, self._is_capped = tree, prices, tree.layout.used, limits is not None
-        self._fixed: tuple[Any, ...]
-        if limits is None:
-            split, begun = prices.comparisons[1][self._used] if prices.spends else _NONE, tree.begun
-            self._fixed = tree.step_layout.packed, split, by_path, prices.spends
-        else:
-            bill, model = tree.bill(prices), tree.capped_model
-            self._fixed, begun = (bill.limit(limits.max_cost), *model.packed, bill.packed, by_path), bill.begun
-        key, is_plain = (by_path, limits), not known_values and (limits is None or not any(paid))
-        now = begun.get(key) if is_plain else None
+        self._tree, self._prices = tree, prices
+        self._walk = walk = tree.walk(prices, limited=limits is not None) if walk is None else walk
+        key, is_plain = (by_path, limits), not (known_values or paid[0] or paid[1])
+        now = walk.begun.get(key) if is_plain else None
         if now is None:
-            now = self._go_on(_NONE, begin_row(tree, prices, known_values, limits, paid))
+            limit = None if limits is None else tree.bill(prices).limit(limits.max_cost)
+            barred = () if limits is None else limits.unavailable
+            now = walk.go_on(bytes(walk.begin(by_path, known_values, barred, paid, limit)))
             if is_plain and not tree.layout.n_opaque:
-                if len(begun) == MOST_BEGUN:
-                    begun.clear()
-                begun[key] = now
+                if len(walk.begun) == MOST_BEGUN:
+                    walk.begun.clear()
+                walk.begun[key] = now
         self._state, self.needs = now
 
     def __copy__(self) -> StageStepper:  # as `copy` makes one, in a fifth of the time
         other = StageStepper.__new__(StageStepper)
-        other.__dict__.update(self.__dict__)
+        other.__dict__ |= self.__dict__
         return other
 
     def advance(self, values: Mapping[int, float]) -> None:
         """Add the values of all features in `needs`, and go on."""
-        self._state, self.needs = self._go_on(np.array([values[f] for f in self.needs], np.float64), self._state.copy())
+        supplied = pack(f"{len(self.needs)}d", *map(values.__getitem__, self.needs))
+        self._state, self.needs = self._walk.go_on(self._state, supplied)
 
-    def _go_on(self, supplied: NDArray[np.float64], state: StepState) -> tuple[StepState, list[int]]:
-        """Change a state by the values needed, until it needs others; return it with its needs."""
-        step = engine.step_capped_row if self._is_capped else engine.step_row
-        while (count := step(supplied, *state, *self._fixed)) < 0:
-            self._call_opaque(-1 - count, state)
-            supplied = supplied[:0]
-        begin = self._tree.step_layout.n_learners
-        return state, self._used[state.places[begin : begin + count]].tolist()
-
-    def _call_opaque(self, use: int, state: StepState) -> None:
-        """Call the learner of a use, whose features have values."""
-        layout, width = self._tree.layout, int(self._tree.layout.width[use])
-        learner = layout.opaque(use)
-        values = state.numbers[np.searchsorted(self._used, np.array(learner.features, np.int64))]
-        first = len(self._used) + N_ACCOUNT + layout.n_outputs + int(layout.place[use])
-        state.numbers[first : first + width] = learner(values[None])[0]
-        state.places[self._tree.step_layout.use[use, 0]] = CALLED
+    @property
+    def _end(self) -> tuple[int, int]:
+        """The stage, and the number of the reason."""
+        stage, _, why = unpack_from("3q", self._state, self._walk.stage)
+        return stage, why
 
     @property
     def reason(self) -> str:
-        """Why learners were given up; "complete" if not one was."""
-        return REASONS[self._state.places[self._at_stage + 1]] if self._is_capped else REASONS[0]
-
-    @property
-    def _at_stage(self) -> int:
-        return self._tree.step_layout.n_learners + len(self._used)
+        """Why the row ended; see `Prediction`."""
+        return REASONS[self._end[1]]
 
     @property
     def end(self) -> CappedRows:
         """The end of a row under limits, as that of a table of one."""
-        layout, n_used, (numbers, places, marks) = self._tree.layout, len(self._used), self._state
+        layout, n_used, (numbers, _, marks) = self._tree.layout, len(self._walk.used), self._walk.arrays(self._state)
         found = CappedRows.empty(layout, 1)
-        found.exits[0], found.cut[0] = places[self._at_stage : self._at_stage + 2]
+        found.exits[0], found.cut[0] = self._end
         found.scores[0] = numbers[n_used + N_ACCOUNT :][: layout.n_outputs]
         found.route_scores[0], found.share[0] = numbers[-2:]
         for u in np.flatnonzero(marks[:n_used] & BOUGHT).tolist():
@@ -114,46 +183,17 @@ class StageStepper:
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and exit."""
-        tree, stage, first = self._tree, self._state.places[self._at_stage :][:1], len(self._used) + N_ACCOUNT
-        scores = self._state.numbers[None, first : first + tree.n_outputs].copy()
-        if self.reason != REASONS[0]:
+        tree, (stage, why) = self._tree, self._end
+        scores = np.frombuffer(self._state, np.float64, tree.n_outputs, self._walk.scores)[None]
+        if REASONS[why] in ("max_cost", "unavailable"):
             scores = self.end.final_scores(tree.layout, tree.fallbacks)
-        value = tree.linked(scores, stage)[0]
-        return (float(value[0]) if len(value) == 1 else value), int(stage[0])
+        return tree.prediction(scores, stage), stage
 
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far."""
-        weight, comparisons, uses, n_used = self._state.numbers[len(self._used) :][:N_ACCOUNT].tolist()
-        return self._tree.price_evaluated(self._prices, weight, comparisons, uses - n_used)
-
-
-def begin_row(
-    tree: StageModel,
-    prices: PriceArrays,
-    known_values: Mapping[int, float],
-    limits: Limits | None,
-    paid: tuple[Collection[int], Collection[int]] = ((), ()),
-) -> StepState:
-    """Return a row that has not begun.
-
-    Under limits its arrays have more at their ends: numbers the score of the route before, and the share of the last
-    stage's learners that are finished; places the number of the reason, and the money spent, in words; marks those of
-    the S learners given up, and of the R resources paid.
-    """
-    layout, steps, used = tree.layout, tree.step_layout, tree.layout.used
-    more = (0, 0, 0)
-    if limits is not None:
-        more = 2, 1 + tree.bill(prices).n_words, steps.n_learners + len(prices.resource_cost)
-    numbers = np.zeros(len(used) + N_ACCOUNT + layout.n_outputs + layout.n_opaque + more[0])
-    places = np.zeros(steps.n_learners + len(used) + 1 + more[1], np.int64)
-    marks = np.zeros(len(used) + more[2], np.uint8)
-    is_tree = layout.kind == TREE
-    places[steps.use[is_tree, 0]] = layout.place[is_tree]
-    for u in np.flatnonzero(np.isin(used, list(known_values))) if known_values else ():
-        numbers[u], marks[u] = known_values[int(used[u])], KNOWN
-    if limits is not None:
-        for columns, mark in ((paid[0], BOUGHT), (limits.unavailable, BARRED)):
-            marks[: len(used)] |= mark * np.isin(used, list(columns))
-        marks[len(used) + steps.n_learners :][list(paid[1])] = PAID
-    return StepState(numbers, places, marks)
+        if not (self._prices.spends or self._prices.learner):
+            return ZERO
+        weight, comparisons, uses, n_used = unpack_from(f"{N_ACCOUNT}d", self._state, self._walk.account)
+        own = self._tree.exact(self._prices)
+        return Fraction(own.evaluated(weight, comparisons, uses - n_used), own.per_unit)
