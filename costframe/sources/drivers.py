@@ -109,7 +109,7 @@ def predict_one(
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
-        with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
+        with annotate_errors(lambda: f"fetching {quote_things(names)}", [inquiry]):
             reply = fetch(names)
             values = check_reply(reply, names, predictor.categories)
         _supply(inquiry, values)
@@ -137,7 +137,7 @@ async def predict_one_async(
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
     while names := inquiry.needs:
-        with annotate_errors(f"fetching {quote_things(names)}", [inquiry]):
+        with annotate_errors(lambda: f"fetching {quote_things(names)}", [inquiry]):
             reply = fetch(names)
             values = check_reply(await reply if inspect.isawaitable(reply) else reply, names, predictor.categories)
         _supply(inquiry, values)
@@ -213,7 +213,8 @@ def predict_many(
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:
         unfinished = {key: inquiries[key] for key in requests}
         names = dict.fromkeys(name for each in requests.values() for name in each)
-        with annotate_errors(f"fetching {quote_things(names)} for {quote_things(requests)}", inquiries.values()):
+        doing = f"fetching {quote_things(names)} for {quote_things(requests)}"
+        with annotate_errors(partial(str, doing), inquiries.values()):
             replies = check_replies(
                 fetch(dict(requests)), requests, predictor.categories
             )  # a source may change its copy
@@ -223,7 +224,10 @@ def predict_many(
 
 
 def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:
-    with annotate_errors(f"predicting row{row} from {quote_things(values)}", [inquiry]):  # an opaque learner may raise
+    def doing() -> str:
+        return f"predicting row{row} from {quote_things(values)}"
+
+    with annotate_errors(doing, [inquiry]):  # an opaque learner may raise
         inquiry.supply(values)
 
 

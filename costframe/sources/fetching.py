@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from costframe.core.errors import DataError, InquiryError, ParameterError, shown
-from costframe.core.predictors.inquiry import as_number
+from costframe.core.predictors.inquiry import as_numbers
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
@@ -89,9 +88,10 @@ def _lookup(row: Any, feature_names: Sequence[str], whose: str) -> FetchOne:
     values = row if isinstance(row, Mapping) else _by_name(row, feature_names, whose)
 
     def fetch(names: tuple[str, ...]) -> dict[str, Any]:
-        if missing := [name for name in names if name not in values]:
-            raise InquiryError(f"{whose} lacks {', '.join(map(repr, missing))}")
-        return {name: values[name] for name in names}
+        found = {name: values[name] for name in names if name in values}
+        if len(found) < len(names):
+            raise InquiryError(f"{whose} lacks {', '.join(repr(name) for name in names if name not in found)}")
+        return found
 
     return fetch
 
@@ -127,10 +127,10 @@ def check_reply(
 
     Labels in `categories` become their numbers.
     """
-    table = _mapping(reply, whose, f"values of {quote_things(names)} by name")
+    table = _mapping(reply, whose, lambda: f"values of {quote_things(names)} by name")
     _expect_exactly(table, names, whose)
     try:
-        return {name: as_number(name, table[name], categories.get(name)) for name in names}
+        return dict(zip(names, as_numbers(table, names, categories), strict=True))
     except InquiryError as error:
         raise InquiryError(f"{whose}: {error}") from None
 
@@ -139,25 +139,31 @@ def check_replies(
     reply: object, requests: Mapping[Any, tuple[str, ...]], categories: Categories
 ) -> dict[Any, dict[str, float]]:
     """Return a source's values for exactly the keys of `requests`; errors name the key."""
-    table = _mapping(reply, "the source", "a mapping of values for each key")
+    table = _mapping(reply, "the source", lambda: "a mapping of values for each key")
     _expect_exactly(table, requests, "the source")
     return {
         key: check_reply(table[key], names, categories, f"the source, key {key!r}") for key, names in requests.items()
     }
 
 
-@contextmanager
-def annotate_errors(doing: str, inquiries: Iterable[Inquiry]) -> Iterator[None]:
+class annotate_errors:  # noqa: N801 - a context manager, which begins in a tenth of a generator's time
     """Add to an exception a note of the current step, and of the features and cost of the inquiries so far."""
-    try:
-        yield
-    except Exception as error:
-        so_far = list(inquiries)
+
+    def __init__(self, doing: Callable[[], str], inquiries: Iterable[Inquiry]) -> None:
+        self._doing, self._inquiries = doing, inquiries
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if not isinstance(error, Exception):
+            return
+        so_far = list(self._inquiries)
         bought = [name for inquiry in so_far for name in inquiry.acquired]
         total = sum(inquiry.cost for inquiry in so_far)
         what = quote_things(bought) if len(so_far) == 1 else f"{len(bought)} values for {len(so_far)} rows"
-        error.add_note(f"costframe: while {doing}; acquired so far: {what or 'nothing'}; paid so far: {total:g}")
-        raise
+        note = f"while {self._doing()}; acquired so far: {what or 'nothing'}; paid so far: {total:g}"
+        error.add_note(f"costframe: {note}")
 
 
 def quote_things(things: Iterable[object], most: int = 10) -> str:
@@ -166,18 +172,19 @@ def quote_things(things: Iterable[object], most: int = 10) -> str:
     return ", ".join(quoted[:most]) + (f" and {len(quoted) - most} more" if len(quoted) > most else "")
 
 
-def _mapping(reply: object, whose: str, expected: str) -> Mapping[Any, Any]:
-    if isinstance(reply, Mapping):
+def _mapping(reply: object, whose: str, expected: Callable[[], str]) -> Mapping[Any, Any]:
+    if type(reply) is dict or isinstance(reply, Mapping):  # the latter takes long
         return reply
     if inspect.isawaitable(reply):
         if inspect.iscoroutine(reply):
             reply.close()  # avoids Python's warning about a coroutine that was never awaited
-        raise InquiryError(f"{whose}: expected {expected}, got something to await; predict_one_async awaits")
-    raise InquiryError(f"{whose}: expected a mapping, {expected}, got {type(reply).__name__}")
+        raise InquiryError(f"{whose}: expected {expected()}, got something to await; predict_one_async awaits")
+    raise InquiryError(f"{whose}: expected a mapping, {expected()}, got {type(reply).__name__}")
 
 
 def _expect_exactly(table: Mapping[Any, Any], asked: Iterable[Any], whose: str) -> None:
-    wanted = dict.fromkeys(asked)
+    if table.keys() == (wanted := dict.fromkeys(asked)).keys():
+        return
     if missing := [key for key in wanted if key not in table]:
         raise InquiryError(
             f"{whose} gave no {quote_things(missing)}; asked for {quote_things(wanted)}, it gave {quote_things(table)}"

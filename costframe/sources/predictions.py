@@ -142,7 +142,7 @@ def predict_table(
 
 def _predict_row(begin: Callable[[], Inquiry], columns: dict[str, int], X: NDArray[np.float64], i: int) -> Prediction:
     inquiry, row = begin(), X[i].tolist()
-    with annotate_errors(f"predicting row {i}", [inquiry]):
+    with annotate_errors(lambda: f"predicting row {i}", [inquiry]):
         while names := inquiry.needs:
             inquiry.supply({name: row[columns[name]] for name in names})
     return inquiry.answer

@@ -20,6 +20,7 @@ from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
@@ -97,16 +98,21 @@ class Walker(Protocol):
         """Price of what was evaluated so far: of learners, comparisons, and uses of features beyond the first."""
 
 
+_NOTHING: AbstractSet[int] = frozenset()
+
+
 class Ledger:
     """The purchases of one row so far."""
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
         self._prices, self._exact = prices, prices.exact()
         self.acquired: tuple[int, ...] = ()
-        self._features, resources = prices.locate(known, "known")  # paid before the inquiry, as are the resources
-        self._resources = prices.direct_needs.of_features(self._features) if self._features else set[int]()
-        for r in resources:
-            self._resources |= prices.direct_needs.of_resource(r, self._resources)
+        self._features, self._resources = _NOTHING, _NOTHING  # paid before the inquiry
+        if known:
+            self._features, resources = prices.locate(known, "known")
+            self._resources = prices.direct_needs.of_features(self._features)
+            for r in resources:
+                self._resources |= prices.direct_needs.of_resource(r, self._resources)
 
     @property
     def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
@@ -121,8 +127,8 @@ class Ledger:
     def buy(self, features: Iterable[int]) -> Ledger:
         """Return the ledger after the purchase of features, with the resources that they need first."""
         after = Ledger.__new__(Ledger)  # `copy` takes several times as long
-        fresh = [f for f in features if f not in self._features] if self._features else features
-        after.__dict__ = self.__dict__ | {"acquired": (*self.acquired, *fresh)}
+        after.__dict__ |= self.__dict__
+        after.acquired += tuple([f for f in features if f not in self._features] if self._features else features)
         return after
 
     @property
@@ -138,7 +144,7 @@ class Ledger:
 
     def _price(self, features: Iterable[int], resources: Iterable[int]) -> int:
         cost, resource_cost = self._exact.cost, self._exact.resource_cost
-        return sum([cost[f] for f in features]) + sum([resource_cost[r] for r in resources])
+        return sum(map(cost.__getitem__, features)) + sum(map(resource_cost.__getitem__, resources))
 
     def _bought_resources(self) -> set[int]:
         return self._prices.direct_needs.of_features(self.acquired, self._resources)
@@ -172,7 +178,7 @@ class Inquiry:
     def _keep(self, walker: Walker, ledger: Ledger, rounds: int) -> None:
         """Keep a state, all at once: an error before changes nothing."""
         names, columns = self._names, sorted(walker.needs)
-        needs = tuple([names[f] for f in columns])
+        needs = tuple(map(names.__getitem__, columns))
         self.walker, self._ledger, self._rounds, self._columns, self._needs = walker, ledger, rounds, columns, needs
 
     def __repr__(self) -> str:
@@ -188,7 +194,7 @@ class Inquiry:
     @property
     def acquired(self) -> tuple[str, ...]:
         """Names of the features paid for so far, in order."""
-        return tuple(self._names[f] for f in self._ledger.acquired)
+        return tuple(map(self._names.__getitem__, self._ledger.acquired))
 
     @property
     def cost(self) -> float:
@@ -216,21 +222,18 @@ class Inquiry:
 
     def read(self, values: Mapping[str, Any]) -> dict[int, float]:
         """Return the values of exactly the features in `needs` by column."""
-        needs, labels = self._needs, self._categories
+        needs = self._needs
         if not needs:
             raise InquiryError("supply: the inquiry has ended, it needs nothing more")
-        if not isinstance(values, Mapping):
-            raise InquiryError(f"supply: expected a mapping of names to values, got {type(values).__name__}")
+        if type(values) is not dict:
+            if not isinstance(values, Mapping):
+                raise InquiryError(f"supply: expected a mapping of names to values, got {type(values).__name__}")
+            values = dict(values)
         if len(values) != len(needs) or not all(map(values.__contains__, needs)):
             missing = [name for name in needs if name not in values]
             surplus = [name for name in values if name not in needs]
             raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
-        return {
-            f: value
-            if type(value := values[name]) is float and name not in labels
-            else as_number(name, value, labels.get(name))
-            for f, name in zip(self._columns, needs, strict=True)
-        }
+        return dict(zip(self._columns, as_numbers(values, needs, self._categories), strict=True))
 
     def buy(self, walker: Walker, numbers: Mapping[int, float]) -> None:
         """Charge what a walker has taken, and go on with it."""
@@ -274,6 +277,14 @@ def _supply(inquiry: Inquiry, values: Mapping[str, Any]) -> Exception | None:
     except Exception as error:  # noqa: BLE001 - the caller's to tell
         return error
     return None
+
+
+def as_numbers(values: Mapping[str, Any], names: Iterable[str], categories: Categories) -> list[float]:
+    """Return the values of some features as floats, in order, or refuse one by name; see `as_number`."""
+    given = list(map(values.__getitem__, names))
+    if categories or {*map(type, given)} != {float}:
+        return [as_number(name, value, categories.get(name)) for name, value in zip(names, given, strict=True)]
+    return given
 
 
 def as_number(name: str, value: object, labels: Labels | None = None) -> float:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import frozen
 
 from costframe import engine
 
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
 _ROWS = 64  # at a time, in a table with all resources
 
 
-class Needs(NamedTuple):
+@frozen(eq=False, slots=False)
+class Needs:
     """Direct needs of d features and R resources, without circles.
 
     Feature f needs `need[first[f] : first[f + 1]]`, and resource r needs `further[further_first[r] :
@@ -29,7 +33,7 @@ class Needs(NamedTuple):
     further_first: NDArray[np.int64]  # (R + 1,)
     further: NDArray[np.int64]
 
-    @property
+    @cached_property
     def packed(self) -> engine.Record:
         """The needs as the engine takes them."""
         return engine.Needs.of(self)
@@ -72,7 +76,8 @@ class Needs(NamedTuple):
         """Return the resources that any of these features needs, without those `paid`, as `unpaid` does."""
         if not len(self.need):
             return set()
-        return self._reach([r for f in columns for r in self.need[self.first[f] : self.first[f + 1]].tolist()], paid)
+        needs = self._lists[0]
+        return self._reach([r for f in columns for r in needs[f]], paid)
 
     def unpaid(self, feature: int, paid: Collection[int] = ()) -> set[int]:
         """Return the resources that a feature needs, without those `paid`; what these need is paid, too."""
@@ -82,13 +87,19 @@ class Needs(NamedTuple):
         """Return a resource and all that it needs, without those `paid`."""
         return self._reach([resource], paid)
 
+    @cached_property
+    def _lists(self) -> list[list[tuple[int, ...]]]:
+        """What each feature, and each resource, needs directly."""
+        pairs = (self.first, tuple(self.need.tolist())), (self.further_first, tuple(self.further.tolist()))
+        return [[entries[a:b] for a, b in pairwise(first.tolist())] for first, entries in pairs]
+
     def _reach(self, waiting: list[int], paid: Collection[int]) -> set[int]:
-        found = set[int]()
+        found, further = set[int](), self._lists[1]
         while waiting:
             r = waiting.pop()
             if r not in found and r not in paid:
                 found.add(r)
-                waiting += self.further[self.further_first[r] : self.further_first[r + 1]].tolist()
+                waiting += further[r]
         return found
 
     def listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LINKS = ("identity", "sigmoid", "softmax", "ranked", "exp", "softplus", "signed-square", "step", "isolation")
 
+_SAFE = 700.0  # scores nearer to zero overflow in no link
 SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
 
 
@@ -32,6 +33,8 @@ def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> ND
         return scores
     if link == "ranked":
         return _ranked(scores, level)
+    if link in _OF_EACH and scores.size == 1 and abs(scores.item()) < _SAFE:  # `errstate` takes as long as the link
+        return np.asarray(_OF_EACH[link](scores), np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         if link in _OF_EACH:
             return np.asarray(_OF_EACH[link](scores), np.float64)
