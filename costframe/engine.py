@@ -579,7 +579,7 @@ Steps = _Struct(
     " category: f8[known], use: i8[L,9], use_value: f8[L,2], read: i8[reads], target: i8[P], payload: f8[payload],"
     " stage: i8[stages,4], stage_value: f8[stages,values], n_learners: i8, n_opaque: i8, depth: i8)"
 )
-walk_row = _bind("walk_row(X: f8[1,d], steps: Steps, scores: >f8[1,K])", ctypes.c_int64)
+walk_row = _bind_step("walk_row(steps: Steps)")  # from scores, all values of a row; returns scores, and the exit
 StepPrices = _Struct("StepPrices(split: f8[U?], spends: i8)")
 step_row = _bind_step("step_row(steps: Steps, prices: StepPrices)")
 

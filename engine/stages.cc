@@ -71,8 +71,8 @@ EXPORT i64 note_all(u64* masks, i64 k, i64 W, const i64* rows, i64 m, const i64*
     return with_memory([&] { costframe::note_all({masks, k, W}, span(rows, m), span(features, f)); });
 }
 
-EXPORT i64 walk_row(const double* X, i64, const StepModel* model, double* scores, i64 K) {
-    return costframe::walk_row(X, *model, span(scores, K));
+EXPORT i64 walk_row(double* scores, const double* x, i64, const StepModel* model) {
+    return costframe::walk_row(x, *model, span(scores, model->n_outputs()));
 }
 
 EXPORT i64 step_row(u64* state, const double* supplied, i64 m, const StepModel* model, const StepPrices* prices) {

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable
 
     from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.predictors.inquiry import Inquiry, Prediction
+    from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Known, Predictor
     from costframe.sources.drive import Ended, Observe
 
@@ -108,11 +108,12 @@ def predict_one(
         return run(drive.one(key))
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
-    while names := inquiry.needs:
-        with annotate_errors(lambda: f"fetching {quote_things(names)}", [inquiry]):
-            reply = fetch(names)
-            values = check_reply(reply, names, predictor.categories)
-        _supply(inquiry, values)
+    values = None
+    with annotate_errors(lambda: _doing(names, values), [inquiry]):
+        while names := inquiry.needs:
+            values = check_reply(fetch(names), names, predictor.categories)
+            inquiry.supply(values)
+            values = None
     return inquiry.answer
 
 
@@ -136,11 +137,13 @@ async def predict_one_async(
         return await drive.one(key)
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
     fetch = row_fetcher(source, predictor.feature_names)
-    while names := inquiry.needs:
-        with annotate_errors(lambda: f"fetching {quote_things(names)}", [inquiry]):
+    values = None
+    with annotate_errors(lambda: _doing(names, values), [inquiry]):
+        while names := inquiry.needs:
             reply = fetch(names)
             values = check_reply(await reply if inspect.isawaitable(reply) else reply, names, predictor.categories)
-        _supply(inquiry, values)
+            inquiry.supply(values)
+            values = None
     return inquiry.answer
 
 
@@ -219,16 +222,14 @@ def predict_many(
                 fetch(dict(requests)), requests, predictor.categories
             )  # a source may change its copy
         for key, values in replies.items():
-            _supply(inquiries[key], values, f" {key!r}")
+            with annotate_errors(partial(_doing, (), values, f" {key!r}"), [inquiries[key]]):
+                inquiries[key].supply(values)
     return Predictions.of([inquiry.answer for inquiry in inquiries.values()], predictor.feature_names)
 
 
-def _supply(inquiry: Inquiry, values: dict[str, float], row: str = "") -> None:
-    def doing() -> str:
-        return f"predicting row{row} from {quote_things(values)}"
-
-    with annotate_errors(doing, [inquiry]):  # an opaque learner may raise
-        inquiry.supply(values)
+def _doing(names: Iterable[object], values: Iterable[object] | None, row: str = "") -> str:
+    """Tell of features that are fetched, or with values, of which an opaque learner may raise."""
+    return f"fetching {quote_things(names)}" if values is None else f"predicting row{row} from {quote_things(values)}"
 
 
 @stream_by_partition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +127,8 @@ def check_reply(
 
     Labels in `categories` become their numbers.
     """
+    if type(reply) is dict and not categories and {*map(type, reply.values())} == {float} and _is_exactly(reply, names):
+        return reply
     table = _mapping(reply, whose, lambda: f"values of {quote_things(names)} by name")
     _expect_exactly(table, names, whose)
     try:
@@ -173,7 +175,7 @@ def quote_things(things: Iterable[object], most: int = 10) -> str:
 
 
 def _mapping(reply: object, whose: str, expected: Callable[[], str]) -> Mapping[Any, Any]:
-    if type(reply) is dict or isinstance(reply, Mapping):  # the latter takes long
+    if isinstance(reply, Mapping):
         return reply
     if inspect.isawaitable(reply):
         if inspect.iscoroutine(reply):
@@ -182,9 +184,14 @@ def _mapping(reply: object, whose: str, expected: Callable[[], str]) -> Mapping[
     raise InquiryError(f"{whose}: expected a mapping, {expected()}, got {type(reply).__name__}")
 
 
-def _expect_exactly(table: Mapping[Any, Any], asked: Iterable[Any], whose: str) -> None:
-    if table.keys() == (wanted := dict.fromkeys(asked)).keys():
+def _is_exactly(table: Mapping[Any, Any], asked: Collection[Any]) -> bool:
+    return len(table) == len(asked) and all(map(table.__contains__, asked))
+
+
+def _expect_exactly(table: Mapping[Any, Any], asked: Collection[Any], whose: str) -> None:
+    if _is_exactly(table, asked):
         return
+    wanted = dict.fromkeys(asked)
     if missing := [key for key in wanted if key not in table]:
         raise InquiryError(
             f"{whose} gave no {quote_things(missing)}; asked for {quote_things(wanted)}, it gave {quote_things(table)}"

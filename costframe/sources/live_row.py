@@ -97,12 +97,17 @@ class LiveRow:
     logs.
     """
 
+    __slots__ = (
+        "_failed_cost", "_failures", "_inquiry", "_late", "_missing", "_rounds", "_values", "_without", "late_after",
+        "number", "terms", "trail",
+    )  # fmt: skip
+
     def __init__(self, terms: RowTerms, number: int = 0) -> None:
         self.terms = terms
         self._inquiry = terms.inquire(terms.known, 0.0, ())
         self._values: dict[str, float] = {}  # that came, and NaN for those taken as missing
-        self._missing: set[str] = set()
-        self._without: set[str] = set()
+        self._missing: frozenset[str] = frozenset()
+        self._without: frozenset[str] = frozenset()
         self._rounds, self._failed_cost, self._late = 0, 0.0, False
         self._failures: dict[str, str] = {}
         self.number = number  # in the order of the keys of a call
@@ -202,13 +207,13 @@ class LiveRow:
             reasons = dict.fromkeys(self._failures[name] for name in raising)
             raise self.error(f"no value of {quote_names(raising)}: {printable('; '.join(reasons))}")
         missing = {name: math.nan for name, policy in failed.items() if policy == "missing"}
-        self._missing |= missing.keys()
+        self._missing = self._missing.union(missing)
         self._values |= missing
         without = {name for name, policy in failed.items() if policy == "without"}
         if not without:
             self._inquiry.supply({name: self._values[name] for name in self.needs})
             return
-        self._without |= without
+        self._without = self._without.union(without)
         held = self._ledger(self._missing)
         self._inquiry = self.terms.inquire(self._all_known(held), held.spent, sorted(self._without))
 

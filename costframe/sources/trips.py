@@ -39,20 +39,20 @@ class Outcome:
         By feature.
     failed : dict of str to str
         Why a feature did not come.
-    lost : list of tuple of str
+    lost : tuple of tuple of str
         Features of each trip that failed or was given up, in vain.
     """
 
     values: dict[str, float] = field(factory=dict)
     failed: dict[str, str] = field(factory=dict)
-    lost: list[tuple[str, ...]] = field(factory=list)
+    lost: tuple[tuple[str, ...], ...] = ()
 
     def join(self, other: Outcome, features: tuple[str, ...]) -> None:
         """Add some features of what trips brought for this row's key and others."""
         self.values |= {name: other.values[name] for name in features if name in other.values}
         self.failed |= {name: other.failed[name] for name in features if name in other.failed}
         lost = [tuple(name for name in each if name in features) for each in other.lost]
-        self.lost += [each for each in lost if each]
+        self.lost += tuple(each for each in lost if each)
 
 
 class Trips:
@@ -240,14 +240,14 @@ class Trips:
                 outcome.failed[name] = self.failure = why
                 failed.append(name)
         if failed:
-            outcome.lost.append(tuple(failed))
+            outcome.lost += (tuple(failed),)
 
     def _fail(self, wants: Wants, outcomes: Mapping[Any, Outcome], why: str, *, lost: bool = True) -> None:
         self.failure = why
         for key, names in wants.items():
             outcomes[key].failed |= dict.fromkeys(names, why)
             if lost:
-                outcomes[key].lost.append(names)
+                outcomes[key].lost += (names,)
 
 
 def describe_failure(error: BaseException) -> str:

@@ -47,7 +47,8 @@ def both_classes(p: NDArray[np.float64]) -> NDArray[np.float64]:
     if p.ndim == 2:
         return p
     both = np.empty((len(p), 2))
-    both[:, 0], both[:, 1] = 1.0 - p, p
+    np.subtract(1.0, p, out=both[:, 0])
+    both[:, 1] = p
     return both
 
 

@@ -104,6 +104,8 @@ _NOTHING: AbstractSet[int] = frozenset()
 class Ledger:
     """The purchases of one row so far."""
 
+    __slots__ = ("_exact", "_features", "_prices", "_resources", "acquired")
+
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
         self._prices, self._exact = prices, prices.exact()
         self.acquired: tuple[int, ...] = ()
@@ -127,8 +129,10 @@ class Ledger:
     def buy(self, features: Iterable[int]) -> Ledger:
         """Return the ledger after the purchase of features, with the resources that they need first."""
         after = Ledger.__new__(Ledger)  # `copy` takes several times as long
-        after.__dict__ |= self.__dict__
-        after.acquired += tuple([f for f in features if f not in self._features] if self._features else features)
+        after._prices, after._exact = self._prices, self._exact  # noqa: SLF001 - of its own class, like the next
+        after._features, after._resources = self._features, self._resources  # noqa: SLF001 - as before
+        fresh = [f for f in features if f not in self._features] if self._features else features
+        after.acquired = (*self.acquired, *fresh)
         return after
 
     @property
@@ -165,6 +169,8 @@ class Inquiry:
     nothing.
     """
 
+    __slots__ = ("_categories", "_columns", "_ledger", "_names", "_needs", "_rounds", "walker")
+
     def __init__(
         self,
         walker: Walker,
@@ -177,7 +183,7 @@ class Inquiry:
 
     def _keep(self, walker: Walker, ledger: Ledger, rounds: int) -> None:
         """Keep a state, all at once: an error before changes nothing."""
-        names, columns = self._names, sorted(walker.needs)
+        names, columns = self._names, tuple(sorted(walker.needs))  # of numbers: no work for the garbage collector
         needs = tuple(map(names.__getitem__, columns))
         self.walker, self._ledger, self._rounds, self._columns, self._needs = walker, ledger, rounds, columns, needs
 

@@ -137,8 +137,7 @@ class CappedRows(NamedTuple):
         rows = np.flatnonzero(self.cut)
         if fallbacks is None or not len(rows):
             return self.scores
-        found, exits = self.scores.copy(), self.exits[rows]
-        partial = self.scores[rows]
-        partial[layout.below[exits] >= 0] = partial[layout.below[exits] >= 0, :1]
+        found, exits, partial = self.scores.copy(), self.exits[rows], self.scores[rows]
+        partial = np.where(layout.below[exits, None] >= 0, partial[:, :1], partial)
         found[rows] = fallbacks.scores(exits, self.share[rows], partial, self.route_scores[rows])
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,21 +116,25 @@ class Fallbacks:
             Scores of the route before, 0 at the root.
         """
         knots = self.knots
-        left = np.clip(np.searchsorted(knots, share, side="right") - 1, 0, len(knots) - 2)
-        right_weight = ((share - knots[left]) / (knots[left + 1] - knots[left]))[:, None]
+        left = np.searchsorted(knots[1:-1], share, side="right")
+        weight = ((share - knots[left]) / (knots[left + 1] - knots[left]))[:, None]  # of the knot to the right
         row = stages * len(knots) + left
+        mean, low, high = self._ranges[:, stages]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            offset, slope, carry = self._curves[:, row] * (1.0 - weight) + self._curves[:, row + 1] * weight
+            found = offset + slope * partial + carry * route_score[:, None]
+            gap = np.where(np.isfinite(found), found, mean) - mean
+            room = np.where(gap > 0, high, low) - mean
+            factor = np.where(np.abs(gap) > np.abs(room), room / gap, 1.0).min(axis=1, keepdims=True)
+        return np.asarray(mean + factor * gap)
 
-        def between(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.asarray(values[row] * (1.0 - right_weight) + values[row + 1] * right_weight)
+    @cached_property
+    def _curves(self) -> NDArray[np.float64]:
+        return np.stack([self.offset, self.slope, self.carry])
 
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = between(self.offset) + between(self.slope) * partial + between(self.carry) * route_score[:, None]
-        mean = self.mean[stages]
-        gap = np.where(np.isfinite(found), found, mean) - mean
-        room = np.where(gap > 0, self.high[stages] - mean, self.low[stages] - mean)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(np.abs(gap) > np.abs(room), room / gap, 1.0).min(axis=1)
-        return np.asarray(mean + factor[:, None] * gap)
+    @cached_property
+    def _ranges(self) -> NDArray[np.float64]:
+        return np.stack([self.mean, self.low, self.high])
 
 
 @frozen(eq=False)

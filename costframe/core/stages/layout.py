@@ -120,6 +120,11 @@ class StageLayout:
         """The tree as arrays for steps of single rows."""
         return lay_out_steps(self)
 
+    @cached_property
+    def walk_row(self) -> engine.Step:
+        """The engine's walk of a row through a tree without opaque learners; its state is the scores."""
+        return engine.walk_row(8 * self.n_outputs, self.steps.packed)
+
     def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the features, of those used, that each use reads, and the place of its first."""
         features, learners = self.bank.reads

@@ -33,8 +33,8 @@ def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> ND
         return scores
     if link == "ranked":
         return _ranked(scores, level)
-    if link in _OF_EACH and scores.size == 1 and abs(scores.item()) < _SAFE:  # `errstate` takes as long as the link
-        return np.asarray(_OF_EACH[link](scores), np.float64)
+    if link in _OF_EACH and scores.size == 1 and abs(score := scores.item()) < _SAFE:  # a fourth of the time
+        return np.array([[_OF_EACH[link](score)]], np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         if link in _OF_EACH:
             return np.asarray(_OF_EACH[link](scores), np.float64)
@@ -68,7 +68,7 @@ def agree_with_scores(
     return predictions
 
 
-_OF_EACH: Mapping[str, Callable[[NDArray[np.float64]], NDArray[Any]]] = {
+_OF_EACH: Mapping[str, Callable[[Any], Any]] = {
     "sigmoid": lambda s: 1.0 / (1.0 + np.exp(-s)),
     "exp": np.exp,
     "softplus": lambda s: np.logaddexp(0.0, s),

@@ -87,10 +87,10 @@ def predict_rows(
     layout: StageLayout, X: NDArray[np.float64], n_jobs: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the scores of all rows, float64 (rows, K), and the stages they end at, int64 (rows,)."""
-    scores, exits = np.empty((len(X), layout.n_outputs)), np.zeros(len(X), np.int64)
     if len(X) == 1 and not layout.n_opaque:
-        exits[0] = engine.walk_row(np.ascontiguousarray(X), layout.steps.packed, scores)
-        return scores, exits
+        found, end = layout.walk_row(bytes(8 * layout.n_outputs), X.tobytes())
+        return np.frombuffer(bytearray(found))[None], np.array([end])
+    scores, exits = np.empty((len(X), layout.n_outputs)), np.zeros(len(X), np.int64)
 
     def chunk(part: slice) -> None:
         for stage, rows, values in StageRunner(layout, X[part]).routed():

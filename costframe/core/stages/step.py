@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import TREE
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.capped_layout import CappedRows
@@ -122,6 +123,8 @@ class StageStepper:
     evaluated. Columns and resources `paid` cost nothing. The `walk` is by default the tree's own.
     """
 
+    __slots__ = ("_prices", "_state", "_tree", "_walk", "needs")
+
     def __init__(
         self,
         tree: StageModel,
@@ -148,7 +151,8 @@ class StageStepper:
 
     def __copy__(self) -> StageStepper:  # as `copy` makes one, in a fifth of the time
         other = StageStepper.__new__(StageStepper)
-        other.__dict__ |= self.__dict__
+        other._tree, other._prices, other._walk = self._tree, self._prices, self._walk  # noqa: SLF001 - its own class
+        other._state, other.needs = self._state, self.needs  # noqa: SLF001 - as before
         return other
 
     def advance(self, values: Mapping[int, float]) -> None:
@@ -170,15 +174,17 @@ class StageStepper:
     @property
     def end(self) -> CappedRows:
         """The end of a row under limits, as that of a table of one."""
-        layout, n_used, (numbers, _, marks) = self._tree.layout, len(self._walk.used), self._walk.arrays(self._state)
-        found = CappedRows.empty(layout, 1)
-        found.exits[0], found.cut[0] = self._end
-        found.scores[0] = numbers[n_used + N_ACCOUNT :][: layout.n_outputs]
-        found.route_scores[0], found.share[0] = numbers[-2:]
-        for u in np.flatnonzero(marks[:n_used] & BOUGHT).tolist():
-            found.masks[0, u >> 6] |= np.uint64(1 << (u & 63))
-        found.spent[0] = numbers[n_used:][:3]
-        return found
+        n_used, (numbers, _, marks) = len(self._walk.used), self._walk.arrays(self._state)
+        (stage, why), bits = self._end, np.packbits(marks[:n_used] & BOUGHT, bitorder="little")
+        return CappedRows(
+            exits=np.array([stage]),
+            cut=np.array([why != 0]),
+            share=numbers[-1:],
+            scores=numbers[None, n_used + N_ACCOUNT :][:, : self._tree.n_outputs],
+            route_scores=numbers[-2:-1],
+            masks=np.frombuffer(bits.tobytes().ljust(8 * word_count(n_used), b"\0"), "<u8")[None],
+            spent=numbers[None, n_used:][:, :3],
+        )
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
