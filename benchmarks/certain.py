@@ -23,7 +23,7 @@ from harness.timing import clock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from costframe.core.stages.certain_layout import Until
+    from costframe.core.stages.certain import Until
 
 TABLES = ("heart", "thyroid", "nhanes", "sat12", "letter")
 GOALS: tuple[Until, ...] = ("class", 0.1, 0.5)

@@ -1,5 +1,6 @@
 """Links: what they give for all sizes of scores, and in what order; and blends of several by formula."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -25,7 +26,7 @@ def ranked(score, level=0.0):
 def test_ranked_answers_are_the_formula_and_in_the_order_of_scores_and_levels(one, other, level):
     low, high = sorted((one, other))
     assert level - 0.5 <= ranked(low, level) <= ranked(high, level) <= level + 0.5
-    assert ranked(low, level) <= ranked(np.nextafter(low, np.inf), level)  # neighbors do not change places
+    assert ranked(low, level) <= ranked(math.nextafter(low, math.inf), level)  # neighbors do not change places
     assert ranked(high, level) <= ranked(-np.inf, level + 1)
     assert np.isnan(ranked(np.nan, level))
     if np.isfinite(one):

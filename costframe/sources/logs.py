@@ -333,7 +333,7 @@ def _same(value: Any, logged: Any) -> bool:
 
 def _outcome(record: dict[str, Any]) -> Outcome:
     values = {str(name): float(value) for name, value in record["values"].items()}
-    return Outcome(values, dict(record.get("failed", {})), [tuple(each) for each in record.get("lost", [])])
+    return Outcome(values, dict(record.get("failed", {})), tuple(map(tuple, record.get("lost", []))))
 
 
 def _different_money(line: dict[str, Any], row: LiveRow) -> str | None:

@@ -18,8 +18,7 @@ from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.certain import certain_rows, certain_walk, lay_out_bounds
-from costframe.core.stages.certain_layout import Goal
+from costframe.core.stages.certain import Goal, certain_rows, certain_walk, lay_out_bounds
 from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
 from costframe.core.stages.stages import squeeze
 from costframe.core.stages.step import StageStepper
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
     from costframe.core.gains import Gains
     from costframe.core.predictors.predictor import RowRequest
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain_layout import Until
+    from costframe.core.stages.certain import Until
     from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.stages.step import RowWalk
+    from costframe.core.stages.row_walk import RowWalk
 
 __all__ = ["CertainPredictor", "certain"]
 

@@ -143,8 +143,9 @@ _BLOCK = 1 << 22  # cells of needs at a time
 
 def as_cap(max_cost: float | None) -> float | None:
     """Return a cap on the cost of each row as a float, or refuse it by name; infinity is no cap, None."""
-    endless = isinstance(max_cost, float | np.floating) and max_cost == math.inf
-    return None if max_cost is None or endless else float(check_number("max_cost", max_cost))
+    if max_cost is None or (isinstance(max_cost, float | np.floating) and max_cost == math.inf):
+        return None
+    return float(check_number("max_cost", max_cost))
 
 
 def names_of(names: Iterable[str], what: str = "unavailable", expected: str = "") -> tuple[str, ...]:

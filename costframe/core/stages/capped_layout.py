@@ -80,11 +80,6 @@ class CappedLayout(NamedTuple):
     layout: StageLayout
     expected: engine.Record  # of columns and opaque learners
 
-    @property
-    def packed(self) -> tuple[engine.Record, engine.Record]:
-        """The tree, and what is expected of its learners, as the engine takes them."""
-        return self.layout.steps.packed, self.expected
-
 
 def lay_out_capped(
     bank: WeakLearnerBank, stages: tuple[Stage, ...], layout: StageLayout, known: LeftOutputs | None

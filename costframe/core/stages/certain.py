@@ -1,27 +1,108 @@
-"""Rows of an additive model that end as soon as their answer is certain."""
+"""Rows of an additive model that end as soon as their answer is certain: their goals, and walks of tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from costframe import engine
+from costframe.core.checks import check_number
+from costframe.core.errors import ParameterError, shown
 from costframe.core.learners.bits import word_count
-from costframe.core.stages.certain_layout import CertainRows
 from costframe.core.stages.layout import N_ACCOUNT
+from costframe.core.stages.row_walk import RowWalk
 from costframe.core.stages.run_stages import StageRunner
-from costframe.core.stages.step import RowWalk
+from costframe.core.stages.stages import Answer
 from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain_layout import Goal
     from costframe.core.stages.layout import StageLayout, StepLayout
+    from costframe.core.stages.stages import Stage
 
+CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
+_MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding
 _ROWS = 256  # that one thread takes at a time: they take longer than whole evaluations
+Until = float | str
+"""When a row may end: a number epsilon, or "class"; see `costframe.certain`."""
+
+
+class Goal(NamedTuple):
+    """What must be certain of the K scores of a row, divided by a divisor, before it ends.
+
+    CLOSE: each is within `margin` of the score given. CUT: each is above `above`, or at most `below`.
+    LARGEST: which is the first largest, by more than `margin`; `by_sigmoid`, after that link.
+    """
+
+    kind: int
+    margin: float
+    divisor: float
+    above: float = 0.0
+    below: float = 0.0
+    by_sigmoid: bool = False
+
+    @classmethod
+    def of(cls, until: Until, stages: tuple[Stage, ...], *, knows_classes: bool) -> Goal:
+        """Make the goal of `until`, or refuse it where it does not fit the model."""
+        if len(stages) > 1:
+            raise ParameterError(
+                f"model: expected one sum of learners, got {len(stages)} stages, which end rows by thresholds"
+            )
+        answer = stages[0]
+        assert isinstance(answer, Answer)  # noqa: S101 - a route would have further stages
+        if (divisor := answer.divisor) is None:
+            raise ParameterError(
+                "model: expected one sum of learners, got one that mixes links of several sums, such as calibrated or "
+                "averaged probabilities"
+            )
+        if not isinstance(until, str):
+            return cls(CLOSE, check_number("until", until), divisor if answer.blends else 1.0)
+        if until != "class":
+            raise ParameterError(f"until: expected 'class' or a number >= 0, got {shown(until)}")
+        return cls._of_class(answer, divisor, knows_classes=knows_classes)
+
+    @classmethod
+    def _of_class(cls, answer: Answer, divisor: float, *, knows_classes: bool) -> Goal:
+        """Make the goal that the class is certain: scores tell it, or p > 1/2, or the first largest of predictions.
+
+        Several outputs with the link sigmoid and without classes are as many yes or no.
+        """
+        several = len(answer.intercept) > 1
+        if answer.by_scores and answer.n_predictions == len(answer.intercept):
+            return cls(LARGEST, 0.0, 1.0) if several else cls(CUT, 0.0, 1.0, above=answer.cut, below=answer.cut)
+        if answer.link == "sigmoid" and several and knows_classes:
+            return cls(LARGEST, _MARGIN, divisor, by_sigmoid=True)
+        if answer.link == "sigmoid":  # 1 / (1 + exp(-s)) rounds to 1/2 for the least s > 0
+            return cls(CUT, 0.0, divisor, above=_MARGIN)
+        if answer.link == "step":
+            return cls(CUT, 0.0, divisor)
+        if several and (answer.link == "softmax" or (answer.link == "identity" and knows_classes)):
+            return cls(LARGEST, _MARGIN if answer.link == "softmax" else 0.0, divisor)
+        if answer.link == "identity" and knows_classes:
+            return cls(CUT, 0.0, divisor, above=0.5, below=0.5)
+        hint = "give the predictor its labels (with_classes), or " if answer.link == "identity" else ""
+        raise ParameterError(
+            f"until='class': a model with the link {answer.link!r} and no labels has no classes; {hint}give a number, "
+            "how far the score may be from the whole one"
+        )
+
+
+class CertainRows(NamedTuple):
+    """Ends of rows, and their purchases."""
+
+    scores: NDArray[np.float64]  # (rows, K)
+    masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the model uses
+    account: NDArray[np.float64]  # (rows, 4); see engine/step.h
+    rounds: NDArray[np.int64]  # (rows,)
+    early: NDArray[np.bool_]  # (rows,): whether some learner was left unfinished
+
+    def rows(self, part: slice) -> CertainRows:
+        """Return a view of some rows."""
+        views: list[Any] = [each[part] for each in self]
+        return CertainRows(*views)
 
 
 def lay_out_bounds(steps: StepLayout) -> engine.Record:

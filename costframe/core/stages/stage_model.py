@@ -15,9 +15,9 @@ from costframe.core.errors import StageError
 from costframe.core.stages.capped_layout import lay_out_bill, lay_out_capped
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.mean_outputs import LeftOutputs
+from costframe.core.stages.row_walk import RowWalk
 from costframe.core.stages.run_stages import check_acquisition, marks_for
 from costframe.core.stages.stages import Answer, Route, apply_link
-from costframe.core.stages.step import RowWalk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.capped_layout import Bill, CappedLayout
     from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-    from costframe.core.stages.layout import ReadingMarks, StageLayout, StepLayout
+    from costframe.core.stages.layout import ReadingMarks, StageLayout
     from costframe.core.stages.stages import Stage
 
 
@@ -89,11 +89,6 @@ class StageModel(ABC):
     def layout(self) -> StageLayout:
         """The tree as arrays for the engine."""
         return lay_out(self.bank, self.stages)
-
-    @property
-    def step_layout(self) -> StepLayout:
-        """The tree as arrays for steps of a row."""
-        return self.layout.steps
 
     @property
     def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
