@@ -235,11 +235,14 @@ class Inquiry:
             if not isinstance(values, Mapping):
                 raise InquiryError(f"supply: expected a mapping of names to values, got {type(values).__name__}")
             values = dict(values)
-        if len(values) != len(needs) or not all(map(values.__contains__, needs)):
-            missing = [name for name in needs if name not in values]
-            surplus = [name for name in values if name not in needs]
-            raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
-        return dict(zip(self._columns, as_numbers(values, needs, self._categories), strict=True))
+        if len(values) == len(needs):
+            try:
+                return dict(zip(self._columns, as_numbers(values, needs, self._categories), strict=True))
+            except KeyError:
+                pass
+        missing = [name for name in needs if name not in values]
+        surplus = [name for name in values if name not in needs]
+        raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
 
     def buy(self, walker: Walker, numbers: Mapping[int, float]) -> None:
         """Charge what a walker has taken, and go on with it."""

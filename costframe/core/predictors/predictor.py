@@ -431,7 +431,7 @@ class RowRequest:
         model = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)
         values: dict[int, float] = {}
-        if not isinstance(known, Mapping):
+        if type(known) is tuple or not isinstance(known, Mapping):  # the latter takes long
             known = names_of(known, "known", ", or these with values")
         elif known:
             column = {name: f for f, name in enumerate(predictor.feature_names)}
