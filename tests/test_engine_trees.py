@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import engine
+from costframe.core.learners.tree_table import TreeTable
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.growing.grow import grow_tree
 from costframe.trees.growing.lazy_prices import LazyPrices
@@ -159,3 +161,14 @@ def test_fast_structs_are_those_that_are_checked(name, data):
         found = struct(*fields)
         assert (found.words, found.sizes, found.arrays) == (wanted.words, wanted.sizes, tuple(fields))
         assert pickle.loads(pickle.dumps(found)).sizes == found.sizes  # noqa: S301 - of our own
+
+
+def test_a_step_without_memory_is_an_error_by_name():
+    leaves = np.array([[0.0], [0.0], [1.0]])
+    trees = TreeTable.single([0, -1, -1], [0.0] * 3, [True] * 3, [1, -1, -1], [2, -1, -1], leaves)
+    model = cf.StageTree(cf.WeakLearnerBank.from_trees(trees, ("a",)), (cf.Answer([0], [1.0], 0.0),))
+    walk = model.walk(cf.CostModel.uniform(("a",)).select(("a",)), limited=False)
+    deep = attrs.evolve(model.layout.steps, depth=1 << 44)  # its paths fit into no memory
+    step = engine.step_row(walk.size, deep.packed, *walk.structs[1:])
+    with pytest.raises(MemoryError, match="the engine found too little memory"):
+        step(bytes(walk.begin(True, {})), b"")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
 
 import costframe as cf
-from costframe import engine
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
@@ -234,17 +233,6 @@ def test_a_step_that_failed_is_taken_again_with_other_values(behind, limits):
     while needs := inquiry.needs:
         inquiry.supply({name: {"a": 1.0, "b": 2.0}[name] for name in needs})
     assert (inquiry.answer.value, inquiry.answer.cost, inquiry.answer.acquired) == (3.0, 2.0, ("a", "b"))
-
-
-def test_a_step_without_memory_is_an_error_by_name():
-    leaves = np.array([[0.0], [0.0], [1.0]])
-    trees = TreeTable.single([0, -1, -1], [0.0] * 3, [True] * 3, [1, -1, -1], [2, -1, -1], leaves)
-    model = cf.StageTree(WeakLearnerBank.from_trees(trees, ("a",)), (cf.Answer([0], [1.0], 0.0),))
-    walk = model.walk(cf.CostModel.uniform(("a",)).select(("a",)), limited=False)
-    deep = attrs.evolve(model.layout.steps, depth=1 << 44)  # its paths fit into no memory
-    step = engine.step_row(walk.size, deep.packed, *walk.structs[1:])
-    with pytest.raises(MemoryError, match="the engine found too little memory"):
-        step(bytes(walk.begin(True, {})), b"")
 
 
 def test_an_answer_that_is_changed_changes_no_other():
