@@ -9,8 +9,8 @@ from bank_cases import COSTS, NAMES, boosted, table
 import costframe as cf
 from costframe.adoption.given import fitted_model
 from costframe.core.errors import CostframeError
-from costframe.gates import expensive
-from costframe_adapt import AdaptClassifier, boosting, boosting_stage, linear_stage
+from costframe.gates import composite
+from costframe_adapt import AdaptClassifier, boosting, linear
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor, grow
 
@@ -47,10 +47,10 @@ pytestmark = pytest.mark.usefixtures("_few_rounds")
 def _few_rounds():
     """Of the expensive model, of the alternation, and few tries of routes, as it does not matter how good they are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=5))
+        patch.setattr(composite, "boost_without_prices", partial(composite.boost_without_prices, n_rounds=5))
         patch.setattr(fitted_model, "FOLDS", 2)
         patch.setattr(grow, "_TRIED", 3)
-        for module in (boosting, boosting_stage, linear_stage):
+        for module in (boosting, linear):
             patch.setattr(module, "_ROUNDS", 2)
         yield
 

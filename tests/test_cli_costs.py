@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
 from cli_cases import refused
-from click.testing import CliRunner
 
-from costframe.cli.commands import costframe
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import read_table
 from costframe.datasets.price_draft import draft_prices
@@ -76,19 +72,6 @@ def test_any_name_is_quoted(tmp_path):
     assert model.names == tuple(HOSTILE)
 
 
-def test_each_missing_price_is_asked_for_on_a_terminal(cells, tmp_path, monkeypatch):
-    monkeypatch.setattr("costframe.cli.costs.on_terminal", lambda: True)
-    given = ["costs", str(cells), "--target", "ill", "--ask", "--output", str(tmp_path / "asked.toml")]
-    answers = io.BytesIO(b"-1\n10\n0.5\n" + b"2\n" * 20)
-    result = CliRunner().invoke(costframe, given, input=answers)
-    assert result.exit_code == 0, result.output
-    assert "expected a finite number >= 0, got '-1'" in result.stderr
-    model = CostModel.load(tmp_path / "asked.toml")
-    costs = {price.name: price.cost for price in (*model.features, *model.resources)}
-    assert sorted(cost for cost in costs.values() if cost) == [0.5, *[2.0] * 5, 10.0]
-    assert "fill in" not in (tmp_path / "asked.toml").read_text()
-
-
 def test_what_costs_refuses(run, cells, tmp_path):
     (tmp_path / "mine.toml").write_text("mine")
     for given, text in [
@@ -96,7 +79,6 @@ def test_what_costs_refuses(run, cells, tmp_path):
         ((cells, "--target", "il"), "no column 'il'"),
         ((cells, "--output", "prices.csv"), "ends in .toml"),
         ((cells, "--output", "mine.toml"), "mine.toml would be overwritten; choose another place, or add --force"),
-        ((cells, "--ask"), "--ask: needs a terminal"),
     ]:
         assert text in refused(run("costs", *given))
     assert (tmp_path / "mine.toml").read_text() == "mine"

@@ -8,7 +8,7 @@ import pytest
 from cli_cases import refused
 
 from costframe import load
-from costframe.cli import overwriting, results
+from costframe.cli import arguments, results
 from costframe.core.errors import ParameterError
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.store import hold_alone
@@ -141,16 +141,16 @@ def test_two_runs_do_not_mix_in_one_folder(command, tmp_path):
 @pytest.mark.parametrize("answer", [True, False])
 def test_somebody_at_a_terminal_is_asked(tmp_path, monkeypatch, answer):
     asked = []
-    monkeypatch.setattr(overwriting, "on_terminal", lambda: True)
-    monkeypatch.setattr(overwriting.click, "confirm", lambda text, **_: asked.append(text) or answer)
+    monkeypatch.setattr(arguments, "on_terminal", lambda: True)
+    monkeypatch.setattr(arguments.click, "confirm", lambda text, **_: asked.append(text) or answer)
     (folder := tmp_path / "run").mkdir()
-    overwriting.check_overwrite([folder, tmp_path / "new"], force=False)  # empty, and not there
+    arguments.check_overwrite([folder, tmp_path / "new"], force=False)  # empty, and not there
     assert not asked
     (folder / "points.csv").write_text("")
     if answer:
-        overwriting.check_overwrite([folder], force=False)
+        arguments.check_overwrite([folder], force=False)
     else:
         with pytest.raises(ParameterError, match="was not overwritten"):
-            overwriting.check_overwrite([folder], force=False)
-    overwriting.check_overwrite([folder], force=True)
+            arguments.check_overwrite([folder], force=False)
+    arguments.check_overwrite([folder], force=True)
     assert asked == [f"overwrite {folder}?"]

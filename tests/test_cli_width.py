@@ -16,8 +16,7 @@ from costframe.core.plugins.registry import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point
-from costframe.report.frontier_table import EXPENDABLE, points_table
-from costframe.report.tables import algorithms_table, paid_table
+from costframe.report.tables import EXPENDABLE, algorithms_table, paid_table, points_table
 from costframe.training.console import LEAST_WIDTH, output
 
 WIDTHS = (40, 50, 60, 80, 200)

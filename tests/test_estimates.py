@@ -11,7 +11,7 @@ from frontier_cases import COSTS, some_rows
 import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.frontier import Point, paths
-from costframe.frontier.estimates import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
+from costframe.frontier.choices import Estimate, correct_choice, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_of, halves_of
 from costframe.frontier.trial import Fitted, Trial, silent

@@ -20,12 +20,11 @@ from costframe.core.plugins.registry import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.candidates import Entrant
-from costframe.frontier.estimates import difference_error
+from costframe.frontier.choices import difference_error
 from costframe.frontier.rows import Division
-from costframe.frontier.set_fits import FITS
 from costframe.frontier.store import Store
 from costframe.frontier.study import Study, process_count
-from costframe.frontier.tradeoffs import fill, refine
+from costframe.frontier.tradeoffs import FITS, fill, refine
 from costframe.frontier.trial import Fitted, silent
 from costframe.frontier.words import describe_useless_budget
 

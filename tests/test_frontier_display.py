@@ -12,8 +12,7 @@ from matplotlib.text import Annotation, Text
 from costframe.core.errors import ParameterError
 from costframe.frontier import Frontier, Point
 from costframe.plot import FrontierDisplay
-from costframe.report.labels import bar_boxes, line_boxes, marker_boxes
-from costframe.report.pictures import new_figure
+from costframe.report.pictures import bar_boxes, line_boxes, marker_boxes, new_figure
 
 SIZES = {"small": (4, 3), "large": (9, 6)}
 
@@ -67,7 +66,6 @@ def test_the_one_line_joins_the_best_estimates_and_never_falls():
     best = [p for p in frontier.non_dominated() if p.n_features]
     assert list(zip(x, y, strict=True))[:-1] == [(p.cost, p.score) for p in best]
     assert (x[-1], y[-1]) == (frontier.full_cost, best[-1].score)
-    assert not lines_of_steps(drawn(frontier, SIZES["large"], part="test"))
 
 
 def test_the_chosen_point_is_named_and_its_test_result_marked():
@@ -79,9 +77,6 @@ def test_the_chosen_point_is_named_and_its_test_result_marked():
     (name, *_) = [text.get_text() for text in display.ax_.texts]
     assert name == f"{chosen.name or chosen.algorithm}\n{chosen.score:.4f} ±.010 at {chosen.cost:.2f}"
     assert display.ax_.get_ylabel() == "estimated ROC AUC"
-    on_test = drawn(frontier, SIZES["large"], chosen=chosen, part="test")
-    assert not [line for line in on_test.ax_.lines if line.get_marker() == "*"]
-    assert on_test.ax_.texts[0].get_text().endswith(f"{chosen.test_score:.4f} ±.020 at {chosen.test_cost:.2f}")
     assert FrontierDisplay(frontier).chosen == frontier.recommended()
 
 
@@ -90,10 +85,9 @@ def extent_of(text):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("part", ["estimate", "test"])
 @pytest.mark.parametrize("frontier", [several(), several(7, 4000.0), spread(), odd([2])])
-def test_no_label_covers_data_or_another_label(frontier, part, size):
-    display = drawn(frontier, SIZES[size], part=part, title="a title")
+def test_no_label_covers_data_or_another_label(frontier, size):
+    display = drawn(frontier, SIZES[size], title="a title")
     ax, whole = display.ax_, display.figure_.bbox.extents
     marked = [line for line in ax.lines if line.get_marker() != "None"]
     joined = [line for line in ax.lines if line.get_linestyle() != "None"]
@@ -130,11 +124,8 @@ NAMED = Frontier((point("miser", 1.0, 0.5, None, name="miser-1"),), "r2", "CAD",
     [
         (lambda: FrontierDisplay(several(1), point("other", 1.0, 0.5, 0.5)), "chosen: expected one of the frontier's"),
         (lambda: FrontierDisplay(NAMED, "miser-2"), "got 'miser-2'"),
-        (lambda: FrontierDisplay(NAMED, part="valid"), "part: expected 'estimate' or 'test', got 'valid'"),
-        (lambda: FrontierDisplay(NAMED, part="test"), "the points have no results on test"),
         (lambda: FrontierDisplay(NAMED).plot(3), "ax: expected axes of matplotlib, got 3"),
         (lambda: FrontierDisplay(NAMED).to_bytes("pdf"), "kind: expected 'png' or 'svg', got 'pdf'"),
-        (lambda: FrontierDisplay.from_estimator(3, [[1.0]], [1]), "estimator: expected a fitted model of costframe"),
     ],
 )
 def test_refusals(call, words):

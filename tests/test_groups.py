@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.frontier import Frontier
-from costframe.frontier.estimates import estimate_on_rows
+from costframe.frontier.choices import estimate_on_rows
 from costframe.frontier.rows import Division, Rows
 
 # Nothing predicts the labels of other patients.

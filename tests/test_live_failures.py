@@ -28,9 +28,9 @@ from costframe.sources import (
     predict_one,
     predict_stream,
 )
-from costframe.sources.lookups import Field
 from costframe.sources.partitions import _listed
 from costframe.sources.source import as_key, as_text
+from costframe.sources.trips import Field
 
 FRAME, TREE = table(), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)

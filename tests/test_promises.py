@@ -11,7 +11,7 @@ import costframe as cf
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.set_fits import FITS
+from costframe.frontier.tradeoffs import FITS
 from costframe.training.scoring import score_named
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
@@ -62,8 +62,8 @@ def test_a_sweep_fills_gaps_and_searches_once(monkeypatch):
     X, y = cliff()
     data = Dataset.from_arrays(X, y, COSTS, feature_names=list(NAMES), task="classification")
     calls = []
-    search = cf.frontier.promises._search
-    monkeypatch.setattr("costframe.frontier.promises._search", lambda *args: calls.append(1) or search(*args))
+    search = cf.frontier.trial._search
+    monkeypatch.setattr("costframe.frontier.trial._search", lambda *args: calls.append(1) or search(*args))
     told = []
     frontier = Frontier.sweep(data, ["miser", "cegb"], points=6, folds=0, parameters=FEW,
                               progress=lambda *event: told.append(event))  # fmt: skip

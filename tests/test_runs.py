@@ -25,11 +25,9 @@ from costframe.core.errors import ParameterError, StorageError
 from costframe.datasets.dataset import Dataset
 from costframe.frontier import Frontier, study
 from costframe.frontier.candidates import Entrant
-from costframe.frontier.digests import digest
-from costframe.frontier.reports import Reporter, listen
 from costframe.frontier.rows import Division
-from costframe.frontier.store import Store, pack_fits, unpack_fits
-from costframe.frontier.study import Study, Task, UnfinishedError
+from costframe.frontier.store import Store, digest, pack_fits, unpack_fits
+from costframe.frontier.study import Reporter, Study, Task, UnfinishedError, listen
 from costframe.frontier.trial import Trial
 
 FEW = {"n_estimators": 5}

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from costframe.sets.archive import SetArchive
-from costframe.sets.prices import SetPrices
+from costframe.sets.archive import SetArchive, SetPrices
 from costframe.training.data import Rows
 from costframe.trees.binning.bin_mapper import BinMapper
 from costframe.trees.boosting.losses import loss_for

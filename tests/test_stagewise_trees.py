@@ -14,10 +14,10 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.stagewise.descent import SupportObjective, cycle, descend
+from costframe.stagewise.evaluation import best_thresholds, halving_threshold, passing_threshold
 from costframe.stagewise.objective import Auxiliaries
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.stagewise.soft_tree import WeightedSum, as_stage_tree
-from costframe.stagewise.thresholds import best_thresholds, halving_threshold, passing_threshold
 from costframe.stagewise.topology import Flow, Topology
 
 seeds = st.integers(0, 10_000)

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.tables.categories import Categories
 
-__all__ = [
-    "OpaqueOnlyError",
-    "choose_names",
-    "float32_at_most",
-    "float32_less",
-    "is_of",
-    "is_unnamed",
-    "of_columns",
-    "one_answer",
-]
-
 
 class OpaqueOnlyError(AdoptionError):
     """Error: a model can be adopted only as one opaque learner, which `costframe.adopt` then does."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.preparation import Preparation
 
-__all__ = ["adopt"]
-
 _DUMP = "a dump_model() of LightGBM, which is not read; save the model by save_model"
 _OTHERS = (
     (b"\x1f\x8b", "compressed by gzip; give the file that gunzip makes of it"),

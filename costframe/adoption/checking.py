@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
     Pair = tuple[Callable[[Any], Any], Callable[[Any], Any], float]  # the model's answers, ours, and their tolerance
 
-__all__ = ["check_answers"]
-
 _ROWS = 64
 _NODES = 2**14  # whose thresholds are looked at
 _MISSING = 0.2  # of the cells in further rows

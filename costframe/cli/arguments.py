@@ -1,45 +1,23 @@
-"""Options and arguments of commands: checked before any work, data sets opened, output files written together."""
+"""Arguments and options that several commands have."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from costframe.core.errors import ParameterError
+from costframe.core.errors import ParameterError, printable
 from costframe.core.files import check_target, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from costframe.core.predictors.fitted import FittedEstimator
-
-__all__ = [
-    "amount",
-    "cap",
-    "check_directory",
-    "check_file",
-    "check_fit",
-    "cluster_option",
-    "costs_option",
-    "first_options",
-    "folds_option",
-    "ignore_option",
-    "missing_option",
-    "part_option",
-    "reading_options",
-    "score_option",
-    "seconds",
-    "split_names",
-    "target_path",
-    "text",
-    "until_option",
-    "write_into",
-]
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -253,3 +231,23 @@ def _name_path(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ParameterError(f"--output {path}: cannot be written: {error.strerror or error}") from error
+
+
+force_option = click.option("--force", is_flag=True, help="Overwrite what --output names, without asking.")
+
+
+def on_terminal() -> bool:
+    """Return whether somebody is there to answer a question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def check_overwrite(paths: Iterable[Path], *, force: bool, instead: str = "choose another place") -> None:
+    """Ask before overwriting files or filled directories; refuse it if nobody is there to answer, naming --force."""
+    taken = [path for path in paths if path.is_file() or (path.is_dir() and any(path.iterdir()))]
+    if force or not taken:
+        return
+    listed = ", ".join(printable(str(path)) for path in taken)
+    if not on_terminal():
+        raise ParameterError(f"--output: {listed} would be overwritten; {instead}, or add --force")
+    if not click.confirm(f"overwrite {listed}?", err=True):
+        raise ParameterError(f"--output: {listed} was not overwritten")

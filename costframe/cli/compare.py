@@ -13,9 +13,12 @@ from costframe.cli.arguments import (
     cap,
     check_directory,
     check_fit,
+    check_overwrite,
     cluster_option,
     first_options,
     folds_option,
+    force_option,
+    on_terminal,
     reading_options,
     score_option,
     seconds,
@@ -32,18 +35,15 @@ from costframe.cli.group import (
     print_failures,
     show_traceback,
 )
-from costframe.cli.overwriting import check_overwrite, force_option, on_terminal
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from costframe.cli.screen import Screen
+    from costframe.cli.results import Screen
     from costframe.core.errors import CostframeError
     from costframe.frontier.frontier import Frontier
-
-__all__ = ["compare"]
 
 FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")
 PATIENCE = 120.0  # seconds on a terminal
@@ -111,8 +111,7 @@ def compare(
     their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its
     models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
     """
-    from costframe.cli.results import Results
-    from costframe.cli.screen import Screen
+    from costframe.cli.results import Results, Screen
     from costframe.frontier.checks import check_score, choose_algorithms
     from costframe.frontier.rows import Division
     from costframe.training.console import output as make_console

@@ -17,7 +17,7 @@ from costframe.cli.arguments import (
     text,
     until_option,
 )
-from costframe.cli.models import open_blocks, open_model
+from costframe.cli.given_data import open_blocks, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
     from costframe.training.console import Output
-
-__all__ = ["cost", "evaluate_cost", "show_cost"]
 
 MOST_TIMED = 20_000  # rows, which latencies step through one by one
 EXAMPLES = """\b
@@ -90,7 +88,7 @@ def cost(
         blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, missing=missing))
         report, scored = evaluate_cost(fitted, blocks, prices, acquisition=acquisition), None
     else:
-        from costframe.cli.labelled import open_labelled
+        from costframe.cli.given_data import open_labelled
         from costframe.cli.scoring import choose, score_report
 
         rows = open_labelled(model, fitted, data, target, part, missing)

@@ -8,7 +8,9 @@ import click
 
 from costframe.cli.arguments import (
     check_file,
+    check_overwrite,
     costs_option,
+    force_option,
     ignore_option,
     missing_option,
     target_path,
@@ -16,7 +18,6 @@ from costframe.cli.arguments import (
 )
 from costframe.cli.given_data import is_file, is_larger_than_memory, load_named, refuse_for_named
 from costframe.cli.group import print_error
-from costframe.cli.overwriting import check_overwrite, force_option, on_terminal
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["costs"]
-
 EXAMPLES = """\b
 Examples:
   costframe costs patients.csv --target ill > prices.toml
-  costframe costs patients.csv --target ill --ask --output prices.toml
+  costframe costs patients.csv --target ill --unit CAD --output prices.toml
   costframe costs patients.csv --target ill --costs some.toml --output all.toml
 """
 
@@ -38,7 +37,6 @@ Examples:
 @click.argument("data", type=text)
 @click.option("--target", metavar="COL", type=text, help="Column to predict, which has no price.")
 @click.option("--output", metavar="FILE", type=target_path, help="File to write, TOML. [default: standard output]")
-@click.option("--ask", is_flag=True, help="Ask for each missing price on the terminal.")
 @click.option("--unit", metavar="TEXT", type=text, help="Unit of the prices, such as CAD. [default: that of --costs]")
 @costs_option
 @ignore_option
@@ -51,7 +49,6 @@ def costs(
     ignore: tuple[str, ...],
     missing: tuple[str, ...],
     unit: str | None,
-    ask: bool,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -67,21 +64,16 @@ def costs(
     from costframe.core.files import write_atomically
     from costframe.datasets.price_draft import draft_prices
 
-    if ask and not on_terminal():
-        raise ParameterError("--ask: needs a terminal; without it, each missing price is a placeholder")
     if output is not None:
         _check_output(output, force=force)
     names, one_hot, known, ignored = _columns(data, costs, target, ignore, missing)
     draft = draft_prices(names, one_hot, known, unit, ignored)
-    unpriced = len(draft.open)
-    if ask:
-        draft = draft.filled_in(lambda name, why: _ask(name, why, draft.costs.unit))
     content = draft.to_toml(f"Prices of {data}")
     if output is None:
         click.echo(content, nl=False)
         return
     write_atomically(output, content.encode())
-    where = "" if ask or not unpriced else f", {format_count(unpriced, 'price')} to fill in"
+    where = f", {format_count(len(draft.open), 'price')} to fill in" if draft.open else ""
     left = f", {format_count(len(draft.costs.ignore), 'column')} to ignore" if draft.costs.ignore else ""
     click.echo(f"wrote {printable(str(output))}: {format_count(len(names), 'feature')}{left}{where}")
 
@@ -91,13 +83,6 @@ def _check_output(output: Path, *, force: bool) -> None:
         raise ParameterError(f"--output {output}: expected a file name that ends in .toml")
     check_file(output)
     check_overwrite([output], force=force)
-
-
-def _ask(name: str, why: str, unit: str) -> float:
-    from costframe.cli.arguments import amount
-
-    guessed = f" ({printable(why)})" if why else ""
-    return float(click.prompt(f"{printable(name)}{guessed}, {printable(unit)}", value_proc=amount, err=True))
 
 
 def _columns(

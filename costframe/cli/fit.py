@@ -12,9 +12,11 @@ from costframe.cli.arguments import (
     cap,
     check_file,
     check_fit,
+    check_overwrite,
     cluster_option,
     first_options,
     folds_option,
+    force_option,
     reading_options,
     score_option,
     target_path,
@@ -22,7 +24,6 @@ from costframe.cli.arguments import (
 )
 from costframe.cli.given_data import is_larger_than_memory, open_data
 from costframe.cli.group import end_interrupted, name_written_files
-from costframe.cli.overwriting import check_overwrite, force_option
 from costframe.core.errors import ParameterError, format_count, printable
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
     from costframe.training.console import Output
-
-__all__ = ["fit"]
 
 EXAMPLES = """\b
 Examples:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from costframe.training.console import Output
 
-__all__ = ["fit_large"]
-
 
 def fit_large(
     data: str,

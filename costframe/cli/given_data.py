@@ -1,18 +1,27 @@
-"""DATA, the argument of commands: a data set by its name, a table file, or several Parquet files."""
+"""Data, models and answers that commands are given."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.errors import DataError, ParameterError, suggestion
+import numpy as np
+from attrs import frozen
+
+from costframe.cli.group import print_error
+from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown, suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.prices.costs import CostModel
     from costframe.datasets import Dataset
 
-__all__ = ["is_file", "is_larger_than_memory", "load_named", "open_data", "read_file", "refuse_for_named"]
+    Labels = tuple[NDArray[Any], NDArray[np.int64] | None]
 
 DEFAULT_DATA = "breast-cancer"
 
@@ -94,3 +103,264 @@ def refuse_for_named(name: str, given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value:
             raise ParameterError(f"{option} is for files; the data set {name} says itself what to predict")
+
+
+def open_model(model: str, costs: str | None, *, uniform: bool = False) -> tuple[FittedEstimator, CostModel]:
+    """Load or adopt a model for the columns that it reads; return it with the prices in `costs`, else its own.
+
+    With `uniform`, every feature of a model without prices costs one.
+
+    Raises
+    ------
+    ParameterError
+        If there are no prices.
+    CostModelError
+        If a feature of the model has no price; further prices are allowed.
+    """
+    from costframe.core.prices.costs import CostModel
+
+    given = None if costs is None else CostModel.load(costs)
+    fitted = _load_or_adopt(Path(model), given)
+    prices = given or fitted.costs_
+    if prices is None and uniform:
+        prices = CostModel.uniform(fitted.predictor_.feature_names)
+    if prices is None:
+        raise ParameterError(f"{model} holds no prices: give them with --costs")
+    _check_prices(prices, fitted.predictor_, model, costs or "its prices")
+    return fitted, prices
+
+
+def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
+    from costframe.core.predictors.fitted import FittedEstimator, as_predictor
+    from costframe.core.storage.saving import is_saved, load
+
+    if is_saved(path):
+        loaded = load(path)
+        predictor = as_predictor(loaded).only_used_features()
+        kind = {"kind": loaded.kind} if isinstance(loaded, FittedEstimator) else {}
+        return FittedEstimator(predictor, **kind)
+    from costframe.adoption.adopted import is_unnamed
+    from costframe.adoption.adopting import adopt
+
+    predictor = adopt(path)
+    own = predictor.feature_names
+    if costs is not None and is_unnamed(own) and len(own) == len(costs.names) and own != costs.names:
+        predictor = adopt(path, feature_names=costs.names)  # trained on an array, in the order of the prices
+    return FittedEstimator(predictor.only_used_features())
+
+
+def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:
+    """Refuse prices that lack a feature of the model; further prices are allowed."""
+    unpriced = [name for name in predictor.feature_names if name not in prices.names]
+    if not unpriced:
+        return
+    unread = [name for name in prices.names if name not in predictor.feature_names]
+    raise CostModelError(
+        f"{model} and {source} do not fit: features without a price: {quote_names(unpriced)}"
+        f"{suggestion(unpriced[0], unread)}; prices of no feature: {quote_names(unread) or 'none'}"
+    )
+
+
+def open_blocks(
+    data: str,
+    predictor: Predictor,
+    part: str | None,
+    model: str,
+    keep: tuple[str, ...] = (),
+    missing: tuple[str, ...] = (),
+) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
+    """Yield rows of a file or data set for a predictor, float64 (rows, d), and columns to copy, block by block.
+
+    `model` is its name in errors. What is unusual about a file goes to the error stream, in one line.
+    """
+    if not is_file(data):
+        if keep:
+            raise ParameterError(f"--keep is for files; the data set {data} has features only")
+        refuse_for_named(data, {"--missing": missing})
+        dataset = load_named(data)
+        X = features_of(dataset, predictor, model, data)
+        yield X if part is None else X[dataset.split == part], {}
+        return
+    from costframe.datasets.model_rows import ModelRows
+    from costframe.datasets.table_files import TableFile
+
+    file = TableFile.open(data, missing)
+    if file.note is not None:
+        print_error(file.note)
+    yield from ModelRows(file, predictor.feature_names, part, predictor.categories, model, keep, print_error).blocks()
+
+
+def open_rows(
+    data: str, predictor: Predictor, part: str | None, model: str, missing: tuple[str, ...] = ()
+) -> NDArray[np.float64]:
+    """Read the rows of a file or data set for a predictor, float64 (rows, d); see `open_blocks`."""
+    return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model, missing=missing)])
+
+
+def features_of(dataset: Dataset, predictor: Predictor, model: str, data: str) -> NDArray[np.float64]:
+    """Return the columns of a data set that a predictor reads, float64 (n, d); refuse it if one does not fit."""
+    missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
+    if missing:
+        raise DataError(f"{data}: no feature {missing[0]!r}, which {model} reads")
+    for name, labels in predictor.categories.items():
+        if {**dataset.categorical, **dataset.dates}.get(name) != labels:
+            known = quote_names(labels) if isinstance(labels, tuple) else "hashes of texts, or dates"
+            raise DataError(f"{data}: feature {name!r} has other labels than {model}: {known}")
+    return dataset.X[:, [dataset.feature_names.index(name) for name in predictor.feature_names]]
+
+
+_TASKS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
+
+_READING = {
+    "target",
+    "task",
+    "ignore",
+    "categorical",
+    "missing",
+    "seed",
+}  # arguments of `read_table`, as a run keeps them
+
+
+@frozen(eq=False)
+class LabelledRows:
+    """Rows with labels."""
+
+    blocks: Iterator[NDArray[np.float64]]  # features in the model's order
+    # returns the labels of all rows, (n,), and for rankings their queries, int64 (n,); called after the last
+    # block
+    labels: Callable[[], Labels]
+    task: str  # {"classification", "regression", "ranking"}
+    score: str | None = None  # score of the run that fitted the model
+
+
+def open_labelled(
+    model: str, fitted: FittedEstimator, data: str, target: str | None, part: str | None, missing: tuple[str, ...]
+) -> LabelledRows:
+    """Open the rows of DATA, or of a part of it, with their labels.
+
+    A part of a model in the folder of a run is that of the run's table, however that was split.
+
+    Raises
+    ------
+    CostframeError
+        If DATA has no such labels or part, or is not the table of the run.
+    """
+    from costframe.frontier.store import find_run
+
+    found = find_run(Path(model))
+    score = None if found is None else str(found[1].get("score"))
+    if is_file(data):
+        if target is None:
+            raise ParameterError(f"--score: {data} needs --target too, the column of the true values")
+        if part is None or found is None:
+            return _of_file(model, fitted, data, target, part, missing, score)
+        dataset = _read_as(*found, model, data, target, missing)
+    else:
+        refuse_for_named(data, {"--target": target, "--missing": missing})
+        dataset = load_named(data, None if found is None or part is None else found[1].get("seed"))
+    if part is not None and found is not None:
+        _check_same(dataset, *found, model, data)
+    chosen = np.ones(len(dataset.y), np.bool_) if part is None else dataset.split == part
+    X = features_of(dataset, fitted.predictor_, model, data)[chosen]
+    y, qid = dataset.y[chosen], None if dataset.qid is None else dataset.qid[chosen]
+    task = _TASKS[fitted.kind]
+    if (task, dataset.task) != ("regression", "ranking") and dataset.task != task:  # some files do not say "ranker"
+        raise DataError(f"{data}: is for {dataset.task}, and {model} is a model for {task}")
+    return LabelledRows(iter([X]), lambda: (_match(y, fitted, model, data), qid), dataset.task, score)
+
+
+def _read_as(
+    folder: Path, run: dict[str, Any], model: str, data: str, target: str, missing: tuple[str, ...]
+) -> Dataset:
+    """Read a file as a run did."""
+    reading = run.get("reading")
+    if not isinstance(reading, dict) or reading.keys() != _READING:
+        raise DataError(f"--part: the run in {folder} does not say how it read its table; leave out --part")
+    if target != reading["target"]:
+        expected = f"--part: {model} was fitted and tested for the column {shown(reading['target'])}"
+        raise ParameterError(f"{expected}, got --target {shown(target)}; leave out --part to score all rows")
+    if more := [text for text in missing if text not in reading["missing"]]:
+        raise ParameterError(
+            f"--missing {quote_names(more)}: the run in {folder}, whose part is asked for, was without it"
+        )
+    return read_file(data, None, **reading)
+
+
+def _check_same(dataset: Dataset, folder: Path, run: dict[str, Any], model: str, data: str) -> None:
+    from costframe.frontier.store import digest_table
+
+    if digest_table(dataset) != run.get("table"):
+        raise DataError(
+            f"{data}: is not the table whose parts {model} was fitted and tested on: its rows, their order, labels, "
+            f"columns or split differ from those of the run in {folder}; leave out --part to score all its rows"
+        )
+
+
+def _of_file(
+    model: str,
+    fitted: FittedEstimator,
+    data: str,
+    target: str,
+    part: str | None,
+    missing: tuple[str, ...],
+    score: str | None,
+) -> LabelledRows:
+    """Open the rows of a file, block by block; of a part, those that its column ``split`` names."""
+    from costframe.core.tables.splits import SPLIT
+    from costframe.datasets.table_files import TableFile
+    from costframe.datasets.tables import QID, Reading, outline
+
+    opened, read = TableFile.open(data, missing), fitted.predictor_.feature_names
+    names, task = opened.names(), _TASKS[fitted.kind]
+    if task == "regression" and score is None and QID in set(names) - set(read):  # some files do not say "ranker"
+        task = "ranking"
+    kept = [target, *([QID] if task == "ranking" else [])]
+    if target in read:
+        raise ParameterError(f"--target {shown(target)}: is a feature that {model} reads")
+    for name in kept:
+        if name not in names:
+            what = "target column" if name == target else "column of queries"
+            raise DataError(
+                f"{data}: no {what} {name!r}{suggestion(name, names)}; the columns are {quote_names(names)}"
+            )
+    if part is not None and SPLIT not in names:
+        raise DataError(
+            f"--part {part}: {data} has no column {SPLIT!r}, and {model} is not in the folder of a run of `costframe "
+            "compare`, which knows its own split; leave out --part to score all rows"
+        )
+    columns: list[dict[str, Any]] = []
+
+    def blocks() -> Iterator[NDArray[np.float64]]:
+        for X, copied in open_blocks(data, fitted.predictor_, part, model, tuple(kept), missing):
+            columns.append(copied)
+            yield X
+
+    def labels() -> Labels:
+        import pyarrow as pa
+
+        from costframe.core.tables.file_errors import name_file
+
+        table = {name: pa.chunked_array([each[name] for each in columns]) for name in kept}
+        with name_file(opened.path):
+            rest = outline(opened, table, Reading.of(opened.path, target, None, task, (), (), 0), [])
+        return _match(rest.y, fitted, model, data), rest.queries
+
+    return LabelledRows(blocks(), labels, task, score)
+
+
+def _match(y: NDArray[Any], fitted: FittedEstimator, model: str, data: str) -> NDArray[Any]:
+    """Return labels as the model has them: numbers by value, all others as they are written; refuse unknown ones."""
+    if fitted.kind != "classifier":
+        return np.asarray(y, np.float64)
+    classes, (labels, codes) = fitted.classes_, np.unique(y, return_inverse=True)
+
+    def key(label: Any) -> Any:
+        return float(label) if {y.dtype.kind, classes.dtype.kind} <= set("iufb") else str(label)
+
+    place = {key(label): code for code, label in enumerate(classes.tolist())}
+    if unknown := [label for label in labels.tolist() if key(label) not in place]:
+        raise DataError(
+            f"{data}: labels that {model} does not know: {quote_names(unknown)}; its classes are "
+            f"{quote_names(classes.tolist())}"
+        )
+    return np.asarray(classes[np.array([place[key(label)] for label in labels.tolist()], np.int64)[codes]])

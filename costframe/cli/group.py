@@ -16,16 +16,6 @@ from costframe.core.errors import CostframeError, TableError, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = [
-    "CostframeGroup",
-    "end_interrupted",
-    "name_written_files",
-    "print_broken_plugins",
-    "print_error",
-    "print_failures",
-    "show_traceback",
-]
-
 TRACEBACK = "COSTFRAME_TRACEBACK"
 REFUSED, READER_GONE = 2, 141
 USED_FIRST = 5  # commands

@@ -9,20 +9,19 @@ import click
 
 from costframe.cli.arguments import (
     check_file,
+    check_overwrite,
     costs_option,
+    force_option,
     missing_option,
     part_option,
     target_path,
     text,
 )
 from costframe.cli.cost import evaluate_cost, show_cost
+from costframe.cli.given_data import open_model, open_rows
 from costframe.cli.group import name_written_files
-from costframe.cli.models import open_model, open_rows
-from costframe.cli.overwriting import check_overwrite, force_option
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.files import write_atomically
-
-__all__ = ["inspect"]
 
 EXAMPLES = """\b
 Examples:

@@ -1,4 +1,4 @@
-"""`costframe predict --source`: rows predicted from live sources, kept as they end, whole at the end."""
+"""Live prediction on the command line: keys of rows, and answers as they come."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import sys
 from collections import Counter, deque
 from functools import partial
@@ -14,11 +15,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 
 from costframe.cli.group import end_interrupted, print_error
-from costframe.cli.keys import Keys
-from costframe.core.errors import ParameterError, format_count, printable, quote_names, shown
+from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,39 +28,92 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.sources.sources import Sources
 
-__all__ = ["LiveRun"]
+_DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[A-Za-z0-9]")
+_CODE = 8  # letters of a code such as 3f2a99cd: as many are rarely the same number in a name and all keys by chance
+
+
+@define
+class Keys:
+    """The keys of a run: one column, or several for lookups that name theirs."""
+
+    columns: dict[str, Any]
+    note: str
+    rows: list[Any] = field(factory=list)
+
+    @classmethod
+    def read(cls, path: Path, sources: Sources) -> Keys:
+        """Read keys as the file writes them; only a file with types, such as Parquet, has keys that are numbers."""
+        from costframe.core.tables.categories import is_missing
+        from costframe.core.tables.columns import decode_column
+        from costframe.datasets.dialects import find_indices
+        from costframe.datasets.table_files import TableFile
+
+        file = TableFile.open(path)
+        columns = file.read(texts=file.names())
+        named = [lookup.key for lookup in sources.lookups.values() if lookup.key is not None]
+        indices, notes = find_indices(columns, named)
+        columns = {name: column for name, column in columns.items() if name not in indices} or columns
+        columns = {name: decode_column(column, f"{path}: column {shown(name)}") for name, column in columns.items()}
+        if lacking := [name for name in named if name not in columns]:
+            raise DataError(f"{path}: no column {quote_names(lacking)}; it has {quote_names(columns)}")
+        values = [[None if is_missing(key) else key for key in column.to_pylist()] for column in columns.values()]
+        for name, column in zip(columns, values, strict=True):
+            kinds = list | dict | bool if name in (named or columns) else list | dict
+            if wrong := [each for each in column if isinstance(each, kinds)]:
+                raise DataError(
+                    f"{path}: column {shown(name)}: expected keys that are texts or numbers, got {shown(wrong[0])}"
+                )
+        if not named:
+            if len(columns) > 1:
+                raise DataError(
+                    f"{path}: expected one column of keys, got {quote_names(columns)}; or name each source's in the "
+                    "source file, by = NAME"
+                )
+            _check_header(path, next(iter(columns)), values[0])
+        notes = [*([file.note] if file.note else []), *notes]
+        notes.append(f"{path.name}: {format_count(len(values[0]), 'key')} under {quote_names(columns)}")
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)] if named else values[0]
+        return cls(columns, "; ".join(notes), rows)
+
+    def name(self, row: int) -> Any:
+        """Return a hashable name of a row's key."""
+        return self.name_of(self.rows[row])
+
+    @staticmethod
+    def name_of(key: Any) -> Any:
+        """Return a hashable name of a key."""
+        return tuple(key.values()) if isinstance(key, dict) else key
+
+
+def _check_header(path: Path, header: str, keys: list[Any]) -> None:
+    """Refuse a first line that is a key rather than the name of the column, as in a file without a header."""
+    texts = {key for key in keys if isinstance(key, str)}
+    is_alike = _DIGITS.sub("0", header) in {_DIGITS.sub("0", text) for text in texts}
+    is_code = len(header) >= _CODE and {_LETTERS.sub("x", text) for text in texts} == {_LETTERS.sub("x", header)}
+    if header in texts or (_DIGITS.search(header) and (is_alike or is_code)):
+        raise DataError(
+            f"{path}: the first line, {shown(header)}, looks like a key; write the name of the column above the keys, "
+            "or name it in the source file, by = NAME"
+        )
+
 
 DEGRADED, UNANSWERED = 3, 4  # exit statuses
 
 
 @frozen(eq=False)
 class LiveRun:
-    """A run over keys: each row that ends is kept beside the output, which is written when all have ended.
-
-    Parameters
-    ----------
-    fitted : FittedEstimator
-    prices : CostModel
-    sources, keys, output : Path
-        Files.
-    model : str
-        Name of the model's file.
-    limits : dict
-        Terms of `predict_stream`.
-    log : Path or None
-    cluster : str or None
-        Address of a dask cluster, whose workers read the source file at the same path.
-    """
+    """A run over keys: each row that ends is kept beside the output, which is written when all have ended."""
 
     fitted: FittedEstimator
     prices: CostModel
+    # sources, keys, output: files
     sources: Path
     keys: Path
     output: Path
-    model: str
-    limits: dict[str, Any]
+    model: str  # name of the model's file
+    limits: dict[str, Any]  # terms of `predict_stream`
     log: Path | None = None
-    cluster: str | None = None
+    cluster: str | None = None  # address of a dask cluster, whose workers read the source file at the same path
 
     @property
     def kept(self) -> Path:
@@ -111,7 +164,7 @@ class LiveRun:
 
     def _columns(self, keys: Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
-        from costframe.datasets.table_writer import check_writable
+        from costframe.datasets.table_files import check_writable
 
         check_writable(keys.columns, self.output.suffix.lower())
         columns = self._answers(records) | _money(records)
@@ -219,7 +272,7 @@ class LiveRun:
 
     def _write(self, keys: Keys, records: list[dict[str, Any]]) -> None:
         from costframe.core.files import open_atomically
-        from costframe.datasets.table_writer import table_writer
+        from costframe.datasets.table_files import table_writer
 
         columns = keys.columns | self._columns(keys, records)
         with open_atomically(self.output) as sink, table_writer(sink, self.output.suffix.lower()) as write:

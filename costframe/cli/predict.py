@@ -14,7 +14,9 @@ from attrs import define, field
 from costframe.cli.arguments import (
     cap,
     check_file,
+    check_overwrite,
     costs_option,
+    force_option,
     missing_option,
     part_option,
     seconds,
@@ -22,10 +24,9 @@ from costframe.cli.arguments import (
     text,
     until_option,
 )
+from costframe.cli.given_data import open_blocks, open_model
 from costframe.cli.group import name_written_files
 from costframe.cli.live import LiveRun
-from costframe.cli.models import open_blocks, open_model
-from costframe.cli.overwriting import check_overwrite, force_option
 from costframe.core.errors import ParameterError, format_count, printable, quote_names
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
-
-__all__ = ["predict"]
 
 STANDARD_OUTPUT = Path("-")
 EXAMPLES = """\b
@@ -145,7 +144,7 @@ def _check_output(output: Path, *, force: bool) -> str:
     if output == STANDARD_OUTPUT:
         return ".csv"
     ending = output.suffix.lower()
-    from costframe.datasets.table_writer import WRITABLE
+    from costframe.datasets.table_files import WRITABLE
 
     if ending not in WRITABLE:
         raise ParameterError(f"--output {output}: expected a file name that ends in {', '.join(WRITABLE)}, or -")
@@ -172,7 +171,7 @@ def _write_blocks(
     predictions: _Predictions,
     blocks: Iterator[tuple[NDArray[np.float64], dict[str, Any]]],
 ) -> None:
-    from costframe.datasets.table_writer import table_writer
+    from costframe.datasets.table_files import table_writer
 
     with table_writer(sink, ending) as write:
         for X, kept in blocks:

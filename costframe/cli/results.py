@@ -1,12 +1,16 @@
-"""What a run shows and writes: its table, the recommendation, where its money goes, files and pictures."""
+"""Results of `costframe compare`, and the screen while it runs."""
 
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
+from rich.console import Group
+from rich.live import Live
 from rich.markup import escape
 
 from costframe.cli.arguments import write_into
@@ -23,21 +27,98 @@ from costframe.frontier.words import (
     next_buys,
 )
 from costframe.report.frontier_display import FrontierDisplay
-from costframe.report.frontier_table import frontier_table, name_purchases, points_table
 from costframe.report.page import frontier_page, render_page
-from costframe.report.tables import paid_table
+from costframe.report.tables import frontier_table, name_purchases, paid_table, points_table
+from costframe.training.console import Lines, Output, progress_bar, update_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from rich.console import RenderableType
     from rich.table import Table
 
     from costframe.datasets import Dataset
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
-    from costframe.training.console import Output
 
-__all__ = ["Results"]
+LEAST_WAIT, WAIT_BY_WORK = 5.0, 10.0  # seconds between two frontiers; and as a multiple of the time to make one
+SPREAD_OUT = 2.0  # a stream of lines gets a further frontier when this many times the first one's time have passed
+
+
+class Screen:
+    """Shows progress and interim frontiers on the error stream, and keeps the latter as files.
+
+    Parameters
+    ----------
+    write : callable
+        Writes the files of a frontier, and returns them as a text.
+    table : callable
+        Returns the table of a frontier, to show.
+    ends : float
+        When the last frontier is due, by the monotonic clock; the screen shows none that would delay it.
+    """
+
+    def __init__(
+        self, write: Callable[[Frontier], str], table: Callable[[Frontier], RenderableType], ends: float = math.inf
+    ) -> None:
+        self._write, self._table, self._ends = write, table, ends
+        self._written: tuple[tuple[Point, ...], str] | None = None
+        self._console = Output(stderr=True, highlight=False)
+        self._bar = progress_bar(self._console) if self._console.is_terminal else None
+        self._lines = Lines(self._console)
+        self._live: Live | None = None
+        self._waiting: Callable[[], Frontier] | None = None
+        self._due = self._shown = self._took = 0.0
+        self.began = time.monotonic()
+        self.interrupted = False
+        self.so_far: Callable[[], Frontier] | None = None
+
+    @contextlib.contextmanager
+    def showing(self) -> Iterator[None]:
+        """Show what comes until the end of the block."""
+        if self._bar is None:
+            yield
+            return
+        with Live(self._bar, console=self._console, transient=True, refresh_per_second=4) as self._live:
+            yield
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        """Take the progress of a sweep."""
+        if self._bar is None:
+            self._lines(done, total, text)
+        else:
+            update_bar(self._bar, done, total, text)
+        self._show_if_due()
+
+    def interim(self, make: Callable[[], Frontier]) -> None:
+        """Take a function that returns the frontier so far, because there are further fits."""
+        self._waiting = self.so_far = make
+        self._show_if_due()
+
+    def keep(self, frontier: Frontier) -> str:
+        """Write the files of a frontier, unless they are those of the same points; return them as a text."""
+        if self._written is None or self._written[0] != frontier.points:
+            self._written = frontier.points, self._write(frontier)
+        return self._written[1]
+
+    def _show_if_due(self) -> None:
+        if self._waiting is None or not self._due <= (begun := time.monotonic()) <= self._ends - self._took:
+            return
+        frontier, self._waiting = self._waiting(), None
+        self._print(frontier, begun - self.began)  # before the pictures, which take longer
+        self.keep(frontier)
+        self._took = time.monotonic() - begun
+        self._due = time.monotonic() + max(LEAST_WAIT, WAIT_BY_WORK * self._took)
+
+    def _print(self, frontier: Frontier, elapsed: float) -> None:
+        if self._live is not None:
+            shown: Any = self._bar
+            self._live.update(Group(self._table(frontier), shown))
+        elif elapsed >= SPREAD_OUT * self._shown:
+            self._shown = elapsed
+            self._console.print(f"\nso far, after {elapsed:.0f} s:", markup=False)
+            self._console.print(self._table(frontier))
 
 
 @frozen(eq=False)

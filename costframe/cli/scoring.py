@@ -16,38 +16,24 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.frontier.estimates import Estimate
+    from costframe.frontier.choices import Estimate
     from costframe.training.console import Output
     from costframe.training.library_scores import LibraryScore
-
-__all__ = ["Scored", "choose", "score_report"]
 
 _ARGMAX_FREE = {"roc_auc", "average_precision"}  # scores that ask only for the order of rows
 
 
 @frozen(eq=False)
 class Scored:
-    """A model's score on rows, the standard error of their mean cost, and its mistakes.
+    """A model's score on rows, the standard error of their mean cost, and its mistakes."""
 
-    Attributes
-    ----------
-    name : str
-        Of the score.
-    estimate : Estimate
-    cost_error : float
-        NaN for one row, or one query.
-    confusion : int64 (M, M) or None
-        Rows of each class (first axis) by predicted class; None without classes.
-    classes : tuple
-    rmse, mae : float or None
-        Root mean squared and mean absolute error, of regressions.
-    """
-
-    name: str
+    name: str  # of the score
     estimate: Estimate
-    cost_error: float
+    cost_error: float  # NaN for one row, or one query
+    # (M, M): rows of each class (first axis) by predicted class; None without classes
     confusion: NDArray[np.int64] | None = None
     classes: tuple[Any, ...] = ()
+    # rmse, mae: root mean squared and mean absolute error, of regressions
     rmse: float | None = None
     mae: float | None = None
 
@@ -90,7 +76,7 @@ def score_report(
     score: str | LibraryScore,
 ) -> Scored:
     """Score predictions of rows, float64 (n,) or (n, K), with labels (n,) and queries (n,), and count mistakes."""
-    from costframe.frontier.estimates import estimate_on_rows
+    from costframe.frontier.choices import estimate_on_rows
     from costframe.frontier.rows import Rows
 
     if fitted.kind != "classifier" and predictions.ndim > 1:

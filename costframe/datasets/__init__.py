@@ -82,7 +82,7 @@ def costframe_datasets() -> Mapping[str, Callable[[], Dataset]]:
 
 
 def _breast_cancer() -> Dataset:
-    from costframe.datasets.breast_cancer import breast_cancer
+    from costframe.datasets.synthetic import breast_cancer
 
     return breast_cancer()
 

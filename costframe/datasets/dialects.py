@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["Dialect", "find_dialect", "find_indices", "without_points"]
-
 _CHUNK = 1 << 16  # bytes that show the separator and the decimal sign
 _LONGEST = 1 << 24  # of a line
 
@@ -46,29 +44,15 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:,\
 
 @frozen
 class Dialect:
-    """How a table is written as text.
+    """How a table is written as text."""
 
-    Attributes
-    ----------
-    encoding : {"utf-8", "utf-16", "cp1252"}
-    separator : {",", ";", tab}
-    decimal : {".", ","}
-    dotted : bool
-        Whether numbers, with decimal commas, may have points for thousands: 1.234,5.
-    skip : int
-        Lines before the header.
-    header : int
-        Bytes of the header, about.
-    names : tuple of str
-        Names of all columns, where the first ones have none in the header: an index that `to_csv` wrote.
-    """
-
-    encoding: str = "utf-8"
-    separator: str = ","
-    decimal: str = "."
-    dotted: bool = False
-    skip: int = 0
-    header: int = 0
+    encoding: str = "utf-8"  # {"utf-8", "utf-16", "cp1252"}
+    separator: str = ","  # {",", ";", tab}
+    decimal: str = "."  # {".", ","}
+    dotted: bool = False  # whether numbers, with decimal commas, may have points for thousands: 1.234,5
+    skip: int = 0  # lines before the header
+    header: int = 0  # bytes of the header, about
+    # names of all columns, where the first ones have none in the header: an index that `to_csv` wrote
     names: tuple[str, ...] = ()
 
     def describe(self, usual: str) -> str | None:

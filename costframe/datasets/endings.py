@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import os
 
-__all__ = ["ENDINGS", "TEXTS", "ending_of"]
-
 TEXTS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """Endings of tables as text, with the usual separator."""
 

@@ -15,9 +15,8 @@ from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.columns import as_categories, decode_column, null_texts, table_of
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
-from costframe.datasets.dataset import Dataset
+from costframe.datasets.dataset import Dataset, check_parts, split_rows
 from costframe.datasets.leaks import find_leaks
-from costframe.datasets.splits import check_parts, split_rows
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.tables import BESIDE_WAYS, QID, Reading
 from costframe.datasets.text_features import (
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.core.tables.parquet_files import ParquetFiles
 
-__all__ = ["LargeDataset", "LargeRows", "is_large", "read_large_table"]
-
 _FEW = 10  # rows or queries of a group that are drawn at least
 _CELLS = 1 << 21  # to read at a time
 _SHARE = 0.25  # of the memory for a table of doubles: reading and training keep a few copies
@@ -63,16 +60,10 @@ class LargeRows:
 
 @frozen(eq=False)
 class LargeDataset:
-    """A data set whose features are not in memory; attributes are those of `Dataset`, but for `X`.
-
-    Attributes
-    ----------
-    X : dask.array.Array of float64 (n, d)
-        With a partition for each row group, which workers read at the paths or addresses of this machine.
-    """
+    """A data set whose features are not in memory; attributes are those of `Dataset`, but for `X`."""
 
     name: str
-    X: Any
+    X: Any  # with a partition for each row group, which workers read at the paths or addresses of this machine
     y: NDArray[Any]
     costs: CostModel
     task: str

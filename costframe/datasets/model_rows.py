@@ -33,36 +33,19 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories, Labels
 
-__all__ = ["ModelRows", "read_rows"]
-
 
 @frozen
 class ModelRows:
-    """The rows of a file, or of one part of it, as a model reads them.
-
-    Attributes
-    ----------
-    file : TableFile
-    feature_names : sequence of str (d,)
-        Columns that the model reads, in its order; the file may have more, in any order.
-    part : str or None
-        Rows with this text in the column ``split``; None for all.
-    categories : mapping of str to tuple of str or HashedLabels
-        Labels, which become their positions, or their hashes.
-    reader : str
-        Name of the model in errors.
-    keep : sequence of str
-        Further columns to copy.
-    remark : callable
-        Called at the end with a text on each column with labels that the model does not know, which are missing to it.
-    """
+    """The rows of a file, or of one part of it, as a model reads them."""
 
     file: TableFile
-    feature_names: Sequence[str]
-    part: str | None = None
-    categories: Categories = field(factory=dict)
-    reader: str = "the model"
-    keep: Sequence[str] = ()
+    feature_names: Sequence[str]  # columns that the model reads, in its order; the file may have more, in any order
+    part: str | None = None  # rows with this text in the column ``split``; None for all
+    categories: Categories = field(factory=dict)  # labels, which become their positions, or their hashes
+    reader: str = "the model"  # name of the model in errors
+    keep: Sequence[str] = ()  # further columns to copy
+    # called at the end with a text on each column with labels that the model does not know, which are missing
+    # to it
     remark: Callable[[str], None] = lambda _: None
 
     def blocks(self) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:

@@ -13,14 +13,12 @@ from costframe.core.errors import format_count, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
 from costframe.core.tables.columns import as_numbers, is_numeric
-from costframe.datasets.remarks import is_like_id
+from costframe.datasets.leaks import is_like_id
 from costframe.datasets.text_features import find_dates, why_no_feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-__all__ = ["PriceDraft", "describe_open", "draft_prices", "find_ignored", "find_one_hot"]
 
 PLACEHOLDER = 1.0
 _TO_FILL_IN = "fill in"
@@ -35,20 +33,12 @@ _STATISTICS = frozenset({
 
 @frozen
 class PriceDraft:
-    """Prices of a table's columns, some of which are placeholders.
-
-    Attributes
-    ----------
-    costs : CostModel
-    open : mapping of str to str
-        Features and resources whose price is to be filled in, each with what was guessed about it, or nothing.
-    ignored : mapping of str to str
-        Columns that the draft ignores, each with the reason.
-    """
+    """Prices of a table's columns, some of which are placeholders."""
 
     costs: CostModel
+    # features and resources whose price is to be filled in, each with what was guessed about it, or nothing
     open: Mapping[str, str] = field(factory=dict)
-    ignored: Mapping[str, str] = field(factory=dict)
+    ignored: Mapping[str, str] = field(factory=dict)  # columns that the draft ignores, each with the reason
 
     def to_toml(self, title: str) -> str:
         """Return the file to fill in, with a comment at each placeholder; `CostModel.load` reads it."""
@@ -60,13 +50,6 @@ class PriceDraft:
             )
             lines[-1] += "first feature that needs it."
         return to_toml(self.costs.to_dict(), lines, {**self.ignored, **notes})
-
-    def filled_in(self, price: Callable[[str, str], float]) -> PriceDraft:
-        """Return the draft with each placeholder replaced by what `price` returns for its name and guess."""
-        given = {name: price(name, why) for name, why in self.open.items()}
-        features = tuple(evolve(one, cost=given.get(one.name, one.cost)) for one in self.costs.features)
-        resources = tuple(evolve(one, cost=given.get(one.name, one.cost)) for one in self.costs.resources)
-        return PriceDraft(evolve(self.costs, features=features, resources=resources), ignored=self.ignored)
 
 
 def draft_prices(

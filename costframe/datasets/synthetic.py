@@ -1,4 +1,4 @@
-"""Synthetic tables: labels that need several features together, traps for methods that look one step ahead.
+"""Data sets without a file: breast cancer, and drawn ones.
 
 `make_coast` and `make_islands` draw those of the paper on adaptive approximation (Nan and Saligrama, NIPS 2017).
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
-from costframe.core.prices.costs import CostModel
+from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.tables.splits import PARTS
 from costframe.datasets.dataset import Dataset
 
@@ -20,7 +20,52 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["make_coast", "make_islands", "make_parity", "make_quadrants", "make_selector"]
+# Minutes of a pathologist's time to measure a sample's nuclei. The prices are ours, for illustration: reading off a
+# size is quick, tracing concavities is not. Compactness is perimeter^2 / area - 1, so it needs these two only.
+_MINUTES: dict[str, float | tuple[float, tuple[str, ...]]] = {
+    "radius": 2.0,
+    "texture": 3.0,
+    "perimeter": 2.5,
+    "area": 2.5,
+    "smoothness": 5.0,
+    "compactness": (0.5, ("perimeter", "area")),
+    "concavity": 8.0,
+    "concave points": 6.0,
+    "symmetry": 4.0,
+    "fractal dimension": 10.0,
+}
+
+
+def breast_cancer() -> Dataset:
+    """Return 569 samples of breast tissue, malignant or benign, with thirty features of ten cell measurements.
+
+    The table is scikit-learn's copy of the UCI data set. Each measurement is a resource, whose mean, standard error and
+    worst value have no further cost. The prices are illustrative: minutes of a pathologist's time.
+    Rows are split by seed 0, 60/20/20.
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer()
+    names = tuple(str(name) for name in table.feature_names)
+    labels = np.asarray(table.target_names, np.str_)[table.target]
+    return Dataset.from_arrays(
+        table.data, labels, _costs(names), feature_names=names, name="breast-cancer", task="classification", seed=0
+    )
+
+
+def _costs(names: tuple[str, ...]) -> CostModel:
+    resources = []
+    for name, price in _MINUTES.items():
+        cost, needs = price if isinstance(price, tuple) else (price, ())
+        resources.append(ResourcePrice(name, cost, needs))
+    features = tuple(FeaturePrice(name, 0.0, (_measurement(name),)) for name in names)
+    return CostModel(features, tuple(resources), unit="minutes")
+
+
+def _measurement(feature: str) -> str:
+    """Return the measurement of a feature such as "mean radius" or "radius error"."""
+    return feature.removeprefix("mean ").removeprefix("worst ").removesuffix(" error")
+
 
 _PARITY = {"sign_a": 2.0, "sign_b": 3.0}
 _NOISE_PRICE = 1.0
@@ -119,13 +164,6 @@ def make_selector(
     -------
     Dataset
         X float64 (n, 1 + blocks * block_size) and y int64 (n,): the rows of train, then of valid, then of test.
-
-    Raises
-    ------
-    ParameterError
-        If a number of rows or features, the prices or the seed are invalid.
-    DataError
-        If a class has no training row.
     """
     by_block = _check_prices(prices)
     size = int(check_number("block_size", block_size, low=1, high=8, whole=True))
@@ -178,11 +216,6 @@ def make_quadrants(
     -------
     Dataset
         X float64 (n, 6) and y float64 (n,): the rows of train, then of valid, then of test.
-
-    Raises
-    ------
-    ParameterError
-        If a number of rows, a mean or the seed is invalid.
     """
     centers = _check_numbers("means", means, 4, "four finite numbers, for the quadrants pp, pm, mp, mm")
 
@@ -220,26 +253,15 @@ def make_coast(
 
     Parameters
     ----------
-    n_rows : int
-        Training rows; at least one, as in the other parts.
-    n_valid, n_test : int, optional
-        Rows of the other parts; None means `n_rows`. No part depends on the size of another.
     shares : sequence of float (3,)
         Probability that a row is of the sea, the coast, the land; positive, summing to one.
-    random_state : int or None
-        Equal seeds give equal bytes; None draws other rows each time.
+    n_rows, n_valid, n_test, random_state
+        As in `make_parity`.
 
     Returns
     -------
     Dataset
         X float64 (n, 2) and y int64 (n,), -1 or 1: the rows of train, then of valid, then of test.
-
-    Raises
-    ------
-    ParameterError
-        If a number of rows, the shares or the seed are invalid.
-    DataError
-        If a class has no training row.
     """
     chances = _check_shares(shares, 3, "three positive numbers that sum to one, for the sea, the coast and the land")
 
@@ -280,19 +302,12 @@ def make_islands(
     shares : sequence of float (4,)
         Probability that a row is of cluster 1, 2, 3, 4; positive, summing to one.
     n_rows, n_valid, n_test, random_state
-        As in `make_coast`.
+        As in `make_parity`.
 
     Returns
     -------
     Dataset
         X float64 (n, 2) and y int64 (n,), -1 or 1: the rows of train, then of valid, then of test.
-
-    Raises
-    ------
-    ParameterError
-        If a number of rows, the shares or the seed are invalid.
-    DataError
-        If a class has no training row.
     """
     chances = _check_shares(shares, 4, "four positive numbers that sum to one, for the clusters 1 to 4")
 

@@ -1,10 +1,11 @@
-"""Files of tables: text, Parquet and Arrow, read whole or in blocks of rows."""
+"""Files of tables: text, Parquet and Arrow, read whole or in blocks of rows, and written block by block."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import re
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +19,7 @@ from costframe.core.tables.columns import (
     decode_column,
     is_categorical,
     is_text,
+    kind_of,
     null_texts,
     plain_column,
 )
@@ -28,10 +30,8 @@ from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-__all__ = ["TableFile"]
 
 # Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
 _BLOCK, _LINES = 1 << 20, 64
@@ -44,26 +44,13 @@ _Columns = dict[str, Any]  # pyarrow.ChunkedArray or Array, by name
 
 @frozen
 class TableFile:
-    """A file with a table; every error is one line that names it.
-
-    Attributes
-    ----------
-    path : Path
-    ending : str
-        Of the format, without that of a compression.
-    dialect : Dialect or None
-        How a text is written; None for other formats.
-    files : ParquetFiles or None
-        The files of a table in several, in a folder or of a pattern.
-    missing : tuple of str
-        Further texts that stand for a missing value, beside those that always do.
-    """
+    """A file with a table; every error is one line that names it."""
 
     path: Path
-    ending: str
-    dialect: Dialect | None = None
-    files: ParquetFiles | None = None
-    missing: tuple[str, ...] = ()
+    ending: str  # of the format, without that of a compression
+    dialect: Dialect | None = None  # how a text is written; None for other formats
+    files: ParquetFiles | None = None  # the files of a table in several, in a folder or of a pattern
+    missing: tuple[str, ...] = ()  # further texts that stand for a missing value, beside those that always do
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], missing: Iterable[str] = ()) -> TableFile:
@@ -267,3 +254,49 @@ def check_missing(missing: Iterable[str]) -> tuple[str, ...]:
     if isinstance(missing, str) or not all(isinstance(text, str) for text in given):
         raise ParameterError(f"missing: expected a list of texts, got {shown(missing)}")
     return given
+
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+WRITABLE = (*_SEPARATORS, ".parquet")
+"""Endings of the files that can be written."""
+
+
+@contextlib.contextmanager
+def table_writer(sink: IO[bytes], ending: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Yield a function that writes columns, arrays by name, below those before; `ending` is one of `WRITABLE`.
+
+    A column that the format cannot hold, or that changes its type, is a `DataError`.
+    """
+    with contextlib.ExitStack() as open_until_the_end:
+        writer: Any = None
+
+        def write(columns: Mapping[str, Any]) -> None:
+            nonlocal writer
+            try:
+                batch = pa.table(dict(columns))
+                if writer is None:
+                    writer = open_until_the_end.enter_context(_open(sink, ending, batch.schema))
+                writer.write_table(batch)
+            except (pa.ArrowException, ValueError) as error:
+                check_writable(columns, ending)
+                raise DataError(f"cannot be written as {ending[1:]}: {' '.join(str(error).split()):.200}") from error
+
+        yield write
+
+
+def check_writable(columns: Mapping[str, Any], ending: str) -> None:
+    """Refuse columns that a format cannot hold, such as lists in CSV."""
+    for name, column in columns.items():
+        table = pa.table({name: column}).slice(0, 1)
+        try:
+            with _open(io.BytesIO(), ending, table.schema) as writer:
+                writer.write_table(table)
+        except (pa.ArrowException, ValueError) as error:
+            kind = kind_of(table.schema.types[0])
+            raise DataError(f"column {name!r}: {kind} cannot be written as {ending[1:]}; cast it to texts") from error
+
+
+def _open(sink: IO[bytes], ending: str, schema: Any) -> Any:
+    if ending == ".parquet":
+        return parquet.ParquetWriter(sink, schema)
+    return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=_SEPARATORS[ending]))

@@ -37,12 +37,10 @@ from costframe.core.tables.columns import (
 )
 from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.splits import SPLIT
-from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
+from costframe.datasets.dataset import TASKS, Dataset, obey_split, order_prices, source_of
 from costframe.datasets.dialects import find_indices
-from costframe.datasets.leaks import find_leaks
+from costframe.datasets.leaks import describe_columns, describe_few_rows, find_leaks
 from costframe.datasets.price_draft import describe_open
-from costframe.datasets.remarks import describe_columns, describe_few_rows
-from costframe.datasets.splits import obey_split
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.text_features import (
     count_texts,
@@ -63,8 +61,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.tables.dates import Dates
-
-__all__ = ["BESIDE_WAYS", "QID", "Outline", "Reading", "outline", "read_table"]
 
 QID = "qid"
 BESIDE_WAYS = "; --ignore COL leaves a column out, --categorical COL splits it by categories"

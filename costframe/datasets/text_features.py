@@ -26,19 +26,6 @@ from costframe.core.tables.dates import Dates, spells_date
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "count_texts",
-    "describe_counts",
-    "describe_dates",
-    "describe_missing",
-    "describe_texts",
-    "find_dates",
-    "holds_numbers",
-    "is_few_texts",
-    "refuse_texts",
-    "why_no_feature",
-]
-
 _MOST_TEXTS = 100  # different ones that become categories without a flag
 _MOST_LISTED = 20  # columns, and texts of each, in one error
 # As 12%, 1,234.5, 0,5 beside 0.5, and $ 5: an amount, for which every value would be a category of its own.

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from costframe.adoption.adopting import adopt
-from costframe.adoption.given.refitting import describe_error, labels_for, require_probabilities
+from costframe.adoption.given.opaque import describe_error, labels_for, require_probabilities
 from costframe.core.errors import (
     AdoptionError,
     CostframeError,
@@ -49,20 +49,6 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.store import Fitted
     from costframe.training.library_scores import LibraryScore
-
-__all__ = [
-    "AdoptingEstimator",
-    "Candidate",
-    "Entrant",
-    "Given",
-    "Prices",
-    "candidates_of",
-    "check_labels",
-    "common_prices",
-    "fit_constant",
-    "kind_of",
-    "task_of",
-]
 
 _EXPECTED = "estimators: expected estimators, or fitted models of costframe (cf.adopt makes them of other libraries')"
 _KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}

@@ -24,24 +24,6 @@ if TYPE_CHECKING:
 
 EVERY = "all"  # in place of names of algorithms
 
-__all__ = [
-    "EVERY",
-    "FitError",
-    "check_budget",
-    "check_saved",
-    "check_score",
-    "check_searched",
-    "check_share",
-    "check_time_limit",
-    "check_tradeoffs",
-    "choose_algorithms",
-    "choose_score",
-    "failure_text",
-    "is_real_number",
-    "joint_error",
-    "name_failures",
-]
-
 
 def check_budget(budget: Any) -> None:
     """Refuse a budget on the mean cost per row that is no number >= 0; None is no budget."""

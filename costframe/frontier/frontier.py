@@ -22,9 +22,7 @@ from costframe.frontier.checks import (
     choose_algorithms,
     choose_score,
 )
-from costframe.frontier.choices import Choices
-from costframe.frontier.estimates import correct_choice, correct_choice_of_algorithm
-from costframe.frontier.notebook import describe_frontier, frontier_html, points_csv, points_frame
+from costframe.frontier.choices import Choices, correct_choice, correct_choice_of_algorithm
 from costframe.frontier.rows import Division, Rows, check_groups
 from costframe.frontier.store import (
     Fitted,
@@ -36,6 +34,7 @@ from costframe.frontier.store import (
     save_fits,
 )
 from costframe.frontier.study import Study, by_cluster, by_joblib, by_processes, process_count
+from costframe.frontier.words import describe_frontier, frontier_html, points_csv, points_frame
 from costframe.training.cluster.client import open_client
 
 if TYPE_CHECKING:
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.points import Point
     from costframe.frontier.trial import Progress
-
-__all__ = ["Frontier"]
 
 
 @frozen(eq=False, repr=False)

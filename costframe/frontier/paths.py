@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from costframe.core.errors import ParameterError, format_count
-from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
+from costframe.frontier.choices import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
 from costframe.frontier.trial import optional_arguments
 from costframe.training.scoring import with_labels
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.predictor import Predictor
     from costframe.frontier.rows import Fold, Rows
-    from costframe.frontier.trial import Fitted, Progress, Trial
+    from costframe.frontier.store import Fitted
+    from costframe.frontier.trial import Progress, Trial
     from costframe.training.model_path import PathPoint
-
-__all__ = ["FitsPath", "ModelPath", "choose_places", "choose_points", "fit_along", "has_path"]
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero

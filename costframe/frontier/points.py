@@ -8,15 +8,6 @@ from costframe.core.amounts import cost
 from costframe.core.errors import brief, format_count
 from costframe.core.html import html_table
 
-__all__ = [
-    "CONSTANT",
-    "FIRST_LOOK",
-    "Point",
-    "at_tradeoff",
-    "best_first",
-    "plus_minus",
-]
-
 CONSTANT = "constant"  # in place of an algorithm, where no fit has ended
 FIRST_LOOK = "quick"  # in names of points, after the algorithm: of fits with few rows
 

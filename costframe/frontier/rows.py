@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from costframe.datasets import Dataset
 
-__all__ = ["LEAST", "Division", "Fold", "Rows", "check_groups", "folds_alike", "folds_by", "folds_of", "halves_of"]
-
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates

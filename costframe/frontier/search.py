@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.frontier.trial import Progress as ProgressCallback
 
-__all__ = ["BudgetSearch", "UselessBudgetWarning"]
-
 MOST_BUYS = 3  # that a search names
 
 

@@ -1,9 +1,12 @@
-"""A study: candidates fitted on one division of rows, here or side by side by joblib, until all ended or time is up."""
+"""A study: fits side by side until all ended or time is up, and reports of fits that joblib runs elsewhere."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 import queue
+import secrets
 import signal
 import tempfile
 import threading
@@ -12,6 +15,8 @@ import traceback
 import uuid
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +31,13 @@ from costframe.core.plugins.registry import registry
 from costframe.core.threads import thread_count
 from costframe.frontier.checks import FitError, joint_error
 from costframe.frontier.points import FIRST_LOOK
-from costframe.frontier.promises import Promises
-from costframe.frontier.reports import Reporter, end_with, listen
 from costframe.frontier.store import Fitted, Store
 from costframe.frontier.tradeoffs import fit_all
-from costframe.frontier.trial import Trial, silent
+from costframe.frontier.trial import Promises, Trial, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from queue import SimpleQueue
 
     from costframe.frontier.candidates import Candidate
     from costframe.frontier.rows import Division
@@ -43,7 +47,71 @@ if TYPE_CHECKING:
 
     Found = list[Fitted] | CostframeError
 
-__all__ = ["LATE", "Study", "Task", "UnfinishedError", "by_cluster", "by_joblib", "by_processes", "process_count"]
+_WAITING = 64  # reports that are under way at once
+
+
+@frozen
+class Reporter:
+    """Sends reports from another process or thread; from another machine, where there is no such socket, none."""
+
+    address: Any
+    key: bytes = field(repr=False)
+    process: int = field(factory=os.getpid)  # that listens
+
+    def send(self, report: object) -> None:
+        """Send a report.
+
+        Raises
+        ------
+        ConnectionRefusedError
+            If the process that listens was killed: nobody waits for the fit.
+        """
+        with contextlib.suppress(FileNotFoundError), Client(self.address, authkey=self.key) as channel:
+            channel.send(report)
+
+
+@functools.cache
+def end_with(process: int) -> None:
+    """End this process as soon as the one that began it has ended, if its number is this.
+
+    Else those of joblib would wait for 40 seconds where the other was killed.
+    """
+
+    def watch() -> None:
+        while os.getppid() == process:
+            time.sleep(0.5)
+        os._exit(1)
+
+    if os.getppid() == process:
+        threading.Thread(target=watch, name="costframe-parent", daemon=True).start()
+
+
+@contextlib.contextmanager
+def listen(reports: SimpleQueue[Any]) -> Iterator[Reporter]:
+    """Yield a reporter whose reports arrive in a queue until the end of the block."""
+    key = secrets.token_bytes(32)
+    with Listener(backlog=_WAITING, authkey=key) as listener:
+        reporter = Reporter(listener.address, key)
+
+        def receive() -> None:
+            while True:
+                try:
+                    with listener.accept() as channel:
+                        report = channel.recv()
+                except (AuthenticationError, EOFError, OSError):  # of a process that was ended meanwhile
+                    continue
+                if report is None:
+                    return
+                reports.put(report)
+
+        receiver = threading.Thread(target=receive, name="costframe-reports", daemon=True)
+        receiver.start()
+        try:
+            yield reporter
+        finally:
+            reporter.send(None)
+            receiver.join()
+
 
 LATE = "time was up before all its fits ended"
 _FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, and training rows of a table that has one
@@ -71,31 +139,18 @@ class Task:
 
 @frozen(eq=False)
 class Study:
-    """What to fit on which rows, where to keep it, and until when.
+    """What to fit on which rows, where to keep it, and until when."""
 
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        With distinct labels.
-    rows : Division
-        All candidates train, stop and are scored on the same rows.
-    score : str or LibraryScore
-    tradeoffs, points, budget
-        The plan of fits of each candidate with a tradeoff, as for `fit_all`.
-    store : Store
-        Keeps finished fits, and has those of an earlier study that this one resumes.
-    time_limit : float, optional
-        Seconds from now on. A fit that another process has under way is ended at once; a fit of this process, or of a
-        thread, when it next reports progress; one on a dask cluster goes on there, and nobody waits for it.
-    """
-
-    candidates: Sequence[Candidate]
-    rows: Division
+    candidates: Sequence[Candidate]  # with distinct labels
+    rows: Division  # all candidates train, stop and are scored on the same rows
     score: str | LibraryScore
+    # tradeoffs, points, budget: the plan of fits of each candidate with a tradeoff, as for `fit_all`
     tradeoffs: Sequence[float] | None = None
     points: int | None = None
     budget: float | None = None
-    store: Store = field(factory=Store)
+    store: Store = field(factory=Store)  # keeps finished fits, and has those of an earlier study that this one resumes
+    # seconds from now on. A fit that another process has under way is ended at once; a fit of this process, or
+    # of a thread, when it next reports progress; one on a dask cluster goes on there, and nobody waits for it
     time_limit: float | None = None
     key: str = field(factory=lambda: uuid.uuid4().hex, init=False)
     promises: Promises = field(factory=Promises, init=False)

@@ -1,4 +1,4 @@
-"""Tradeoffs to fit at: a grid whose scale follows from the prices, bisection towards a budget, and mixtures for it."""
+"""Tradeoffs to fit at: a grid, bisection towards a budget, mixtures for it, and fits within promising sets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import opaque_names
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.estimates import Estimate, mix_estimates
+from costframe.frontier.choices import Estimate, mix_estimates
 from costframe.frontier.paths import fit_along, has_path
-from costframe.frontier.set_fits import fit_promising
-from costframe.frontier.trial import continue_progress, fit_at
+from costframe.frontier.trial import Promise, continue_progress, fit_at
 from costframe.training.estimator import CostAwareEstimator
 
 if TYPE_CHECKING:
@@ -26,9 +25,73 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.frontier.rows import Rows
-    from costframe.frontier.trial import Fitted, Progress, Trial
+    from costframe.frontier.store import Fitted
+    from costframe.frontier.trial import Progress, Trial
 
-__all__ = ["fill", "fit_all", "grid", "mix_to_budget", "refine"]
+FITS, FITS_OF_BUDGET = 3, 2  # most further fits of an algorithm
+_ERRORS = 2.0  # least standard errors of a promise above the algorithm's scores
+_CLEARLY = 0.03  # least gain of a promise, as a share of the best point's gain over the constant
+
+
+def fit_promising(
+    trial: Trial,
+    found: list[Fitted],
+    front: list[tuple[float, float]],
+    budget: float | None,
+    progress: Progress,
+    *,
+    repeat: bool,
+) -> list[Fitted]:
+    """Fit an algorithm within sets that promise clearly more than its own models of no higher cost.
+
+    It trains at tradeoff 0 as if all other columns were constant, so that rows buy the whole set. It skips algorithms
+    that search sets themselves, and those that are not a `CostAwareEstimator`. `found` are the algorithm's own fits,
+    `front` has cost and score of its further models. With a budget, sets cost at most that much, and the first set that
+    improves on all models within it ends the trials. With `repeat`, the trial's folds repeat the fits.
+    """
+    with trial.guard():
+        model = trial.make(0.0)
+        if not isinstance(model, CostAwareEstimator) or model.traits.searches_sets:
+            return []
+        nothing, *promises = trial.promises.of(model, trial.train, trial.score) or [Promise((), 0.0, 0.0, 0.0)]
+    reached = [*front, *((fitted.point.cost, fitted.point.score) for fitted in found)]
+    constant = max([nothing.score, *(each.point.score for each in found if not each.point.n_features)])
+    clearly = _CLEARLY * (max([constant, *(score for _, score in reached)]) - constant)
+    error = max(fitted.point.score_error for fitted in found)
+    added: list[Fitted] = []
+
+    def own(cost: float) -> float:
+        return max([constant, *(score for paid, score in reached if paid <= (cost if budget is None else budget))])
+
+    def is_worth(promise: Promise) -> bool:
+        least = promise.error if own(promise.cost) == constant else _ERRORS * math.hypot(promise.error, error)
+        affordable = budget is None or promise.cost <= budget
+        return affordable and promise.score - own(promise.cost) > max(clearly, least)
+
+    while len(added) < (FITS if budget is None else FITS_OF_BUDGET):
+        left = [each for each in promises if is_worth(each)]
+        if not left:
+            break
+        best = max(left, key=lambda each: each.score - own(each.cost))
+        promises.remove(best)
+        what = f"{trial.algorithm} within {len(best.columns)} of the features"
+        progress(len(added), len(added) + 1, what)
+        added.append(_within(trial, best.columns, repeat=repeat).fit(0.0))
+        point = added[-1].point
+        progress(len(added), len(added), f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g}")
+        kept = point.score - own(best.cost) > clearly
+        if kept == (budget is not None):  # the budget has a better model, or the estimates without fits were too high
+            break
+        reached.append((best.cost, point.score))
+    return sorted(added, key=lambda fitted: -fitted.point.cost)
+
+
+def _within(trial: Trial, columns: tuple[int, ...], *, repeat: bool) -> Trial:
+    def make(tradeoff: float) -> Any:
+        return trial.make(tradeoff).reading_only(columns)
+
+    return evolve(trial, make=make, fits_repeat=repeat, settings=(*trial.settings, "within", *columns))
+
 
 POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; points of a path need no fit
 EXTENSIONS, REFINEMENTS = 8, 5

@@ -7,9 +7,14 @@ from costframe.gates.composite import Predictions as Predictions
 from costframe.gates.composite import Scores as Scores
 from costframe.gates.composite import cheap_losses as cheap_losses
 from costframe.gates.composite import compose as compose
+from costframe.gates.composite import hold_out as hold_out
 from costframe.gates.composite import stack as stack
 from costframe.gates.estimator import GatedClassifier as GatedClassifier
-from costframe.gates.expensive import hold_out as hold_out
+from costframe.gates.estimator import GatePoint as GatePoint
+from costframe.gates.estimator import GatePoints as GatePoints
+from costframe.gates.estimator import default_tradeoffs as default_tradeoffs
+from costframe.gates.estimator import read_several as read_several
+from costframe.gates.estimator import read_tradeoffs as read_tradeoffs
 from costframe.gates.gate_curve import CHEAP as CHEAP
 from costframe.gates.gate_curve import EXPENSIVE as EXPENSIVE
 from costframe.gates.gate_curve import SURE as SURE
@@ -28,8 +33,3 @@ from costframe.gates.penalized import fit_logistic as fit_logistic
 from costframe.gates.penalized import minimize as minimize
 from costframe.gates.penalized import penalty_of as penalty_of
 from costframe.gates.penalized import scores_of as scores_of
-from costframe.gates.points import GatePoint as GatePoint
-from costframe.gates.points import GatePoints as GatePoints
-from costframe.gates.points import default_tradeoffs as default_tradeoffs
-from costframe.gates.points import read_several as read_several
-from costframe.gates.points import read_tradeoffs as read_tradeoffs

@@ -1,4 +1,4 @@
-"""A gate and a cheap model over one bank, in front of an expensive model.
+"""A gate and a cheap model before an expensive model, and rows held out of its training.
 
 The composite is a stage tree, which can be the expensive model of another gate. A row pays once for a feature that
 several of the models read.
@@ -16,27 +16,23 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
 from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, ModelOutputs
-from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss
+from costframe.training.duplicates import dominated_duplicates
+from costframe.training.sampling import held_out, split_off
+from costframe.trees.boosting.boost import boost_at_prices
+from costframe.trees.boosting.grower import bin_rows, tree_grower
+from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, loss_for
+from costframe.trees.boosting.monitor import Monitor
+from costframe.trees.growing.prices import NoPrices
+from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.adoption.given.fitted_model import FittedModel, GivenModel
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.stages import Stage
     from costframe.gates.gate_curve import GateCurve, OperatingPoint
     from costframe.training.data import Rows, TrainingData
-
-__all__ = [
-    "Candidate",
-    "ExpensiveModel",
-    "GatedPair",
-    "Predictions",
-    "Scores",
-    "cheap_losses",
-    "compose",
-    "mix_predictions",
-    "stack",
-]
 
 STEEPNESS = 1.0  # soft routing sends a row on with probability sigma(g), as in training
 
@@ -252,3 +248,58 @@ def cheap_losses(scores: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[n
     """Return log(1 + exp(-y f1)), or the cross-entropy of more classes: float64 (n,) for scores (n, K)."""
     loss: LogisticLoss | SoftmaxLoss = LogisticLoss() if scores.shape[1] == 1 else SoftmaxLoss(scores.shape[1])
     return loss.each(y, scores)
+
+
+_PLAIN = TreeSettings(
+    n_estimators=300, max_leaves=31, min_samples_leaf=20, min_hessian_leaf=1e-3, l2_regularization=1.0
+)
+_PATIENCE = 30
+
+
+def hold_out(
+    data: TrainingData, fitted: FittedModel, n_threads: int, *, paper: bool
+) -> tuple[TrainingData, Rows, ExpensiveModel]:
+    """Hold out rows if there are no validation rows; the paper's recipe then uses the training rows.
+
+    Return the data to train on, the held-out rows, and the expensive model on both.
+    """
+    tree, proba = fitted.tree, fitted.proba
+    rows, held, held_proba = data.train, data.valid, fitted.proba_val
+    if held is None or held_proba is None:
+        out = None if paper else held_out(data)
+        held, held_proba = (rows, proba) if out is None else (rows.take(out), proba[out])
+        if out is not None:
+            rows, proba = rows.take(~out), proba[~out]
+
+    def on(part: Rows, values: NDArray[np.float64]) -> ModelOutputs:
+        return ModelOutputs.of(values, part.y, Account.of(tree, data.costs, part.X, n_threads))
+
+    return evolve(data, train=rows), held, ExpensiveModel(tree, on(rows, proba), on(held, held_proba))
+
+
+def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> FittedModel:
+    """Boost trees without prices; held-out rows choose their number."""
+    trained, held = split_off(data)
+    _, n_rounds = boost_without_prices(trained.train, data, n_threads, None if held is data.train else held)
+
+    def fit(rows: Rows) -> tuple[StageTree, StageTree]:
+        tree, _ = boost_without_prices(rows, data, n_threads, n_rounds=max(1, n_rounds))
+        return tree, tree
+
+    return given.fit_anew(data, fit)
+
+
+def boost_without_prices(
+    rows: Rows, data: TrainingData, n_threads: int, held: Rows | None = None, n_rounds: int = _PLAIN.n_estimators
+) -> tuple[StageTree, int]:
+    """Boost trees of 31 leaves without prices; they do not read copies of columns at higher prices.
+
+    Return also the number of rounds: with held-out rows, that of the least loss on them.
+    """
+    loss, trees = loss_for(data.n_classes), evolve(_PLAIN, n_estimators=n_rounds, n_threads=n_threads)
+    # No tree splits on a column without values.
+    read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices), np.nan, rows.X))
+    monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
+    grow = tree_grower(rows, bin_rows(read, trees, data.categorical), trees)
+    ensemble, best = boost_at_prices(rows, loss, trees, grow, NoPrices(), monitor=monitor)
+    return ensemble.finish(data.feature_names, best), best

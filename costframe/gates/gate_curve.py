@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows
 
-__all__ = ["BOTH", "CHEAP", "EXPENSIVE", "SURE", "GateCurve", "ModelOutputs", "OperatingPoint"]
-
 BOTH, CHEAP, EXPENSIVE = "both", "cheap", "expensive"
 SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to [SURE, 1 - SURE], as the authors do
 _ALONE = {CHEAP: 2, EXPENSIVE: 3}  # columns of costs: below the gate, above it, and each model without a gate
@@ -28,18 +26,10 @@ _SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)  # of rows that go on, at a grid's points
 
 @frozen(eq=False)
 class ModelOutputs:
-    """Probabilities, losses and account of a model on some rows.
+    """Probabilities, losses and account of a model on some rows."""
 
-    Attributes
-    ----------
-    proba : float64 (n,) of class 1, or (n, M)
-    loss : float64 (n,)
-        -log P(y_i | x_i), with the probability clipped to [SURE, 1 - SURE].
-    account : Account
-    """
-
-    proba: NDArray[np.float64]
-    loss: NDArray[np.float64]
+    proba: NDArray[np.float64]  # (n,) or (n, M)
+    loss: NDArray[np.float64]  # (n,): -log P(y_i | x_i), with the probability clipped to [SURE, 1 - SURE]
     account: Account
 
     @classmethod

@@ -23,23 +23,6 @@ if TYPE_CHECKING:
 
     F8 = NDArray[np.float64]
 
-__all__ = [
-    "REFIT",
-    "RIDGE",
-    "ROUGH",
-    "TIGHT",
-    "TURN",
-    "Effort",
-    "GroupNorms",
-    "PenalizedObjective",
-    "Standardized",
-    "cross_entropy_slopes",
-    "fit_logistic",
-    "minimize",
-    "penalty_of",
-    "scores_of",
-]
-
 RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 REFIT = 1e-3  # ridge that takes the place of the penalty
 _ALIKE = 1e-12  # standard deviation, relative to the largest value, of a column that counts as constant

@@ -10,10 +10,20 @@ from attrs import define, field
 
 from costframe.core.amounts import cost as cost_text
 from costframe.core.amounts import with_error
-from costframe.core.checks import check_choice
 from costframe.core.errors import ParameterError, format_count
-from costframe.report.labels import bar_boxes, lay_out, line_boxes, marker_boxes, place_label, put_above
-from costframe.report.pictures import COLORS, INK, PALE, Display, to_drawable
+from costframe.report.pictures import (
+    COLORS,
+    INK,
+    PALE,
+    Display,
+    bar_boxes,
+    lay_out,
+    line_boxes,
+    marker_boxes,
+    place_label,
+    put_above,
+    to_drawable,
+)
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import score_label
 
@@ -24,9 +34,6 @@ if TYPE_CHECKING:
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
 
-__all__ = ["FrontierDisplay"]
-
-PARTS = ("estimate", "test")
 MARKERS = ("o", "s", "^", "v", "D", "<", ">")  # another number than of colors, so that no two algorithms look alike
 ON_TEST: dict[str, Any] = {"marker": "*", "ls": "", "ms": 11, "mfc": "white", "mec": INK, "mew": 1.2}
 GOOD: dict[str, Any] = {"ms": 7, "mec": "white", "mew": 0.8, "zorder": 5}
@@ -39,15 +46,14 @@ LOG_SPAN = 50  # costs that span more than this factor have a logarithmic scale
 class FrontierDisplay(Display):
     """Score against mean cost per row: all points, and in bold the best estimate at each cost.
 
+    Scores and costs are the estimates that choices use. Bars are their standard errors, a line joins the non-dominated
+    ones, and the chosen point has its result on test beside it.
+
     Parameters
     ----------
     frontier : Frontier
     chosen : Point or its name, optional
         Point to mark, by default the recommended one.
-    part : {"estimate", "test"}
-        Scores and costs to draw. Estimates are those that choices use: bars are their standard errors, a line joins the
-        non-dominated ones, and the chosen point has its result on test beside it. Results on test are not joined,
-        because the points were not chosen by them.
     title : str, optional
     mark : bool
         Whether to mark and name the chosen point.
@@ -55,12 +61,11 @@ class FrontierDisplay(Display):
     Raises
     ------
     ParameterError
-        If `chosen` is not a point of the frontier, or there are no results on test to draw.
+        If `chosen` is not a point of the frontier.
     """
 
     frontier: Frontier
     chosen: Point = field()
-    part: str = field(default="estimate", kw_only=True)
     title: str | None = field(default=None, kw_only=True)
     mark: bool = field(default=True, kw_only=True)
 
@@ -69,47 +74,14 @@ class FrontierDisplay(Display):
         return self.frontier.recommended()
 
     def __attrs_post_init__(self) -> None:
-        check_choice("part", self.part, PARTS)
         self.chosen = self.frontier[self.chosen]
         if self.chosen not in self.frontier.points:
             raise ParameterError("chosen: expected one of the frontier's points")
-        if self.part == "test" and any(point.test_score is None for point in self.frontier.points):
-            raise ParameterError("part: expected 'estimate', the points have no results on test")
 
     @classmethod
     def from_frontier(cls, frontier: Frontier, *, ax: Axes | None = None, **options: Any) -> Self:
         """Draw a frontier; options are the display's parameters."""
         return cls(frontier, **options).plot(ax)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, scoring: Any = None, qid: Any = None,
-        ax: Axes | None = None, **options: Any,
-    ) -> Self:  # fmt: skip
-        """Draw the frontier of a fitted `BudgetSearch`, or a fitted model's score and cost under falling caps.
-
-        Parameters
-        ----------
-        estimator : BudgetSearch, estimator or FittedEstimator
-            A search shows the models that it fitted, and names the chosen one. Any other model shows itself, and the
-            same model under caps on each row's cost (`max_cost`).
-        X, y : optional
-            Rows and labels: of a model, to score it; of a search, to score the chosen model as test rows do.
-        scoring : str or callable, optional
-            For a model; as `scoring` of `BudgetSearch`.
-        qid : (n,), optional
-            Query of each row, of a ranker.
-        ax : matplotlib Axes, optional
-        **options
-            Parameters of the display.
-        """
-        from costframe.frontier.capped_points import frontier_of_search, frontier_under_caps
-
-        if hasattr(estimator, "frontier_"):
-            frontier, chosen = frontier_of_search(estimator, X, y, qid)
-        else:
-            frontier, chosen = frontier_under_caps(estimator, X, y, scoring, qid)
-        return cls.from_frontier(frontier, **{"chosen": chosen, **options, "ax": ax})
 
     def draw(self, ax: Axes) -> None:
         """Draw on axes."""
@@ -121,7 +93,6 @@ class _Drawing:
 
     def __init__(self, ax: Axes, display: FrontierDisplay) -> None:
         self.ax, self.display, self.frontier = ax, display, display.frontier
-        self.on_test = display.part == "test"
         # A much worse constant would squeeze all other points.
         points = self.frontier.points
         self.points = [p for p in points if p.n_features or p == display.chosen] or list(points)
@@ -132,11 +103,8 @@ class _Drawing:
         self.lines: list[Line2D] = []  # that labels must not cover
         self.bars: list[Any] = []
 
-    def at(self, point: Point) -> tuple[float, float]:
-        if self.on_test:
-            assert point.test_cost is not None  # noqa: S101 - the display checks it
-            assert point.test_score is not None  # noqa: S101
-            return point.test_cost, point.test_score
+    @staticmethod
+    def at(point: Point) -> tuple[float, float]:
         return point.cost, point.score
 
     def draw(self) -> None:
@@ -146,8 +114,7 @@ class _Drawing:
         for number, name in enumerate(algorithms):
             self._algorithm(name, COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)])
         self._errors()
-        if not self.on_test:
-            self._line()
+        self._line()
         tested = self.display.mark and self._chosen()
         self._axes()
         self._legend(tested=tested)
@@ -164,7 +131,7 @@ class _Drawing:
                 )
 
     def _errors(self) -> None:
-        errors = [(p.test_error if self.on_test else p.score_error) or 0.0 for p in self.best]
+        errors = [point.score_error for point in self.best]
         x, y = np.array([self.at(point) for point in self.best]).T
         self.bars = self.ax.errorbar(x, y, errors, fmt="none", ecolor=INK, elinewidth=0.9, alpha=0.35, zorder=2)[2]
 
@@ -180,7 +147,7 @@ class _Drawing:
         """Mark the chosen point; return whether its result on test is there too."""
         point = self.display.chosen
         self.lines += self.ax.plot(*self.at(point), "o", ms=13, mfc="none", mec=INK, mew=1.5, zorder=6)
-        if self.on_test or point.test_score is None or point.test_cost is None:
+        if point.test_score is None or point.test_cost is None:
             return False
         ends = np.array([self.at(point), (point.test_cost, point.test_score)])
         self.lines += self.ax.plot(*ends.T, color=INK, lw=1, ls=":", zorder=5)
@@ -208,7 +175,7 @@ class _Drawing:
         ax, full = self.ax, self.frontier.full_cost
         name = score_label(self.frontier.score_name)
         ax.set_xlabel(to_drawable(f"mean cost per row ({self.frontier.unit})") + self._left_out(), parse_math=False)
-        ax.set_ylabel(to_drawable(f"{name} on test" if self.on_test else f"estimated {name}"), parse_math=False)
+        ax.set_ylabel(to_drawable(f"estimated {name}"), parse_math=False)
         ax.grid(visible=True, color="#e9e9e9", lw=0.8)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
@@ -249,8 +216,7 @@ class _Drawing:
     def _name(self, point: Point) -> str:
         """Return lines with the name, score and cost of the chosen point."""
         lines = [to_drawable(str(point.name or point.algorithm))]
-        score, error = (point.test_score, point.test_error) if self.on_test else (point.score, point.score_error)
-        lines.append(f"{with_error(score or 0.0, error or 0.0)} at {cost_text(self.at(point)[0])}")
+        lines.append(f"{with_error(point.score, point.score_error)} at {cost_text(point.cost)}")
         return "\n".join(lines)
 
 

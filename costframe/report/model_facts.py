@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
 
-__all__ = ["describe_model", "facts_table"]
-
 MOST_NAMES = 12
 
 

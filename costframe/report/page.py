@@ -19,10 +19,9 @@ from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
-from costframe.frontier.notebook import to_cells
 from costframe.frontier.points import at_tradeoff, best_first
 from costframe.frontier.store import MODELS
-from costframe.frontier.words import describe_model, next_buys
+from costframe.frontier.words import describe_model, next_buys, to_cells
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.pictures import COLORS, GRAY, INK, PALE
 from costframe.report.stages_display import view_stages
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from costframe.frontier.points import Point
     from costframe.report.stages_drawing import StageBox
     from costframe.report.tables import Payment
-
-__all__ = ["frontier_page", "model_page", "render_page"]
 
 MOST_CARDS = 30
 MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.stops import StopPrices
     from costframe.core.tables.preparation import Preparation
 
-__all__ = ["Acquired", "RowSteps", "StageSeen", "first_step", "follow_rows", "see_stages", "see_stops",
-           "summarize_stages", "summarize_stops"]  # fmt: skip
-
 MOST_REPLAYED = 500  # rounds are counted row by row, which is slow
 
 
@@ -189,34 +186,17 @@ def _items(items: int, prices: PriceArrays) -> NDArray[np.bool_]:
 
 @frozen(eq=False)
 class RowSteps:
-    """Rows of a model with the step in which each row acquires each feature.
+    """Rows of a model with the step in which each row acquires each feature."""
 
-    Attributes
-    ----------
-    word : {"depth", "stop", "round"}
-        Kind of step. The depth of a stage is the number of stages before it on the path.
-    first : int
-        Number of the first step.
-    acquired : int32 (n, d)
-        Step, counted from zero; -1 if the row does not acquire the feature.
-    last : int64 (n,)
-        Last step of each row; after it, the row acquires nothing and goes nowhere else.
-    rows : int64 (n,)
-        Positions of the rows in the table.
-    n_given : int
-        Rows of the table; of a large one, some are followed if steps are rounds.
-    per_row : float64 (n,)
-        Cost of each row.
-    prices : PriceArrays
-    """
-
+    # {"depth", "stop", "round"}: kind of step. The depth of a stage is the number of stages before it on the
+    # path
     word: str
-    first: int
-    acquired: NDArray[np.int32]
-    last: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    n_given: int
-    per_row: NDArray[np.float64]
+    first: int  # number of the first step
+    acquired: NDArray[np.int32]  # (n, d): step, counted from zero; -1 if the row does not acquire the feature
+    last: NDArray[np.int64]  # (n,): last step of each row; after it, the row acquires nothing and goes nowhere else
+    rows: NDArray[np.int64]  # (n,): positions of the rows in the table
+    n_given: int  # rows of the table; of a large one, some are followed if steps are rounds
+    per_row: NDArray[np.float64]  # (n,): cost of each row
     prices: PriceArrays
 
     @property

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
     from costframe.report.stages import Acquired, StageSeen
 
-__all__ = ["StagesDisplay", "stage_boxes", "view_stages"]
-
 _NAMELESS = "unit"  # default unit of a cost model
 _MOST_ITEMS = 4  # most lines of acquired items
 _GIVES = {"sigmoid": "the sigmoid of its score", "softmax": "the softmax of its scores", "identity": "its score"}
@@ -71,8 +69,7 @@ class StagesDisplay(ModelDisplay):
         X : float64 (n, d), or data frame, optional
             Rows to send through. Without them the picture shows all features that learners may read.
         y : (n,), optional
-            Labels: at most six different ones get colors; more labels, if they are numbers, are an axis for predictions
-            of one output.
+            Labels, of which at most six different ones get colors.
         costs : CostModel, or anything `CostModel.of` accepts, optional
             By default the model's own prices, or no prices if it has none.
         acquisition : {"path", "learner"}
@@ -244,8 +241,7 @@ def _notes_of_tree(boxes: Sequence[StageBox], panels: Panels | None) -> str:
         notes.append("A stage acquires features that no earlier stage on the path acquired.")
     notes += _notes_on_items(boxes, "a stage's rows")
     if panels is not None:
-        drawn = "a score or prediction against its label" if panels.target is not None else "how often a value occurs"
-        notes.append(f"Drawn: {drawn}" + (", thresholds dashed." if routes else "."))
+        notes.append("Drawn: how often a value occurs" + (", thresholds dashed." if routes else "."))
     return " ".join(notes)
 
 
@@ -257,8 +253,7 @@ def _notes_of_plan(boxes: Sequence[StageBox], panels: Panels | None) -> str:
         notes.append("Lines are as wide as the share of rows that go there. A stop acquires features that a row lacks.")
     notes += _notes_on_items(boxes, "the rows at a stop")
     if panels is not None:
-        drawn = "a prediction against its label" if panels.target is not None else "how often a prediction occurs"
-        notes.append(f"Drawn, of the rows answered: {drawn}.")
+        notes.append("Drawn, of the rows answered: how often a prediction occurs.")
     return " ".join(notes)
 
 

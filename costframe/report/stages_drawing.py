@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
     from costframe.report.stages import StageSeen
 
-__all__ = ["GAP", "Line", "Panels", "Picture", "StageBox", "Way", "height_of", "place_stages"]
-
 PANEL_HEIGHT = 0.95  # with the numbers below
-_BELOW, _BESIDE = 0.16, 0.42  # room for the numbers
-_BINS, _MOST_POINTS = 24, 300
+_BELOW = 0.16  # room for the numbers
+_BINS = 24
 _SMALL: Any = {"fontsize": 6.5, "color": GRAY, "parse_math": False}
 _HUGE = 1e300  # larger values are cut, so that differences do not overflow
 _WIDTH, _BETWEEN, GAP, _MARGIN, _INSET = 2.5, 0.65, 0.18, 0.25, 0.09
@@ -256,22 +254,17 @@ class Panels:
     answers: _Range  # of all predictions, a common scale for answers
     labels: tuple[Any, ...] = ()  # with a color each, ascending
     codes: NDArray[np.int64] | None = None  # (n,): position of each row's label in `labels`
-    target: NDArray[np.float64] | None = None  # (n,): labels to draw predictions against
 
     @classmethod
     def of(cls, stages: Sequence[Stage], seen: Sequence[StageSeen], y: NDArray[Any] | None) -> Panels:
-        """Choose the settings: at most six labels get colors, more labels an axis if they are numbers, else nothing."""
+        """Choose the settings: at most six different labels get colors."""
         drawn = [_one_value(mine.values) for stage, mine in zip(stages, seen, strict=True) if isinstance(stage, Answer)]
         answers = _range(np.concatenate(drawn))
         if y is None:
             return cls(answers)
         labels, codes = np.unique(y, return_inverse=True)
-        if len(labels) <= len(COLORS):
-            return cls(answers, tuple(labels.tolist()), codes.astype(np.int64))
-        one_output = all(len(stage.intercept) == 1 for stage in stages)
-        if not (one_output and y.dtype.kind in "iuf"):
-            return cls(answers)
-        return cls(answers, target=np.clip(y.astype(np.float64), -_HUGE, _HUGE))
+        few = len(labels) <= len(COLORS)
+        return cls(answers, tuple(labels.tolist()), codes.astype(np.int64)) if few else cls(answers)
 
     def draw(self, axes: Axes, corner: tuple[float, float], width: float, stage: Stage, seen: StageSeen) -> None:
         """Draw a stage's panel; `axes` is in inches, `corner` is the lower left one."""
@@ -279,19 +272,11 @@ class Panels:
         finite = np.isfinite(values)
         assert seen.rows is not None  # noqa: S101 - a stage with values has rows
         rows, values = seen.rows[finite], np.clip(values[finite], -_HUGE, _HUGE)
-        beside = 0.0 if self.target is None else _BESIDE
-        place = corner[0] + beside, corner[1] + _BELOW, width - beside, PANEL_HEIGHT - _BELOW
+        place = corner[0], corner[1] + _BELOW, width, PANEL_HEIGHT - _BELOW
         panel = axes.inset_axes(place, transform=axes.transData)
         panel.patch.set_visible(False)
         panel.spines[:].set(linewidth=0.7)
-        panel.spines[["top", "right"] if beside else ["top", "right", "left"]].set_visible(False)
-        if self.target is None:
-            self._histogram(panel, stage, values, rows)
-        else:
-            self._scatter(panel, stage, values, self.target[rows])
-        panel.set(xticks=[], yticks=[])
-
-    def _histogram(self, panel: Axes, stage: Stage, values: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+        panel.spines[["top", "right", "left"]].set_visible(False)
         n_outputs = stage.n_predictions if isinstance(stage, Answer) else 1
         several = isinstance(stage, Answer) and n_outputs > 1
         ends = (-0.5, n_outputs - 0.5) if several else self.answers if isinstance(stage, Answer) else _range(values)
@@ -307,36 +292,13 @@ class Panels:
             alpha=0.75,
             lw=0,
         )
-        panel.set_xlim(0.0, 1.0)
+        panel.set(xlim=(0.0, 1.0), xticks=[], yticks=[])
         what = "largest output" if several else "prediction" if isinstance(stage, Answer) else "score"
-        _number_below(panel, (0.0, n_outputs - 1.0) if several else ends, what)
+        low, high = (0.0, n_outputs - 1.0) if several else ends
+        for x, text, side in ((0.0, f"{low:.3g}", "left"), (0.5, what, "center"), (1.0, f"{high:.3g}", "right")):
+            panel.text(x, -0.04, text, ha=side, va="top", transform=panel.transAxes, **_SMALL)
         if isinstance(stage, Route) and ends[0] <= stage.threshold <= ends[1]:
             panel.axvline(float(_along(stage.threshold, ends)), color=INK, lw=1.0, ls=(0, (2, 1.5)))
-
-    def _scatter(self, panel: Axes, stage: Stage, values: NDArray[np.float64], target: NDArray[np.float64]) -> None:
-        assert self.target is not None  # noqa: S101 - without it, panels are histograms
-        across = _range(self.target)
-        upward = self.answers if isinstance(stage, Answer) else _range(values)
-        if isinstance(stage, Answer) and stage.link == "identity":
-            ends = np.array([max(across[0], upward[0]), min(across[1], upward[1])])
-            if ends[0] < ends[1]:  # the line of perfect predictions
-                panel.plot(_along(ends, across), _along(ends, upward), color=INK, lw=0.7, alpha=0.6)
-        some = np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).astype(np.int64))
-        x, y = _along(target[some], across), _along(values[some], upward)
-        panel.plot(x, y, ".", ms=3, mew=0, color=COLORS[0], alpha=0.6)
-        if isinstance(stage, Route) and upward[0] <= stage.threshold <= upward[1]:
-            panel.axhline(float(_along(stage.threshold, upward)), color=INK, lw=1.0, ls=(0, (2, 1.5)))
-        panel.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04))  # room for the size of a point
-        _number_below(panel, across, "label")
-        for at, text, side in ((0.0, f"{upward[0]:.3g}", "bottom"), (1.0, f"{upward[1]:.3g}", "top")):
-            panel.text(-0.02, at, text, ha="right", va=side, transform=panel.transAxes, **_SMALL)
-        what = "prediction" if isinstance(stage, Answer) else "score"
-        panel.text(-0.02, 0.5, what, ha="right", va="center", rotation=90, transform=panel.transAxes, **_SMALL)
-
-
-def _number_below(panel: Axes, ends: _Range, what: str) -> None:
-    for x, text, side in ((0.0, f"{ends[0]:.3g}", "left"), (0.5, what, "center"), (1.0, f"{ends[1]:.3g}", "right")):
-        panel.text(x, -0.04, text, ha=side, va="top", transform=panel.transAxes, **_SMALL)
 
 
 def _one_value(values: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -9,15 +9,22 @@ from attrs import define, field, frozen
 
 from costframe.core.amounts import cost as cost_text
 from costframe.core.errors import format_count
-from costframe.report.labels import lay_out, put_above
-from costframe.report.pictures import COLORS, INK, ModelDisplay, as_labels, cut_text, percent, to_drawable
+from costframe.report.pictures import (
+    COLORS,
+    INK,
+    ModelDisplay,
+    as_labels,
+    cut_text,
+    lay_out,
+    percent,
+    put_above,
+    to_drawable,
+)
 from costframe.report.stages import RowSteps, first_step, follow_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["AcquisitionDisplay", "RowAcquisitionDisplay", "RowsPerStageDisplay"]
 
 _AXES = {"depth": "depth of the stage", "stop": "stop", "round": "round of acquisition"}
 _MOST_SHADES, _MOST_GROUPS = 6, 12  # shades are those of a legend
@@ -80,18 +87,10 @@ def _label(name: str, price: float) -> str:
 
 @define(eq=False)
 class StepDisplay(ModelDisplay):
-    """A picture of rows that go through a model, step by step.
-
-    Parameters
-    ----------
-    steps : RowSteps
-    y : (n,), optional
-        Labels of the followed rows.
-    title : str, optional
-    """
+    """A picture of rows that go through a model, step by step."""
 
     steps: RowSteps
-    y: NDArray[Any] | None = None
+    y: NDArray[Any] | None = None  # (n,): labels of the followed rows
     title: str | None = field(default=None, kw_only=True)
 
     @classmethod

@@ -1,6 +1,6 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
 from costframe.sets.archive import SetArchive as SetArchive
-from costframe.sets.choice import choose_alternatives as choose_alternatives
-from costframe.sets.choice import choose_spread as choose_spread
-from costframe.sets.prices import SetPrices as SetPrices
+from costframe.sets.archive import SetPrices as SetPrices
+from costframe.sets.archive import choose_alternatives as choose_alternatives
+from costframe.sets.archive import choose_spread as choose_spread

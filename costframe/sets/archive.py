@@ -1,4 +1,4 @@
-"""Archive of feature sets, with the loss of a quick fit on each, and a search for better sets.
+"""Feature sets: their prices, quick fits on them, a search for better ones, and the choice of good ones.
 
 The search starts from all features, and leaves out those with the least gain per cost, step by step. Then it opens each
 set on the front of cost and loss: it tries the set with further features, with pairs of features, with all features or
@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.threads import run_parallel
-from costframe.sets.prices import SetPrices
 from costframe.training.sampling import deal_folds, sample_by_hash
-from costframe.trees.boosting.folds import boost_folds
+from costframe.trees.boosting.folds import boost_folds, regress_many
 from costframe.trees.boosting.grower import bin_rows
 from costframe.trees.boosting.losses import loss_for
 from costframe.trees.settings import TreeSettings
@@ -28,11 +28,74 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows, TrainingData
     from costframe.trees.binning.bin_mapper import BinnedData
     from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
-__all__ = ["FeatureSet", "SetArchive", "search_quickly"]
+
+@frozen(eq=False, slots=False)
+class SetPrices:
+    """Prices of sets: each feature with its share of once-prices, and each resource once.
+
+    Attributes
+    ----------
+    cost : float64 (d,)
+    resource_cost : float64 (R,)
+    needs : bool (d, R)
+    n_rows : float
+        Rows that share once-prices.
+    """
+
+    cost: NDArray[np.float64]
+    resource_cost: NDArray[np.float64]
+    needs: NDArray[np.bool_]
+    n_rows: float
+
+    @classmethod
+    def of(cls, prices: PriceArrays, n_rows: float) -> SetPrices:
+        """Make prices of sets, with once-prices shared by `n_rows` rows."""
+        return cls(prices.cost + prices.once / n_rows, prices.resource_cost, prices.needs, n_rows)
+
+    def of_set(self, features: Iterable[int]) -> float:
+        """Return the price of features for one row."""
+        chosen = sorted(set(features))
+        resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
+        return float(self.cost[chosen].sum() + resources.sum())
+
+    def added_prices(self, features: Iterable[int]) -> NDArray[np.float64]:
+        """Return the price that each single feature adds to that of `features`: float64 (d,)."""
+        had = self.needs[sorted(features)].any(axis=0)
+        added: NDArray[np.float64] = self.cost + (self.needs & ~had) @ self.resource_cost
+        return added
+
+    def saved_prices(self, features: Iterable[int]) -> NDArray[np.float64]:
+        """Return the price saved by leaving out each of `features`: float64 (d,), valid at these."""
+        alone = self.needs[sorted(features)].sum(axis=0) == 1
+        saved: NDArray[np.float64] = self.cost + (self.needs & alone) @ self.resource_cost
+        return saved
+
+    def shares(self, features: Iterable[int]) -> NDArray[np.float64]:
+        """Return each feature's share of the price of `features`, resources split: float64 (d,), valid at these."""
+        sharing = np.maximum(self.needs[sorted(features)].sum(axis=0), 1)
+        parts: NDArray[np.float64] = self.cost + self.needs @ (self.resource_cost / sharing)
+        return parts
+
+    @cached_property
+    def full(self) -> float:
+        """Price of all features for one row."""
+        return self.of_set(range(len(self.cost)))
+
+    def tiers(self, most: int) -> list[frozenset[int]]:
+        """List the sets of all features up to a price, if there are at most `most` different prices above zero."""
+        alone = np.array([self.of_set([f]) for f in range(len(self.cost))])
+        levels = np.unique(alone[alone > 0]).tolist()
+        return [frozenset(np.flatnonzero(alone <= level).tolist()) for level in levels] if len(levels) <= most else []
+
+    def bundles(self) -> list[frozenset[int]]:
+        """List the distinct sets of features that need a common resource."""
+        return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))
+
 
 _NOTHING = 1e-4  # least gain, as a share of the constant's loss
 _PER_COST, _MOST_GAIN, _FEWER, _PAIRS = 5, 3, 3, 3  # candidates of an opened set, by kind
@@ -51,25 +114,13 @@ _SHARE, _FEWEST = 100, 5  # a leaf has at least n / _SHARE and at least _FEWEST 
 
 @frozen
 class FeatureSet:
-    """A set of features, and the result of a quick fit on it.
-
-    Attributes
-    ----------
-    features : frozenset of int
-    cost : float
-        Per row.
-    loss : float
-        Mean held-out loss of a quick fit.
-    losses : float64 (judged rows,)
-        Loss of each judged row.
-    gains : float64 (features,)
-        Decrease of the loss from splits on each feature, by ascending feature.
-    """
+    """A set of features, and the result of a quick fit on it."""
 
     features: frozenset[int]
-    cost: float
-    loss: float
-    losses: NDArray[np.float64] = field(eq=False, repr=False)
+    cost: float  # per row
+    loss: float  # mean held-out loss of a quick fit
+    losses: NDArray[np.float64] = field(eq=False, repr=False)  # (judged rows,): loss of each judged row
+    # (features,): decrease of the loss from splits on each feature, by ascending feature
     gains: NDArray[np.float64] = field(eq=False, repr=False)
 
 
@@ -255,3 +306,131 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)  # type: ignore[arg-type]
     archive.search(_SETS)
     return archive
+
+
+_NEAR = 0.35  # largest loss of a candidate above the front at its cost, as a share of the possible gain
+_DEAREST = 0.8  # largest cost of a candidate, as a share of the full cost
+_CANDIDATES = 14
+_LEAST = 0.03  # least gain of a pair, as a share of the possible gain; it must also exceed _ERRORS standard errors
+_ERRORS = 3.0
+_DECIDING, _FURTHER = 2, 8  # shared sets to try with further features, and the number of these
+_MANY = 40
+_FEW_TREES = TreeSettings(max_leaves=8, learning_rate=0.2, l2_regularization=5.0, n_estimators=20)
+_LEAST_APART = 0.015  # distance of two sets of the front
+_COST_WEIGHT, _COST_FLOOR = 0.3, 2e-3
+_FREQUENTED = 0.1  # least share of rows that go to a set at some tradeoff
+
+
+def choose_spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
+    """Choose at most `count` sets: the empty set, all features, and the sets of the front farthest from one another.
+
+    The distance of two sets is their difference in loss, as a share of the possible gain, and in the logarithm of cost.
+    """
+    front = archive.front()
+    loss, cost = (np.array([getattr(each, name) for each in front]) for name in ("loss", "cost"))
+    full = archive.prices.full
+    place = np.stack(
+        [
+            (loss - loss.min()) / (loss[0] - loss.min() + 1e-300),
+            _COST_WEIGHT * np.log(cost / full + _COST_FLOOR) / np.log(1 / _COST_FLOOR) if full > 0 else 0 * cost,
+        ],
+        axis=1,
+    )
+    everything = frozenset(range(len(archive.prices.cost)))
+    kept, left = [0], list(range(1, len(front)))
+    while len(kept) < count - 1 and left:
+        far = [min(np.abs(place[one] - place[other]).sum() for other in kept) for one in left]
+        if max(far) < _LEAST_APART:
+            break
+        kept.append(left.pop(int(np.argmax(far))))
+    return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))
+
+
+def choose_alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
+    """Choose at most `most` sets, each better for some rows, and their shared features, which choose between them.
+
+    Two sets form a pair if a cross-fitted regression of the difference of their losses on their shared features sends
+    rows to one or the other with a lower loss than either set alone.
+    """
+    if not archive.prices.full > 0:
+        return []
+    deciding = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_DECIDING]
+    archive.try_each_with(deciding, _FURTHER)  # features that choose between two sets may choose between many
+    found: list[frozenset[int]] = []
+    for shared in deciding:
+        wanted = [each for each in [shared, *_sets_in_use(archive, shared)] if each not in found]
+        found += wanted[: max(most - len(found), 0)]
+    return found
+
+
+def _sets_in_use(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[int]]:
+    """List the sets that rows choose, given the features that all sets share, the cheapest first.
+
+    Rows choose the least expected loss + tradeoff * price, at a few tradeoffs; it leaves out sets that few rows choose.
+    """
+    front = archive.front()
+    spread, full = front[0].loss - front[-1].loss, archive.prices.full
+    more = [each for each in archive.found.values() if shared < each.features and each.loss < front[0].loss]
+    sets = sorted(more, key=lambda each: (each.cost, each.loss))[:_MANY]
+    losses = np.stack([each.losses for each in sets], axis=1)
+    expected, weight = _cross_fit(archive, shared, losses), archive.rows.weight[archive.judged_rows]
+    price = (np.array([each.cost for each in sets]) - archive.prices.of_set(shared)) / full
+    share = np.zeros(len(sets))
+    for tradeoff in np.geomspace(0.03, 3.0, 8) * spread:
+        best = (expected + tradeoff * price).argmin(axis=1)
+        share = np.maximum(share, np.bincount(best, weight, len(sets)) / weight.sum())
+    order = np.argsort(price - 1e-9 * share, kind="stable")
+    return [sets[place].features for place in order.tolist() if share[place] > _FREQUENTED]
+
+
+def _pairs(archive: SetArchive) -> list[tuple[FeatureSet, FeatureSet]]:
+    """List the pairs of sets with a gain, by gain per cost."""
+    front = archive.front()
+    spread = front[0].loss - front[-1].loss
+    pairs = [
+        (a, b)
+        for a, b in combinations(_candidates(archive, front, spread), 2)
+        if a.features & b.features and a.features - b.features and b.features - a.features
+    ]
+    gained = run_parallel(lambda pair: _pair_gain(archive, *pair), pairs, archive.n_threads)
+    full = archive.prices.full
+    worth = [
+        (gain / (max(a.cost, b.cost) / full), a, b)
+        for gain, (a, b) in zip(gained, pairs, strict=True)
+        if gain > _LEAST * spread
+    ]
+    return [(a, b) for _, a, b in sorted(worth, key=lambda each: -each[0])]
+
+
+def _candidates(archive: SetArchive, front: list[FeatureSet], spread: float) -> list[FeatureSet]:
+    """List the sets with a loss close to that of the front at their cost, the best first."""
+    costs, losses = np.array([each.cost for each in front]), [each.loss for each in front]
+    near = []
+    for each in archive.found.values():
+        if 0 < each.cost <= _DEAREST * archive.prices.full and each.loss < front[0].loss - _LEAST * spread:
+            more = each.loss - losses[int(np.searchsorted(costs, each.cost, side="right")) - 1]
+            if more <= _NEAR * spread:
+                near.append((more, each.cost, sorted(each.features), each))
+    return [each for *_, each in sorted(near, key=lambda one: one[:3])[:_CANDIDATES]]
+
+
+def _pair_gain(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
+    """Return the gain of choosing between two sets over the better one; 0 if it may be chance."""
+    difference = b.losses - a.losses
+    expected = _cross_fit(archive, a.features & b.features, difference[:, np.newaxis])[:, 0]
+    rows = archive.rows.take(archive.judged_rows)
+    taken = np.where(expected < 0, b.losses, a.losses)
+    saved = (b.losses if b.loss < a.loss else a.losses) - taken
+    weight = rows.weight / rows.weight.sum()
+    gained = float(weight @ saved)
+    error = float(np.sqrt(weight @ (saved - gained) ** 2 / rows.repeats.sum()))
+    return gained if gained > _ERRORS * error else 0.0
+
+
+def _cross_fit(archive: SetArchive, features: frozenset[int], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Regress targets, float64 (judged rows, T), on features, cross-fitted on halves; return predictions."""
+    chosen = archive.judged_rows
+    data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
+    rows = archive.rows.take(chosen)
+    settings = evolve(_FEW_TREES, min_samples_leaf=max(5, int(rows.repeats.sum()) // 100))
+    return regress_many(data, rows, targets, archive.half[chosen], settings, whole=False).predictions

@@ -12,23 +12,23 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
-from costframe.sources.drive import Drive, blocks
-from costframe.sources.fetching import (
+from costframe.sources.live_row import RowTerms
+from costframe.sources.local import CallSource
+from costframe.sources.partitions import Drive, key_blocks, many_by_partition, stream_by_partition
+from costframe.sources.predictions import (
+    Predictions,
     annotate_errors,
     as_table,
     check_replies,
     check_reply,
+    predict_table,
     quote_things,
     row_fetcher,
     rows_fetcher,
 )
-from costframe.sources.live_row import RowTerms
-from costframe.sources.local import CallSource
-from costframe.sources.lookups import Lookup, Policy
-from costframe.sources.partitions import many_by_partition, stream_by_partition
-from costframe.sources.predictions import Predictions, predict_table
 from costframe.sources.sources import Sources
 from costframe.sources.threads import run
+from costframe.sources.trips import Lookup, Policy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.predictors.predictor import Known, Predictor
-    from costframe.sources.drive import Ended, Observe
-
-__all__ = ["predict_many", "predict_one", "predict_one_async", "predict_stream", "predict_stream_async"]
+    from costframe.sources.partitions import Ended, Observe
 
 IN_FLIGHT = 1000  # rows that advance together
 
@@ -285,7 +283,7 @@ def predict_stream(
     drive = _stream(predictor, sources, costs, acquisition, known, max_cost, unavailable, deadline, observe)
     size = check_number("in_flight", in_flight, low=1, whole=True)
     run(drive.open())
-    for begun, block in blocks(keys, size):  # in the caller's thread
+    for begun, block in key_blocks(keys, size):  # in the caller's thread
         rows: Any = drive.block(block, begun)
         try:
             while (ended := run(_next(rows))) is not None:

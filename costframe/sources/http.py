@@ -22,8 +22,6 @@ from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source,
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
 
-__all__ = ["HTTPSource"]
-
 _MOST_REDIRECTS = 3
 _ABSENT = {404, 410}
 _TRY_AGAIN = {408, 425, 429}  # and all from 500

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.core.prices.price_arrays import PriceArrays
 
-__all__ = ["LiveRow", "RowTerms", "supply_rows", "warm_up"]
-
 
 @frozen(eq=False)
 class RowTerms:

@@ -25,8 +25,6 @@ from costframe.sources.threads import Threads
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable
 
-__all__ = ["CallSource", "TableSource", "read_source"]
-
 
 def _check_callable(calls: Any) -> None:
     functions = calls.values() if isinstance(calls, Mapping) else [calls]

@@ -17,8 +17,6 @@ from costframe.sources.threads import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["measure"]
-
 
 def measure(
     sources: Sources,

@@ -14,8 +14,6 @@ from costframe.sources.source import MOST_BYTES, Reply, Source, Wanted, as_text
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["RedisSource"]
-
 _PART = 65_536
 
 

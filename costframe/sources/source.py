@@ -22,20 +22,6 @@ from costframe.core.tables.categories import is_missing
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = [
-    "MOST_BYTES",
-    "KeyRefusedError",
-    "Reply",
-    "Source",
-    "TripError",
-    "Wanted",
-    "answer_each",
-    "as_key",
-    "as_text",
-    "as_type",
-    "may_pass",
-]
-
 _DECIMAL = re.compile(r"(?!-[0.]+\Z)-?(?:0|[1-9][0-9]{0,400})(?:\.[0-9]{1,400})?")
 
 Wanted = Mapping[Hashable, Collection[str]]

@@ -16,8 +16,6 @@ from costframe.core.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-__all__ = ["Threads", "run"]
-
 T = TypeVar("T")
 
 _LOCK = threading.Lock()

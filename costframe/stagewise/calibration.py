@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from costframe.stagewise.evaluation import Evaluation
     from costframe.stagewise.soft_tree import SoftTree
 
-__all__ = [
-    "calibrate",
-    "calibrate_at_exits",
-    "calibrate_exits",
-    "calibrate_tree",
-    "calibrate_two",
-    "place_thresholds",
-]
-
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss
 _PRIOR_ROWS = 1.0

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from costframe.stagewise.rows import BankRows, Loss
     from costframe.stagewise.soft_tree import SoftTree
 
-__all__ = ["SmoothObjective", "Step", "SupportObjective", "cycle", "descend", "minimize_node"]
-
 _TURNS = 5  # most alternations between auxiliaries and one node
 _STEPS = 20  # of the minimizer in each turn
 _ENOUGH = 1e-5  # of the objective: less is no improvement
@@ -40,28 +38,14 @@ _NO_SCALE = 1e-20  # of the largest variance: an output that varies less gives n
 
 @frozen(eq=False)
 class _Moving:
-    """The free parts of a tree as one vector: weights of centered outputs, and each part in a separate unit.
-
-    Attributes
-    ----------
-    start : SoftTree
-    nodes : int64 (k,)
-        The nodes with free constants.
-    free : bool (k, C)
-        Their free weights.
-    routes : bool (k,)
-        Whether their thresholds are free.
-    mean : float64 (C,)
-    unit : float64 (parts,)
-        Of the free weights, constants and thresholds.
-    """
+    """The free parts of a tree as one vector: weights of centered outputs, and each part in a separate unit."""
 
     start: SoftTree
-    nodes: NDArray[np.int64]
-    free: NDArray[np.bool_]
-    routes: NDArray[np.bool_]
-    mean: NDArray[np.float64]
-    unit: NDArray[np.float64]
+    nodes: NDArray[np.int64]  # (k,): the nodes with free constants
+    free: NDArray[np.bool_]  # (k, C): their free weights
+    routes: NDArray[np.bool_]  # (k,): whether their thresholds are free
+    mean: NDArray[np.float64]  # (C,)
+    unit: NDArray[np.float64]  # (parts,): of the free weights, constants and thresholds
 
     @property
     def begin(self) -> NDArray[np.float64]:

@@ -1,8 +1,9 @@
-"""Estimators over a bank: their common settings, and the training task."""
+"""Estimators over a bank: common settings, the training task, a single stage, and settings by held-out rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -11,22 +12,86 @@ from costframe.core.checks import check_choice, check_number, resolve
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
+from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.relaxed import as_log_odds
-from costframe.stagewise.soft_tree import as_stage_tree
+from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, in_loss
+from costframe.stagewise.relaxed import as_log_odds, drop_zeros, fit_relaxed
+from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
+from costframe.stagewise.systems import NormalEquations
 from costframe.training.data import Traits
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker
+from costframe.training.progress import track
 from costframe.trees.binning.scaling import check_sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.stage_tree import StageTree
-    from costframe.stagewise.soft_tree import SoftTree
     from costframe.training.data import Rows, TrainingData
 
-__all__ = ["BankTask", "GradedRanker", "OverBank", "TwoClassesOnly", "WithRecipe", "with_targets"]
+MOST_LEARNERS = 1_000  # settings are chosen on part of the rows and of the learners
+
+S = TypeVar("S")
+
+
+def pick(
+    settings: S,
+    grid: Mapping[str, Sequence[float]],
+    starts: Mapping[str, Sequence[float]],
+    total: Callable[[S], float],
+    turns: int,
+    label: str,
+    verbose: int,
+) -> S:
+    """Minimize a total over settings: begin with the best combination of starts, then climb one setting at a time.
+
+    Parameters
+    ----------
+    settings : attrs class, hashable
+    grid, starts : mapping of names to ascending numbers
+        Allowed values of each setting, and values to begin with.
+    total : callable
+        Returns the number to minimize; called once for each settings.
+    turns : int
+        Climbs of each setting.
+    label, verbose
+        Of the progress bar.
+    """
+    seen: dict[S, float] = {}
+
+    def known(at: S) -> float:
+        if at not in seen:
+            seen[at] = total(at)
+        return seen[at]
+
+    def changed(at: S, values: Mapping[str, float]) -> S:
+        changes: dict[str, Any] = dict(values)
+        found: S = evolve(at, **changes)  # type: ignore[misc]
+        return found
+
+    if not grid:
+        return settings
+    tried = [changed(settings, dict(zip(grid, values, strict=True))) for values in product(*map(starts.get, grid))]  # type: ignore[arg-type]
+    best = min(track(tried, label, verbose=verbose), key=known)
+    for name in [*grid] * turns:
+        at = best
+        best = changed(at, {name: climb(grid[name], getattr(at, name), lambda v: known(changed(at, {name: v})))})  # noqa: B023
+    return best
+
+
+def climb(values: Sequence[float], start: float, total: Callable[[float], float]) -> float:
+    """Step from a start up, then down, through ascending values while the total falls; return the last value."""
+    best, least = start, total(start)
+    for way in ([v for v in values if v > start], [v for v in values[::-1] if v < start]):
+        for value in way:
+            if (now := total(value)) >= least:
+                break
+            best, least = value, now
+    return best
+
 
 _OF_BANK = (
     "engine",
@@ -220,3 +285,38 @@ def _targets(grades: NDArray[np.float64], most: float, relevant: float | None) -
     if relevant is not None:
         return np.where(grades >= relevant, 1.0, -1.0)
     return 2.0 * (grades / most if most > 0 else np.zeros_like(grades)) - 1.0
+
+
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+
+
+def train_reweighted(task: BankTask, ridge: float | None, l1: float = 0.0) -> StageTree:
+    """Fit new weights to the learners of a bank, and leave out learners without a weight.
+
+    As printed, the weights minimize eq. 7. Otherwise, if `ridge` is None, it takes the ridge of `RIDGES` with the least
+    validation loss + lambda * exact cost, or `USUAL_RIDGE` without validation data.
+    """
+    data, tradeoff, train = task.data, task.tradeoff, task.on(task.data.train)
+    held_out = None if data.valid is None else task.on(data.valid)  # refuses what the bank cannot take
+    if task.as_printed:
+        if data.n_classes > 2:
+            raise ParameterError(f"recipe: expected two classes or numbers for 'paper', got {data.n_classes} classes")
+        answer = fit_relaxed(
+            train.rows, np.ones(len(train.rows.target)), groups_in_loss(train.pricing.groups, tradeoff), l1
+        )
+        return task.finish_printed(drop_zeros(SoftTree.single(answer), train.rows))
+    prices = train.pricing.at(data.train.weight)
+    normal = NormalEquations.of(train.rows.outputs, train.rows.target, data.train.weight)
+    ridges = RIDGES if ridge is None and held_out is not None else (USUAL_RIDGE if ridge is None else ridge,)
+    best, least, exact = np.zeros(normal.right.shape), np.inf, in_loss(prices, tradeoff)
+    bar = track(ridges, "Re-weighting", verbose=task.verbose)
+    for _, weights in zip(bar, fit_at_ridges(normal, prices, tradeoff, ridges), strict=True):
+        value = exact.cost(np.asarray(weights.any(axis=1)))
+        if held_out is not None:
+            value += held_out.measured_loss(SoftTree.single(WeightedSum(weights, normal.intercept(weights))))
+        if value < least:
+            best, least = weights, value
+    tree = SoftTree.single(WeightedSum(best, normal.intercept(best)))
+    if data.n_classes:
+        tree = calibrate_tree(tree, train if held_out is None else held_out)
+    return as_stage_tree(task.bank, tree, task.link)

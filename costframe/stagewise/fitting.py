@@ -20,18 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.stagewise.normal import NormalEquations
-
-__all__ = [
-    "USUAL_RIDGE",
-    "fit_at_price",
-    "fit_at_ridges",
-    "fit_ridge",
-    "forward_select",
-    "groups_in_loss",
-    "in_loss",
-    "prune",
-]
+    from costframe.stagewise.systems import NormalEquations
 
 _PATIENCE = 50  # learners added without a better support
 _WORTH_THREADS = 1000  # outputs; below, threads wait longer for each other than they solve

@@ -27,40 +27,23 @@ if TYPE_CHECKING:
     from costframe.stagewise.soft_tree import SoftTree
     from costframe.stagewise.topology import Topology
 
-__all__ = ["FLOOR", "Auxiliaries", "Outcome", "RelaxedObjective", "Slopes", "slopes_at"]
-
 FLOOR = 1e-6  # of auxiliaries
 
 
 @frozen(eq=False)
 class Auxiliaries:
-    """The auxiliaries of Lemma 1: with these fixed, parabolas bound the roots.
+    """The auxiliaries of Lemma 1: with these fixed, parabolas bound the roots."""
 
-    Attributes
-    ----------
-    groups : float64 (L, G)
-        Of each way and group: kappa and eta of Cronus.
-    weights : float64 (K, C)
-        Of the l1 norms: sigma of Cronus.
-    """
-
-    groups: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    groups: NDArray[np.float64]  # (L, G): of each way and group: kappa and eta of Cronus
+    weights: NDArray[np.float64]  # (K, C): of the l1 norms: sigma of Cronus
 
 
 @frozen(eq=False)
 class Outcome:
-    """Scores, losses and flow of n rows; a change of one node changes one column of scores.
+    """Scores, losses and flow of n rows; a change of one node changes one column of scores."""
 
-    Attributes
-    ----------
-    scores : float64 (n, K, M)
-    losses : float64 (n, K)
-    flow : Flow
-    """
-
-    scores: NDArray[np.float64]
-    losses: NDArray[np.float64]
+    scores: NDArray[np.float64]  # (n, K, M)
+    losses: NDArray[np.float64]  # (n, K)
     flow: Flow
 
     @classmethod

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import Factory, evolve, frozen
 
-from costframe.stagewise.normal import NormalEquations
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
-from costframe.stagewise.systems import solve_scaled
+from costframe.stagewise.systems import NormalEquations, solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,19 +22,6 @@ if TYPE_CHECKING:
     from costframe.stagewise.rows import BankRows
 
     F8 = NDArray[np.float64]
-
-__all__ = [
-    "LOG_ODDS",
-    "RelaxedCost",
-    "RelaxedGradient",
-    "as_log_odds",
-    "auxiliary",
-    "drop_zeros",
-    "energies",
-    "fit_relaxed",
-    "floored_root",
-    "relax",
-]
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
 _ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero
@@ -56,20 +42,11 @@ def floored_root(square: F8, floor: float) -> F8:
 
 @frozen(eq=False)
 class RelaxedGradient:
-    """Derivatives of a relaxed cost, or of the bound on it.
+    """Derivatives of a relaxed cost, or of the bound on it."""
 
-    Attributes
-    ----------
-    weights : float64 (K, C, M)
-    reach : float64 (K,)
-        By d_k.
-    share : float64 (L,)
-        By p^l; the cost is linear in these.
-    """
-
-    weights: F8
-    reach: F8
-    share: F8
+    weights: F8  # (K, C, M)
+    reach: F8  # (K,): by d_k
+    share: F8  # (L,): by p^l; the cost is linear in these
 
 
 @frozen(eq=False)
@@ -81,18 +58,12 @@ class RelaxedCost:
     A chain is one way with p = 1, and d_k the share of rows that reach stage k (Cronus, eq. 8); a single stage has d =
     1 (eq. 7); in a tree each way to an exit has the probability p^l, and d = 1 (CSTC). All methods take d, float64
     (K,), as `reach` and p, float64 (L,), as `share`; ones by default.
-
-    Attributes
-    ----------
-    groups : PricedGroups
-    paths : bool (L, K)
-        Which stages are on each way; one stage by default.
-    floor : float
-        Least z: below it a root becomes a parabola, z/2 at zero. At floor 0 the slope of the norm at zero is 0.
     """
 
     groups: PricedGroups
+    # (L, K): which stages are on each way; one stage by default
     paths: NDArray[np.bool_] = Factory(lambda: np.ones((1, 1), np.bool_))
+    # least z: below it a root becomes a parabola, z/2 at zero. At floor 0 the slope of the norm at zero is 0
     floor: float = 0.0
 
     @classmethod

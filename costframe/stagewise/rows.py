@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.outputs import BankOutputs
 
-__all__ = ["BankRows", "Logistic", "Loss", "Softmax", "Squared", "as_counts", "targets_of"]
-
 _MOST = 1 << 26  # numbers held as a matrix: half a GiB
 _BLOCK = 1 << 15  # rows
 LEAST = 0.01  # least curvature, for rows with sure answers: steps would else move their scores far

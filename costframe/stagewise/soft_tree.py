@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
     from costframe.stagewise.rows import BankRows
 
-__all__ = ["SoftTree", "WeightedSum", "as_stage_tree", "stage_numbers"]
-
 
 @frozen(eq=False)
 class WeightedSum:

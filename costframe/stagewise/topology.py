@@ -12,8 +12,6 @@ from scipy.special import expit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Flow", "Topology"]
-
 
 @frozen(eq=False)
 class Topology:

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.stage_tree import StageTree
 
-__all__ = ["adopt_catboost", "adopt_catboost_file", "is_catboost", "looks_like_catboost"]
-
 _GZIP, _MAGIC = b"\x1f\x8b", b"CBM1"
 _CONVERT = """
 import sys, catboost

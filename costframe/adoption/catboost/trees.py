@@ -21,20 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "CATEGORICAL",
-    "DEEPEST",
-    "FLOAT",
-    "CatBoostModel",
-    "Feature",
-    "Forest",
-    "SplitGroup",
-    "Splits",
-    "SymmetricForest",
-    "ctr_reason",
-    "tabulate",
-]
-
 FLOAT, CATEGORICAL = "float", "categorical"
 DEEPEST = 16  # levels of a symmetric tree, CatBoost's own limit
 _UNLISTED = 2**16  # columns that a model may have beside those that its file lists
@@ -57,50 +43,26 @@ class Feature:
 
 @frozen(eq=False)
 class SplitGroup:
-    """The splits of one feature, in their order.
+    """The splits of one feature, in their order."""
 
-    Attributes
-    ----------
-    feature : Feature or None
-        None if the splits cannot be adopted; then `reason` says why.
-    values : float64 (splits,)
-        Borders of numbers, ascending, or hashes of categories, distinct.
-    nan_right : bool
-        Whether a border lets NaN pass like infinity.
-    """
-
-    feature: Feature | None
-    values: NDArray[np.float64]
-    nan_right: bool = False
+    feature: Feature | None  # None if the splits cannot be adopted; then `reason` says why
+    values: NDArray[np.float64]  # (splits,): borders of numbers, ascending, or hashes of categories, distinct
+    nan_right: bool = False  # whether a border lets NaN pass like infinity
     reason: str = ""
 
 
 @frozen(eq=False)
 class Splits:
-    """All splits of a model by number: groups of numbers first, then categories.
+    """All splits of a model by number: groups of numbers first, then categories."""
 
-    Attributes
-    ----------
-    column, index : int64 (splits,)
-        Of the feature; -1 if the split cannot be adopted.
-    value : float64 (splits,)
-        Border, or hash of the category that goes right.
-    categorical : bool (splits,)
-    threshold : float64 (splits,)
-        Largest double that goes left; NaN for categories.
-    missing_left : bool (splits,)
-        Whether NaN goes left.
-    reasons : tuple of (int, str)
-        First number of each group that cannot be adopted, ascending, and why.
-    """
-
+    # column, index (splits,): of the feature; -1 if the split cannot be adopted
     column: NDArray[np.int64]
     index: NDArray[np.int64]
-    value: NDArray[np.float64]
-    categorical: NDArray[np.bool_]
-    threshold: NDArray[np.float64]
-    missing_left: NDArray[np.bool_]
-    reasons: tuple[tuple[int, str], ...]
+    value: NDArray[np.float64]  # (splits,): border, or hash of the category that goes right
+    categorical: NDArray[np.bool_]  # (splits,)
+    threshold: NDArray[np.float64]  # (splits,): largest double that goes left; NaN for categories
+    missing_left: NDArray[np.bool_]  # (splits,): whether NaN goes left
+    reasons: tuple[tuple[int, str], ...]  # first number of each group that cannot be adopted, ascending, and why
 
     @classmethod
     def of(cls, groups: Sequence[SplitGroup], where: str) -> Splits:
@@ -167,19 +129,11 @@ def _check_group(group: SplitGroup, where: str) -> None:
 
 @frozen(eq=False)
 class SymmetricForest:
-    """Trees with one split for all nodes of a level; bit l of a leaf's number is the way at level l.
+    """Trees with one split for all nodes of a level; bit l of a leaf's number is the way at level l."""
 
-    Attributes
-    ----------
-    depth : int64 (trees,)
-    split : int64 (sum of depths,)
-        Number of the split of each level, from the root.
-    outputs : float64 (sum of 2^depth, K)
-    """
-
-    depth: NDArray[np.int64]
-    split: NDArray[np.int64]
-    outputs: NDArray[np.float64]
+    depth: NDArray[np.int64]  # (trees,)
+    split: NDArray[np.int64]  # (sum of depths,): number of the split of each level, from the root
+    outputs: NDArray[np.float64]  # (sum of 2^depth, K)
 
     def __len__(self) -> int:
         """Count the trees."""
@@ -188,25 +142,15 @@ class SymmetricForest:
 
 @frozen(eq=False)
 class Forest:
-    """Trees of any form.
+    """Trees of any form."""
 
-    Attributes
-    ----------
-    first : int64 (trees + 1,)
-        Position of each tree's root.
-    left, right, split : int (nodes,)
-        Children, counted from the root, and the number of the split; -1 at leaves.
-    leaf : int (nodes,)
-        Row of a leaf in `outputs`; -1 at other nodes.
-    outputs : float64 (leaves, K)
-    """
-
-    first: NDArray[np.int64]
+    first: NDArray[np.int64]  # (trees + 1,): position of each tree's root
+    # left, right, split (nodes,): children, counted from the root, and the number of the split; -1 at leaves
     left: NDArray[np.integer[Any]]
     right: NDArray[np.integer[Any]]
     split: NDArray[np.integer[Any]]
-    leaf: NDArray[np.integer[Any]]
-    outputs: NDArray[np.float64]
+    leaf: NDArray[np.integer[Any]]  # (nodes,): row of a leaf in `outputs`; -1 at other nodes
+    outputs: NDArray[np.float64]  # (leaves, K)
 
     def __len__(self) -> int:
         """Count the trees."""
@@ -219,34 +163,17 @@ def _distinct(features: Iterable[Feature]) -> tuple[Feature, ...]:
 
 @frozen(eq=False)
 class CatBoostModel:
-    """A CatBoost model; output k is scale * (sum of the trees' output k) + bias[k].
+    """A CatBoost model; output k is scale * (sum of the trees' output k) + bias[k]."""
 
-    Attributes
-    ----------
-    where : str
-        Name of the model in errors.
-    features : tuple of Feature
-        In the order of their columns.
-    splits : Splits
-    trees : SymmetricForest or Forest
-    scale : float
-    bias : float64 (K,)
-    link : str
-    classes : array (classes,) or None
-        Labels of a classifier's classes.
-    cut : float or None
-        Raw value above which a row is of class 1 of two.
-    """
-
-    where: str
-    features: tuple[Feature, ...] = field(converter=_distinct)
+    where: str  # name of the model in errors
+    features: tuple[Feature, ...] = field(converter=_distinct)  # in the order of their columns
     splits: Splits
     trees: SymmetricForest | Forest
     scale: float
-    bias: NDArray[np.float64]
+    bias: NDArray[np.float64]  # (K,)
     link: str
-    classes: NDArray[Any] | None
-    cut: float | None
+    classes: NDArray[Any] | None  # (classes,): labels of a classifier's classes
+    cut: float | None  # raw value above which a row is of class 1 of two
 
     def __attrs_post_init__(self) -> None:
         columns = [feature.column for feature in self.features]

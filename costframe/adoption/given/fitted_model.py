@@ -1,31 +1,278 @@
-"""A model that a user gives, ready for use: fitted if it is not, as a stage tree, with probabilities to train by."""
+"""A model that a user gives as a stage tree with class probabilities: adopted if possible, fitted if it is not."""
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
-from costframe.adoption.given.classifiers import check_classes, predict_checked, probability_tree
-from costframe.adoption.given.refitting import is_unfitted, labels_for, refit, require_probabilities
-from costframe.core.errors import DataError, ParameterError
+from costframe.adoption.adopted import is_unnamed
+from costframe.adoption.checking import check_answers
+from costframe.adoption.given.opaque import (
+    CallableModel,
+    OfClassOne,
+    is_unfitted,
+    labels_for,
+    opaque_tree,
+    refit,
+    require_probabilities,
+)
+from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.stages import Answer, Route
+from costframe.training.row_reader import unfrozen
 from costframe.training.sampling import deal_folds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.given.classifiers import GivenColumns
-    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.stages.stages import Stage
     from costframe.training.data import Rows, TrainingData
 
     Fit = Callable[[Rows], tuple[Any, StageTree]]  # the fitted model, and its stage tree
 
-__all__ = ["FittedModel", "GivenModel", "PrefittedWarning"]
+_NEARLY = 1e-6  # probabilities may leave [0, 1] by this much: forests sum up in single precision
+_ONE = 1e-3  # the sum over all classes may differ from one by this much
+
+
+@frozen
+class GivenColumns:
+    """The data's columns, and those for a model that does not name its own."""
+
+    names: tuple[str, ...]  # all columns; each has a price
+    given: tuple[int, ...]  # columns for the model
+    parameter: str  # name of the model in errors
+    named: bool = False  # whether the user named the columns for the model
+
+    @classmethod
+    def choose(cls, names: tuple[str, ...], wanted: Any, parameter: str) -> GivenColumns:
+        """Take all columns, or the wanted ones; refuse other things than names of columns, and an empty list."""
+        if wanted is None:
+            return cls(names, tuple(range(len(names))), parameter)
+        if (
+            isinstance(wanted, str)
+            or not isinstance(wanted, Iterable)
+            or not all(isinstance(one, str) for one in wanted)
+        ):
+            raise ParameterError(f"{parameter}: expected a list of feature names, got {shown(wanted)}")
+        listed = list(dict.fromkeys(wanted))
+        _check_priced(f"{parameter}: names", listed, names)
+        if not listed:
+            raise ParameterError(f"{parameter}: expected at least one feature name, got none")
+        return cls(names, tuple(names.index(name) for name in listed), parameter, named=True)
+
+    @property
+    def given_names(self) -> tuple[str, ...]:
+        """Names of the columns for a model."""
+        return tuple(self.names[f] for f in self.given)
+
+    def read_by(self, own: Sequence[str]) -> GivenColumns:
+        """Return the columns that a model names; refuse names that the data lack, or that the user left out."""
+        _check_priced(f"{self.parameter}: it reads", own, self.names)
+        further = [name for name in own if name not in set(self.given_names)]
+        if further:
+            raise DataError(f"{self.parameter}: it reads {further[0]!r}, which is not among its features")
+        return evolve(self, given=tuple(self.names.index(name) for name in own))
+
+    def of_model(self, model: Any) -> GivenColumns:
+        """Return the columns that a fitted model names, else these; refuse other names, or another number."""
+        own = getattr(model, "feature_names_in_", None)
+        if own is not None and all(isinstance(name, str) for name in own):
+            return self.read_by([str(name) for name in own])
+        count = getattr(model, "n_features_in_", len(self.given))
+        if count != len(self.given):
+            raise DataError(
+                f"{self.parameter}: {type(model).__name__} reads {count} features, the data have {len(self.given)}; "
+                "name those that it reads"
+            )
+        return self
+
+
+def _check_priced(what: str, names: Sequence[str], known: tuple[str, ...]) -> None:
+    unknown = [name for name in names if name not in set(known)]
+    if unknown:
+        raise DataError(f"{what} {unknown[0]!r}, which is none of the priced features {', '.join(known)}")
+
+
+def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> StageTree:
+    """Turn a fitted model into a stage tree of the data's features, of one output for two classes.
+
+    Raises
+    ------
+    ParameterError
+        If it gives no probabilities.
+    DataError
+        If it reads features without a price, or has other outputs than one for each class.
+    """
+    model = getattr(model, "predictor_", model)
+    inner = unfrozen(model)
+    if isinstance(model, str | os.PathLike):
+        raise ParameterError(f"{columns.parameter}: expected a model with class probabilities, got {shown(model)}")
+    tree = model if isinstance(model, StageTree) else _adopted(inner, columns)
+    if tree is not None:
+        return _without_blends(_of_columns(_two_sided(tree, n_classes, columns.parameter), columns), columns, n_classes)
+    if isinstance(model, Predictor):
+        return _opaque(model.predict, columns.read_by(model.feature_names), n_classes)
+    if hasattr(model, "predict_proba"):
+        own = columns.of_model(model)
+        return _opaque(CallableModel(model, own.given_names, "predict_proba"), own, n_classes)
+    if callable(model) and not hasattr(model, "predict"):
+        return _opaque(model, columns, n_classes)
+    raise ParameterError(
+        f"{columns.parameter}: expected a model with class probabilities, {type(model).__name__} has no predict_proba"
+        "; scikit-learn's CalibratedClassifierCV gives it one"
+    )
+
+
+def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
+    """Adopt a model with the data's names; return None if no plugin can adopt it exactly."""
+    own = getattr(model, "feature_names_in_", None)
+    names = columns.of_model(model).given_names if own is not None or hasattr(model, "n_features_in_") else None
+    try:
+        found = registry().adopt(model, names)
+        if isinstance(found, StageTree):
+            check_answers(model, found)
+    except AdoptionError:
+        if not hasattr(model, "predict_proba"):
+            raise
+        return None
+    return found if isinstance(found, StageTree) else None
+
+
+def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
+    """Let a tree read the data's columns: by name, or by position if its model had no names."""
+    names = columns.names
+    own = [tree.feature_names[f] for f in tree.bank.read]
+    unknown = [name for name in own if name not in set(names)]
+    given = columns.given_names
+    if unknown and len(tree.feature_names) == len(given) and is_unnamed(tree.feature_names):
+        tree = StageTree(evolve(tree.bank, feature_names=given, categories={}), tree.stages)
+    else:
+        columns.read_by(own)
+    return StageTree(tree.bank.with_features(names), tree.stages)
+
+
+def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> StageTree:
+    """Wrap a tree whose answer has blends, which cannot be one of several answers; a mere mean needs none.
+
+    What tells its classes is left out: the whole has other probabilities, and the likeliest class.
+    """
+    if tree.only_answer is None or not (tree.only_answer.blends or tree.only_answer.by_scores):
+        return tree
+    if not (answer := tree.only_answer.divided()).blends:
+        return StageTree(tree.bank, (evolve(answer, by_scores=False, cut=0.0),))
+    read = tree.bank.read
+    alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
+    return _opaque(alone.predict, evolve(columns, given=tuple(read.tolist())), n_classes)
+
+
+def _two_sided(tree: StageTree, n_classes: int, parameter: str) -> StageTree:
+    """Keep one output for two classes: the probability, or the log odds, of class 1; refuse ranks."""
+    if "ranked" in tree.links:
+        raise DataError(f"{parameter}: expected class probabilities, it gives ranks")
+    blended = tree.only_answer is not None and bool(tree.only_answer.blends)
+    expected = {n_classes} if n_classes > 2 else {1} if blended else {1, 2}
+    if tree.n_predictions not in expected:
+        raise DataError(
+            f"{parameter}: expected probabilities of {n_classes} classes, it has {tree.n_predictions} output(s)"
+        )
+    if n_classes > 2 or tree.n_predictions == 1:
+        return tree
+    return StageTree(tree.bank, tuple(_one_output(stage) for stage in tree.stages))
+
+
+def _one_output(stage: Stage) -> Stage:
+    if isinstance(stage, Route):
+        return stage
+    weights, intercept = stage.weights, stage.intercept
+    if stage.link == "softmax":
+        weights, intercept = weights[:, 1] - weights[:, 0], intercept[1:] - intercept[:1]
+        return Answer(stage.learners, weights, intercept, "sigmoid", temperature=stage.temperature)
+    return evolve(stage, weights=weights[:, 1], intercept=intercept[1:])
+
+
+def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int) -> StageTree:
+    """Wrap a function of (n, len(columns.given)) that gives probabilities of class 1, or of all classes."""
+    width = 1 if n_classes == 2 else n_classes
+    call = OfClassOne(function) if width == 1 else function
+    return opaque_tree(columns.parameter, call, columns.names, columns.given, width).with_categories({})
+
+
+def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, parameter: str) -> NDArray[np.float64]:
+    """Return a model's probabilities of rows, float64 (n,) of class 1, or (n, M); refuse other numbers."""
+    try:
+        values = tree.predict(X)
+    except BankError as error:
+        raise DataError(f"{parameter}: {error}") from error
+    return _check_probabilities(values, f"{parameter}: expected probabilities", f" for {whose}")
+
+
+def _check_probabilities(values: NDArray[np.float64], expected: str, whose: str = "") -> NDArray[np.float64]:
+    """Return probabilities, (n,) of class 1 or (n, M), with rounding beyond 0 and 1 cut; refuse other numbers."""
+    wrong = ~((values >= -_NEARLY) & (values <= 1 + _NEARLY))
+    if wrong.any():
+        raise DataError(f"{expected} from 0 to 1{whose}, got {values[wrong][0]:g}")
+    _check_sums(values, f"{expected} that sum to one{whose}")
+    return np.clip(values, 0.0, 1.0)
+
+
+def _check_sums(values: NDArray[np.float64], expected: str) -> None:
+    """Refuse probabilities of all classes, (n, M), that do not sum to one."""
+    if values.ndim == 2:
+        sums = values.sum(axis=1)
+        wrong = ~(np.abs(sums - 1) <= _ONE)
+        if wrong.any():
+            raise DataError(f"{expected}, got a sum of {sums[wrong][0]:g}")
+
+
+def check_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
+    """Refuse a fitted classifier whose classes are not those of the labels, in their order.
+
+    The classes of an adopted one may also be the numbers of the labels, as xgboost's are.
+    """
+    adopted = getattr(model, "classes", None) if isinstance(model, Predictor) else None
+    known = getattr(model, "classes_", adopted)
+    if known is None or (adopted is not None and np.array_equal(adopted, np.arange(len(classes)))):
+        return
+    known = np.asarray(known)
+    unknown = [one for one in classes.tolist() if one not in set(known.tolist())]
+    if unknown:
+        owner = parameter if parameter.endswith("model") else f"{parameter} model"
+        raise DataError(f"y: has the class {unknown[0]!r}, which the {owner} does not know: {known.tolist()}")
+    if known.tolist() != classes.tolist():
+        raise DataError(
+            f"{parameter}: knows the classes {known.tolist()}, expected those of y in ascending order: "
+            f"{classes.tolist()}"
+        )
+
+
+def read_probabilities(proba: Any, n_rows: int, n_classes: int, parameter: str) -> NDArray[np.float64]:
+    """Return probabilities that a user gives for rows: float64 (n,) of class 1 for two classes, else (n, M).
+
+    Raises
+    ------
+    DataError
+        If they have another shape, or are no probabilities.
+    """
+    try:
+        values = np.asarray(proba, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{parameter}: expected numbers, got {shown(proba)}") from None
+    if values.shape == (n_rows, 2) and n_classes == 2:
+        _check_sums(values, f"{parameter}: expected rows that sum to one")
+        values = values[:, 1]
+    if values.shape != ((n_rows,) if n_classes == 2 else (n_rows, n_classes)):
+        raise DataError(f"{parameter}: expected shape {(n_rows, n_classes)}, one row a row of X, got {values.shape}")
+    return _check_probabilities(values, f"{parameter}: expected probabilities")
+
 
 FOLDS = 5
 _PREFITTED = (

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from costframe.adoption.lightgbm.text import Range, SavedModel
     from costframe.core.predictors.stage_tree import StageTree
 
-__all__ = ["adopt_lightgbm", "adopt_lightgbm_file", "at_most", "is_lightgbm", "looks_like_lightgbm"]
-
 _SQUARED = ("regression", "regression_l2", "regression_l1", "fair", "quantile", "mape")  # may end in "sqrt"
 _LINKS = dict.fromkeys((*_SQUARED, "huber", "lambdarank", "rank_xendcg"), "identity") | {
     "poisson": "exp",

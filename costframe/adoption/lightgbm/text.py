@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CATEGORICAL", "DEFAULT_LEFT", "MISSING_SHIFT", "SavedModel", "SavedTree", "read_text"]
-
 CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2  # bits of a split's decision type; above these, how it reads NaN
 
 _NO_WHOLES, _NO_REALS = np.zeros(0, np.int64), np.zeros(0)
@@ -41,65 +39,36 @@ _TREE = re.compile(
 
 @frozen(eq=False)
 class SavedTree:
-    """A tree of L leaves as LightGBM writes it.
+    """A tree of L leaves as LightGBM writes it."""
 
-    Attributes
-    ----------
-    outputs : float64 (L,)
-        Of the leaves.
-    feature, decision : int64 (L - 1,)
-        Of each split; a decision is a sum of bits.
-    threshold : float64 (L - 1,)
-    left, right : int64 (L - 1,)
-        Children: the number of a split, or ~number of a leaf.
-    categories : sequence of int64 arrays
-        The categories that go left, of each split by categories, in the order of the splits.
-    """
-
-    outputs: NDArray[np.float64]
+    outputs: NDArray[np.float64]  # (L,): of the leaves
+    # feature, decision (L - 1,): of each split; a decision is a sum of bits
     feature: NDArray[np.int64] = _NO_WHOLES
     decision: NDArray[np.int64] = _NO_WHOLES
-    threshold: NDArray[np.float64] = _NO_REALS
+    threshold: NDArray[np.float64] = _NO_REALS  # (L - 1,)
+    # left, right (L - 1,): children: the number of a split, or ~number of a leaf
     left: NDArray[np.int64] = _NO_WHOLES
     right: NDArray[np.int64] = _NO_WHOLES
+    # the categories that go left, of each split by categories, in the order of the splits
     categories: Sequence[NDArray[np.int64]] = ()
 
 
 @frozen(eq=False)
 class SavedModel:
-    """A model of LightGBM.
+    """A model of LightGBM."""
 
-    Attributes
-    ----------
-    where : str
-        Its name in errors.
-    version, n_scores, n_features : int
-    names : tuple of str
-    objective : str
-        With its settings; empty where predictions are raw scores.
-    averages : bool
-        Whether predictions are made of the mean of all rounds, not of their sum.
-    trees : sequence of SavedTree
-        Round by round, one tree for each score.
-    labels : sequence of lists
-        The categories of the columns of pandas' category dtype, column by column; these columns are not named.
-    ranges : sequence of Range
-        Of all features; empty where there are no labels.
-    categorical : frozenset of int
-        Features that are split by categories; empty where there are no labels.
-    """
-
-    where: str
+    where: str  # its name in errors
     version: int
     n_scores: int
     n_features: int
     names: tuple[str, ...]
-    objective: str
-    averages: bool
-    trees: Sequence[SavedTree] = ()
+    objective: str  # with its settings; empty where predictions are raw scores
+    averages: bool  # whether predictions are made of the mean of all rounds, not of their sum
+    trees: Sequence[SavedTree] = ()  # round by round, one tree for each score
+    # the categories of the columns of pandas' category dtype, column by column; these columns are not named
     labels: Sequence[list[Any]] = ()
-    ranges: Sequence[Range] = ()
-    categorical: frozenset[int] = frozenset()
+    ranges: Sequence[Range] = ()  # of all features; empty where there are no labels
+    categorical: frozenset[int] = frozenset()  # features that are split by categories; empty where there are no labels
 
 
 def read_text(data: bytes, where: str) -> SavedModel:

@@ -12,10 +12,9 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.adopted import choose_names, is_of
-from costframe.adoption.given.refitting import describe_error, is_unfitted
-from costframe.adoption.pipelines.recipe import Recipe
+from costframe.adoption.given.opaque import describe_error, is_unfitted
 from costframe.adoption.pipelines.sparse import CallableTransformer, Table, absent_is_missing, framed, over_sparse
-from costframe.adoption.pipelines.transformers import READERS
+from costframe.adoption.pipelines.transformers import READERS, Recipe
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.preparation import Preparation
 
-__all__ = [
-    "adopt_pipeline",
-    "is_pipeline",
-    "is_transformer",
-    "name_columns",
-    "prepare",
-    "read_transformer",
-    "refuse_as",
-]
 _FLOAT32 = float(np.nextafter(2.0**128 - 2.0**103, 0.0))
 _HIGHEST = ((np.inf, np.inf), (1e39, float(np.finfo(np.float64).max)), (_FLOAT32, _FLOAT32))
 """Numbers to try, and the highest one that is taken where it is: any, any double, any that rounds to a float32."""

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy import sparse
 
-from costframe.adoption.given.refitting import as_frame, is_unfitted
+from costframe.adoption.given.opaque import as_frame, is_unfitted
 from costframe.adoption.sklearn.ensembles import inner_of
 from costframe.adoption.xgboost.adopt import has_trees, is_xgboost
 from costframe.core.errors import AdoptionError, DataError
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.adoption.pipelines.recipe import Recipe
+    from costframe.adoption.pipelines.transformers import Recipe
     from costframe.core.predictors.predictor import Predictor
 
     Columns = list[int]
-
-__all__ = ["CallableTransformer", "Table", "absent_is_missing", "framed", "over_sparse", "try_transformer"]
 
 _SCALERS = ("MaxAbsScaler", "RobustScaler", "StandardScaler")
 _KEEP_STORED = ("FunctionTransformer", "PolynomialFeatures")
@@ -35,21 +33,11 @@ _STORE_NONZERO = ("Binarizer", "KBinsDiscretizer", "MissingIndicator", "OneHotEn
 
 @frozen(eq=False)
 class Table:
-    """The table between two steps.
+    """The table between two steps."""
 
-    Parameters
-    ----------
-    values : list of int
-        Its columns, by number in a recipe; of a sparse table with zeros where nothing is stored.
-    stored : list of int
-        The same columns with NaN where nothing is stored. Stored zeros are zeros in both.
-    form : class of scipy.sparse, optional
-        Of a sparse table.
-    """
-
-    values: Columns
-    stored: Columns
-    form: Callable[..., Any] | None = None
+    values: Columns  # its columns, by number in a recipe; of a sparse table with zeros where nothing is stored
+    stored: Columns  # the same columns with NaN where nothing is stored. Stored zeros are zeros in both
+    form: Callable[..., Any] | None = None  # of a sparse table
 
     @classmethod
     def dense(cls, columns: Columns) -> Table:

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.predictor import Predictor
 
-__all__ = ["adopt_sklearn", "is_sklearn"]
-
-
 _SUPPORTED = (
     "Supported are linear models, trees, forests, isolation forests, gradient and histogram boosting, AdaBoost of "
     "trees, and bagging, voting, calibration and searches of any models"
@@ -78,7 +75,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
 def _adopters() -> Mapping[str, Callable[[Any, tuple[str, ...]], Predictor]]:
     """Return the functions that adopt models, by class; they import more than `is_sklearn` needs."""
     from costframe.adoption.sklearn.ensembles import ENSEMBLES
-    from costframe.adoption.sklearn.linear import LINEAR
+    from costframe.adoption.sklearn.terms import LINEAR
     from costframe.adoption.sklearn.trees import TREES
 
     return TREES | LINEAR | ENSEMBLES

@@ -12,8 +12,7 @@ from attrs import evolve, frozen
 
 from costframe.adoption.adopted import OpaqueOnlyError
 from costframe.adoption.given.opaque import opaque_member
-from costframe.adoption.sklearn.linear import SCORED
-from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
+from costframe.adoption.sklearn.terms import SCORED, Term, add_terms, constant_term
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.stage_tree import StageTree
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from costframe.adoption.given.opaque import Method
     from costframe.core.learners.opaque import OpaqueLearner
     from costframe.core.predictors.predictor import Predictor
-
-__all__ = ["ENSEMBLES", "inner_of"]
 
 _WRAPPERS = {
     "FrozenEstimator": "estimator",

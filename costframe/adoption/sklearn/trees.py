@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["TREES"]
-
 _RANDOM_STRATEGIES = ("stratified", "uniform")
 _LOG_LINKS = ("poisson", "gamma")
 

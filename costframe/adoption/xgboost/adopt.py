@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from costframe.core.predictors.stage_tree import StageTree
 
-__all__ = ["adopt_xgboost", "adopt_xgboost_file", "has_trees", "is_xgboost", "looks_like_xgboost"]
-
 _SPACE = b"\xef\xbb\xbf \t\r\n"
 _FORMATS = {b"i": "b", b"U": "B", b"I": "h", b"l": "i", b"L": "q", b"d": "f", b"D": "d"}
 _DTYPES = {marker: np.dtype(form).newbyteorder(">") for marker, form in _FORMATS.items()}

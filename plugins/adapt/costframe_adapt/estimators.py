@@ -9,10 +9,8 @@ from attrs import define, evolve, field
 
 from costframe.gates import GatedClassifier, default_tradeoffs
 from costframe.trees import scorer
-from costframe_adapt.adapt import train_adapt, train_without_gate
-from costframe_adapt.judge import Judge
-from costframe_adapt.path import sweep_grid
-from costframe_adapt.settings import read_grid, read_settings
+from costframe_adapt.adapt import sweep_grid, train_adapt, train_without_gate
+from costframe_adapt.judge import Judge, read_grid, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.gates import GatePoint
     from costframe.plugin import DeferredPath, StageTree, TrainingData
-    from costframe_adapt.settings import AdaptSettings
-
-__all__ = ["AdaptClassifier"]
+    from costframe_adapt.judge import AdaptSettings
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

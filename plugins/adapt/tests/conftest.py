@@ -3,7 +3,7 @@
 import pytest
 
 from costframe.adoption.given import fitted_model
-from costframe_adapt import boosting, boosting_stage, linear_stage
+from costframe_adapt import boosting, linear
 
 
 @pytest.fixture(scope="module")
@@ -11,8 +11,7 @@ def few_rounds():
     """Alternate for a few rounds, and ask models in two folds, where it does not matter how good the models are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boosting, "_ROUNDS", 2)
-        patch.setattr(boosting_stage, "_ROUNDS", 2)
-        patch.setattr(linear_stage, "_ROUNDS", 4)
-        patch.setattr(linear_stage, "_ROUNDS_TRIED", 2)
+        patch.setattr(linear, "_ROUNDS", 4)
+        patch.setattr(linear, "_ROUNDS_TRIED", 2)
         patch.setattr(fitted_model, "FOLDS", 2)
         yield

@@ -13,8 +13,7 @@ from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
 from costframe.gates.gate_curve import SURE
 from costframe.gates.penalized import GroupNorms
 from costframe_adapt.judge import solve_shares
-from costframe_adapt.linear import Problem, fit_linear, refit
-from costframe_adapt.linear_stage import best_start
+from costframe_adapt.linear import Problem, best_start, fit_linear, refit
 
 SEEDS = st.integers(0, 2**32 - 1)
 

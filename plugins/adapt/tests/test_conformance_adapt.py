@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from kit_cases import parametrize_laws
 
-from costframe.gates import expensive
+from costframe.gates import composite
 from costframe.testing.check import checks
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
@@ -16,7 +16,7 @@ LINEAR = {"variant": "lin", "n_estimators": None}
 
 @pytest.fixture(autouse=True)
 def _few_rounds(monkeypatch):
-    monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=5))
+    monkeypatch.setattr(composite, "boost_without_prices", partial(composite.boost_without_prices, n_rounds=5))
 
 
 @parametrize_laws("adapt", settings=QUICK)

@@ -36,30 +36,14 @@ if TYPE_CHECKING:
     from costframe.plugin import Predictor, PriceArrays, Rows, TrainingData
     from costframe.trees import Annealing, Ensemble, Loss
 
-__all__ = [
-    "AffordableClassifier",
-    "AffordableRanker",
-    "AffordableRegressor",
-    "BoostingClassifier",
-    "BoostingRanker",
-    "BoostingRegressor",
-    "PlainBoosting",
-]
-
 _MOST_PRICES = 8  # to try
 
 
 @frozen
 class PrefixPoint(AnnealedPoint):
-    """The first rounds of a branch, measured on some rows.
+    """The first rounds of a branch, measured on some rows."""
 
-    Attributes
-    ----------
-    batch : float
-        Each row's equal share of the once-prices, which `cost` leaves out.
-    """
-
-    batch: float
+    batch: float  # each row's equal share of the once-prices, which `cost` leaves out
 
     def total(self, tradeoff: float) -> float:
         """Return loss + tradeoff * cost, with the share of once-prices."""

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from costframe.trees import Annealing
     from costframe_baselines.exits import ExitPredictor
 
-__all__ = ["EarlyExitClassifier", "EarlyExitRanker"]
-
 _EVERY = 10
 _TRIED = 40  # thresholds
 _LIMITS = {"max_cost", "unavailable"}
@@ -47,29 +45,16 @@ _UNTOUCHED = {"random_state", "n_threads", "verbose"}  # settings that are never
 
 @frozen
 class ExitPoint:
-    """A threshold, measured on held-out rows.
+    """A threshold, measured on held-out rows."""
 
-    Attributes
-    ----------
-    threshold : float
-        Infinite: no row leaves early; minus infinite: all leave before the first tree.
-    n_rounds : int
-        Learners of the model.
-    tradeoff : float
-        0, for its trees know no prices.
-    loss, cost, score : float
-        Mean loss, exact mean cost per row, and the given score or minus the loss.
-    batch : float
-        Each row's equal share of the once-prices, which `cost` leaves out.
-    """
-
-    threshold: float
-    n_rounds: int
-    tradeoff: float
+    threshold: float  # infinite: no row leaves early; minus infinite: all leave before the first tree
+    n_rounds: int  # learners of the model
+    tradeoff: float  # 0, for its trees know no prices
+    # loss, cost, score: mean loss, exact mean cost per row, and the given score or minus the loss
     loss: float
     cost: float
     score: float
-    batch: float
+    batch: float  # each row's equal share of the once-prices, which `cost` leaves out
 
     def total(self, tradeoff: float) -> tuple[float, float]:
         """Return loss + tradeoff * cost with the share of once-prices, and a key by which later exits win ties."""

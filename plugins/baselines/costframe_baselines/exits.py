@@ -55,26 +55,16 @@ if TYPE_CHECKING:
 
     ScoresAt = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
-__all__ = ["EVERY_ROW", "ConfidenceExits", "ExitPredictor", "ProximityExits"]
-
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
 _PLACE = 5  # of the row to which all others of a query are compared
 
 
 @define(eq=False, frozen=True, slots=False, repr=False)
 class ExitPredictor(Alike):
-    """What both rules share: the exits, the walk from one to the next, and the price of the learners before.
+    """What both rules share: the exits, the walk from one to the next, and the price of the learners before."""
 
-    Parameters
-    ----------
-    tree : StageTree
-        The model of all learners, of one answer, with the default prices.
-    ends : tuple of int
-        Learners evaluated at each exit: 0 first, which only `EVERY_ROW` takes, and all of them last.
-    threshold : float
-    """
-
-    tree: StageTree
+    tree: StageTree  # the model of all learners, of one answer, with the default prices
+    # learners evaluated at each exit: 0 first, which only `EVERY_ROW` takes, and all of them last
     ends: tuple[int, ...] = (0, 0)
     threshold: float = np.inf
 
@@ -342,13 +332,9 @@ class ProximityExits(ExitPredictor):
     stay. Without queries, every row is a query of its own, and stays: the model is that of all learners. A score f is
     predicted as level + f / (2 (1 + |f|)), with level 0 for rows that stay to the end, and a lower level for each exit
     before: rows rank below all that left later. Sample weights have no effect, as predictions know none.
-
-    Parameters
-    ----------
-    queries : int64 (rows,), optional
-        Numbers of the queries of the rows to predict, from 0; see `of_queries`.
     """
 
+    # (rows,): numbers of the queries of the rows to predict, from 0; see `of_queries`
     queries: NDArray[np.int64] | None = None
 
     _no_limits = "is for rows without queries; leave out qid"

@@ -39,27 +39,16 @@ if TYPE_CHECKING:
 
     F8 = NDArray[np.float64]
 
-__all__ = ["L1GateClassifier", "choose_columns", "fit_gate"]
-
 _MOST = 1e100  # loss per unit of weight: at this price no column is chosen
 _PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns
 
 
 @frozen(eq=False)
 class _Columns:
-    """The columns of training rows.
-
-    Attributes
-    ----------
-    bank : WeakLearnerBank
-    H : float64 (n, C)
-    rows : Rows
-    n_classes : int
-    priced : PricedGroups
-    """
+    """The columns of training rows."""
 
     bank: WeakLearnerBank
-    H: F8
+    H: F8  # (n, C)
     rows: Rows
     n_classes: int
     priced: PricedGroups

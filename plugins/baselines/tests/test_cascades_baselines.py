@@ -10,7 +10,7 @@ import costframe as cf
 from costframe.stagewise.estimator import BankTask
 from costframe.stagewise.soft_tree import SoftTree, as_stage_tree
 from costframe.training.data import Rows, TrainingData
-from costframe_baselines.cascade_by_price import (
+from costframe_baselines.cascades import (
     CascadeObjective,
     learner_prices,
     lose_at_worst_stage,

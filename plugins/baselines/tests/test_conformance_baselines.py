@@ -7,7 +7,7 @@ from kit_cases import parametrize_laws
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from costframe.adoption.given import fitted_model
-from costframe.gates import expensive
+from costframe.gates import composite
 from costframe_baselines import L1GateClassifier
 
 FEW = {"n_estimators": 9, "learning_rate": 0.3, "max_leaves": 8}
@@ -40,7 +40,7 @@ def test_laws_of_early_exit(check):
 
 @pytest.fixture
 def _small_expensive_model(monkeypatch):
-    monkeypatch.setattr(expensive, "boost_without_prices", partial(expensive.boost_without_prices, n_rounds=5))
+    monkeypatch.setattr(composite, "boost_without_prices", partial(composite.boost_without_prices, n_rounds=5))
     monkeypatch.setattr(fitted_model, "FOLDS", 2)
 
 

@@ -10,18 +10,14 @@ from attrs import evolve, frozen
 
 from costframe.plugin import PathCollector, dominated_duplicates
 from costframe.trees import ENTROPY, GINI, PAIRS, BudgetRule
-from costframe_budgetforest.forest import ForestRows, grow_forest
-from costframe_budgetforest.judge import Judge
+from costframe_budgetforest.forest import ForestRows, Judge, grow_forest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from costframe.plugin import DeferredPath, TrainingData
     from costframe.trees import Predicted, Record
-    from costframe_budgetforest.forest import Forest
-    from costframe_budgetforest.judge import ForestPoint
-
-__all__ = ["GrowSettings", "grow_path", "grow_plain", "grow_priced", "without_copies"]
+    from costframe_budgetforest.forest import Forest, ForestPoint
 
 _SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 75)
 

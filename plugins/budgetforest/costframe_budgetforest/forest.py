@@ -1,4 +1,4 @@
-"""Forests: trees with the class shares of all their nodes, and the growing of random forests."""
+"""Forests, grown at prices, and the path of forests judged on held-out rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 from attrs import field, frozen
 from scipy.special import ndtri, pdtrik
 
+from costframe.gates import Predictions
 from costframe.plugin import Answer, StageTree, TreeTable, WeakLearnerBank, row_numbers, run_parallel
 from costframe.trees import BinMapper, BudgetPrices, BudgetTree, grow_budget_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from costframe.plugin import PriceArrays, Rows, TrainingData
-    from costframe.trees import BinnedData, Record
-
-__all__ = ["Bags", "Forest", "ForestRows", "grow_forest"]
+    from costframe.plugin import CostModel, PriceArrays, Rows, TrainingData
+    from costframe.trees import BinnedData, Predicted, Record
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MANY = 1e4  # mean from which the normal distribution is as good
@@ -27,18 +28,10 @@ _POISSON = np.cumsum(np.exp(-1.0) / np.array([1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 7
 
 @frozen(eq=False)
 class Forest:
-    """Trees that vote with the class shares of their leaves.
+    """Trees that vote with the class shares of their leaves."""
 
-    Attributes
-    ----------
-    trees : TreeTable
-        Their outputs are `shares` of the leaves; for two classes only that of class 1.
-    shares : float64 (nodes, K)
-        Class shares of each node, leaf or not.
-    """
-
-    trees: TreeTable
-    shares: NDArray[np.float64]
+    trees: TreeTable  # their outputs are `shares` of the leaves; for two classes only that of class 1
+    shares: NDArray[np.float64]  # (nodes, K): class shares of each node, leaf or not
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
@@ -93,21 +86,11 @@ class Bags:
 
     So a row given twice is a row of weight two, and the order of rows has no effect. Rows that weigh less than one
     together are drawn with mean one, at their weight.
-
-    Attributes
-    ----------
-    first : int64 (groups,)
-        A row of each group of equal rows, ascending.
-    number : uint64 (groups,)
-        Hash of their values.
-    weight : float64 (groups,)
-        Sum of their weights.
-    seed : int
     """
 
-    first: NDArray[np.int64]
-    number: NDArray[np.uint64]
-    weight: NDArray[np.float64]
+    first: NDArray[np.int64]  # (groups,): A row of each group of equal rows, ascending
+    number: NDArray[np.uint64]  # (groups,): hash of their values
+    weight: NDArray[np.float64]  # (groups,): sum of their weights
     seed: int
 
     @classmethod
@@ -232,3 +215,50 @@ def _room(most: int, n_classes: int) -> tuple[NDArray[Any], ...]:
     begin, end = np.empty(most, np.int64), np.empty(most, np.int64)
     counts, missing_left = np.zeros((most, n_classes)), np.zeros(most, np.bool_)
     return feature, bins, missing_left, left, right, parent, depth, begin, end, counts
+
+
+@frozen
+class ForestPoint:
+    """A forest on a path."""
+
+    n_rounds: int  # trees with tests
+    tradeoff: float
+    # loss, cost: mean squared loss and exact mean cost of held-out rows; prices per batch are shared by as many
+    # rows as there are training rows
+    loss: float
+    cost: float
+    score: float  # the given score, or minus the loss
+
+
+def squared_loss(proba: NDArray[np.float64], y: NDArray[np.int64], weight: NDArray[np.float64]) -> float:
+    """Return the mean over rows of the sum over classes of (p - label)^2 / 2; `proba` is (n,) of class 1, or (n, K)."""
+    if proba.ndim == 1:
+        return float(np.average((proba - y) ** 2, weights=weight))
+    hit = proba[np.arange(len(y)), y]
+    return float(np.average(((proba**2).sum(axis=1) - 2.0 * hit + 1.0) / 2.0, weights=weight))
+
+
+@frozen(eq=False)
+class Judge:
+    """Held-out rows, their prices, and the score of points."""
+
+    rows: Rows
+    costs: CostModel
+    batch: float  # rows that share prices per batch
+    score: Callable[[Predicted], float] | None = None
+
+    @classmethod
+    def of(cls, data: TrainingData, score: Callable[[Predicted], float] | None = None) -> Judge:
+        """Judge by the validation rows."""
+        assert data.valid is not None  # noqa: S101 - the callers have checked it
+        return cls(data.valid, data.costs, data.train.total_weight, score)
+
+    def measure(self, tree: StageTree, tradeoff: float, n_trees: int) -> ForestPoint:
+        """Measure a model."""
+        rows = self.rows
+        proba = tree.predict(rows.X)
+        report = tree.cost(rows.X, self.costs, sample_weight=rows.weight)
+        cost = float(report.mean + report.fixed / self.batch)
+        loss = squared_loss(proba, rows.y, rows.weight)
+        score = -loss if self.score is None else self.score(Predictions(rows, proba))
+        return ForestPoint(n_trees, tradeoff, loss, cost, score)

@@ -1,33 +1,129 @@
-"""Pruning of a forest for one tradeoff, and for a falling row of them."""
+"""BudgetPrune: pruning of a forest, grown here or given."""
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.plugin import PathCollector
-from costframe_budgetforest.judge import Judge
-from costframe_budgetforest.program import Program, find_leaves, mean_losses, worth_keeping
-from costframe_budgetforest.solve import Solution, equal_shares, solve
+from costframe.adoption import (
+    GivenColumns,
+    check_classes,
+    is_unfitted,
+    labels_for,
+    probability_tree,
+    refit,
+    require_probabilities,
+)
+from costframe.plugin import TREE, Answer, ParameterError, PathCollector, Predictor, TreeTable
+from costframe.trees import count_labels, inherit_shares
+from costframe_budgetforest.forest import Forest, Judge
+from costframe_budgetforest.program import (
+    Program,
+    Solution,
+    equal_shares,
+    find_leaves,
+    mean_losses,
+    solve,
+    worth_keeping,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from costframe.plugin import DeferredPath, TrainingData
+    from costframe.plugin import DeferredPath, Rows, StageTree, TrainingData
     from costframe.trees import Predicted
-    from costframe_budgetforest.forest import Forest
-    from costframe_budgetforest.judge import ForestPoint
+    from costframe_budgetforest.forest import ForestPoint
 
-__all__ = ["PruneSettings", "Pruner", "prune_path"]
+_NEARLY = 1e-9
+
+
+def read_forest(model: Any, data: TrainingData, classes: NDArray[Any], seed: int, *, framed: bool) -> Forest:
+    """Fit the model if it is not fitted, and return its trees with class shares of all their nodes.
+
+    Leaves keep the model's outputs; a node above them has the class shares of the training rows that reach it.
+
+    Raises
+    ------
+    CostframeError
+        If it is not a mean of trees with class probabilities, or does not know the classes.
+    """
+    require_probabilities("model", model)
+    columns = GivenColumns.choose(data.feature_names, None, "model")
+    if not isinstance(model, Predictor) and is_unfitted(model):
+        labels = labels_for(model, classes)
+        model = refit(
+            model, data.train, labels[data.train.y], data.feature_names, data, parameter="model", seed=seed,
+            framed=framed,
+        )  # fmt: skip
+        check_classes(model, labels, "model")
+    else:
+        check_classes(model, classes, "model")
+    trees, outputs = _read_mean(probability_tree(model, columns, len(classes)), len(classes))
+    return _with_shares(trees, outputs, data.train)
+
+
+def _read_mean(tree: StageTree, n_classes: int) -> tuple[TreeTable, NDArray[np.float64]]:
+    """Return the trees of a mean, and the shares of their leaves, float64 (nodes, K); refuse other models."""
+    bank, answer = tree.bank, tree.stages[0]
+    width = 1 if n_classes == 2 else n_classes
+    if not isinstance(answer, Answer) or answer.link != "identity" or (bank.kind != TREE).any():
+        raise ParameterError(
+            "model: expected a forest, a mean of trees with class probabilities, got one with "
+            f"{len(tree.stages)} stage(s), {len(bank)} learners and the link {tree.links[0]!r}"
+        )
+    table = bank.trees.restrict(bank.index[answer.learners].astype(np.int64))
+    columns, rest = len(answer.weights) // max(len(table), 1), answer.weights
+    share = float(rest.max(initial=0.0))
+    pattern = np.eye(columns)[:, -width:] if columns >= width else np.zeros((columns, width))
+    if not len(table) or not share or not np.allclose(rest, share * np.tile(pattern, (len(table), 1)), atol=_NEARLY):
+        raise ParameterError("model: expected a forest, whose trees all have the same weight, got other weights")
+    at = np.maximum(table.value, 0)[:, None] + np.arange(columns)
+    outputs = np.where((table.feature < 0)[:, None], table.values[at], 0.0)[:, -width:]
+    constants = max(round(1.0 / share) - len(table), 0)
+    if constants:  # trees without tests
+        root = np.zeros((1, width)) + answer.intercept / (constants * share)
+        alone = TreeTable.single([-1], [0.0], [False], [-1], [-1], root)
+        table, outputs = _widen(table, outputs), np.vstack([outputs, np.repeat(root, constants, axis=0)])
+        table = TreeTable.concatenate([table, *[alone] * constants])
+    elif np.abs(answer.intercept).max() > _NEARLY:
+        raise ParameterError("model: expected a forest, the mean of its trees, got a further constant")
+    if width == 1:
+        outputs = np.hstack([1.0 - outputs, outputs])
+    return _widen(table, outputs[:, -width:]), outputs
+
+
+def _widen(table: TreeTable, outputs: NDArray[np.float64]) -> TreeTable:
+    """Return the trees with other outputs of their leaves, float64 (nodes, width)."""
+    leaf, width = table.feature < 0, outputs.shape[1]
+    return TreeTable(
+        table.first, table.feature, table.threshold, table.missing_left, table.left, table.right,
+        np.full(len(table), width), np.where(leaf, (np.cumsum(leaf) - 1) * width, -1), outputs[leaf].ravel(),
+        table.category_count, table.categories, table.reading,
+    )  # fmt: skip
+
+
+def _with_shares(trees: TreeTable, outputs: NDArray[np.float64], rows: Rows) -> Forest:
+    """Set the class shares of inner nodes; a node that no row reaches has those of the node above."""
+    forest = Forest(trees, outputs)
+    leaves = find_leaves(forest, rows.X)
+    counts = np.zeros((len(outputs), outputs.shape[1]))
+    count_labels(leaves, forest.parent, rows.y, rows.weight, counts)
+    total = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, total, out=np.full(outputs.shape, 1.0 / outputs.shape[1]), where=total > 0)
+    inherit_shares(forest.parent, total[:, 0], shares)
+    leaf = trees.feature < 0
+    shares[leaf] = outputs[leaf]
+    return Forest(trees, shares)
+
 
 _LEVELS = 16  # programs to solve for a path
-_NEARLY = 1e-3  # gain over the chord that a corner needs, as a share of the objective
+_OF_CHORD = 1e-3  # gain over the chord that a corner needs, as a share of the objective
 
 
 @frozen
@@ -42,16 +138,9 @@ class PruneSettings:
 
 @define(eq=False)
 class Pruner:
-    """A forest with its pruning program; shares of the last solution are the start of the next.
+    """A forest with its pruning program; shares of the last solution are the start of the next."""
 
-    Attributes
-    ----------
-    forest : Forest
-        Without tests that no pruning keeps at any prices.
-    program : Program
-    """
-
-    forest: Forest
+    forest: Forest  # without tests that no pruning keeps at any prices
     program: Program
     settings: PruneSettings
     share: NDArray[np.float32] = field(init=False)
@@ -105,7 +194,7 @@ def _corners(pruner: Pruner) -> Iterator[tuple[float, Solution]]:
         found = pruner.solve(tradeoff)
         steps.remove((low, high))
         middle = pruner.weigh(found.kept)
-        if found.objective < (low[0] + tradeoff * low[1]) * (1.0 - _NEARLY) and low[1] < middle[1] < high[1]:
+        if found.objective < (low[0] + tradeoff * low[1]) * (1.0 - _OF_CHORD) and low[1] < middle[1] < high[1]:
             steps += [(low, middle), (middle, high)]
             yield tradeoff, found
 

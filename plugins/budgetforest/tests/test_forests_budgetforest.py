@@ -11,8 +11,7 @@ from costframe import CostModel
 from costframe.plugin import Rows, TrainingData
 from costframe_budgetforest.budgetrf import GrowSettings, grow_plain, grow_priced
 from costframe_budgetforest.forest import Bags, ForestRows
-from costframe_budgetforest.program import Program, find_leaves, mean_losses
-from costframe_budgetforest.solve import equal_shares, solve
+from costframe_budgetforest.program import Program, equal_shares, find_leaves, mean_losses, solve
 
 pytestmark = pytest.mark.engine
 

@@ -51,18 +51,6 @@ if TYPE_CHECKING:
 
     FitStage = Callable[[int, NDArray[np.float64]], WeightedSum | None]
 
-__all__ = [
-    "CHOICES",
-    "PAPER_CHOICES",
-    "CascadeSettings",
-    "as_cascade",
-    "exact_stages",
-    "initialize",
-    "minimize_eq_8",
-    "relaxed_stages",
-    "train_cronus",
-]
-
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 PAPER_CHOICES = {"l1": (0.0, 1e-4, 1e-3), "l1_last": (0.0, 1e-4, 1e-3)}  # section 3.4, chosen by the start alone
 REJECTED = -1.0  # the printed answer to rejected rows
@@ -80,37 +68,18 @@ _ROUNDS = 40  # few, so that rounding has no effect
 
 @frozen
 class CascadeSettings:
-    """Numbers of the algorithm.
+    """Numbers of the algorithm."""
 
-    Attributes
-    ----------
-    tradeoff : float
-        lambda.
-    n_stages : int
-        K.
-    rejected : float
-        epsilon, the share of its rows that each stage rejects at first.
-    inflation : float
-        delta: stage k starts at lambda delta^(K-k), as it is not really the last.
-    steepness : float
-        gamma.
-    positive_weight : float
-        w+, the factor of the loss of a row of target 1; that of target -1 is 1.
-    l1, l1_last : float
-        rho of all stages but the last, and of the last, as printed.
-    ridge : float
-        Of fits by exact cost, in units of the outputs' median variance.
-    """
-
-    tradeoff: float
-    n_stages: int = 10
-    rejected: float = 0.15
-    inflation: float = 1.3
-    steepness: float = 50.0
-    positive_weight: float = 3.5
+    tradeoff: float  # lambda
+    n_stages: int = 10  # K
+    rejected: float = 0.15  # epsilon, the share of its rows that each stage rejects at first
+    inflation: float = 1.3  # delta: stage k starts at lambda delta^(K-k), as it is not really the last
+    steepness: float = 50.0  # gamma
+    positive_weight: float = 3.5  # w+, the factor of the loss of a row of target 1; that of target -1 is 1
+    # l1, l1_last: rho of all stages but the last, and of the last, as printed
     l1: float = 0.0
     l1_last: float = 0.0
-    ridge: float = USUAL_RIDGE
+    ridge: float = USUAL_RIDGE  # of fits by exact cost, in units of the outputs' median variance
 
     def tradeoff_at(self, stage: int) -> float:
         """Return lambda_k of a stage, from 0, at most 1e300."""

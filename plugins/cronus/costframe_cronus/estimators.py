@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from costframe.plugin import StageTree, TrainingData
     from costframe.stagewise import Step
 
-__all__ = ["CronusClassifier", "CronusRanker", "ReweightedClassifier", "ReweightedRanker", "ReweightedRegressor"]
-
 
 class _Reweighted(WithRecipe):
     """Trains the single stage."""

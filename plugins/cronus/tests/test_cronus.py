@@ -16,7 +16,7 @@ from costframe.stagewise import estimator
 from costframe.stagewise.banks import ensemble_weights
 from costframe.stagewise.calibration import calibrate_at_exits
 from costframe.stagewise.fitting import fit_at_price
-from costframe.stagewise.normal import NormalEquations
+from costframe.stagewise.systems import NormalEquations
 from costframe.stagewise.topology import Flow
 from costframe.testing.check import checks
 from costframe.training.data import Rows, TrainingData

@@ -36,8 +36,7 @@ from costframe.stagewise import (
     halving_threshold,
     pick,
 )
-from costframe_cstc.answers import Fitter, prune, refine, refit
-from costframe_cstc.grow import divide, grow
+from costframe_cstc.grow import Fitter, divide, grow, prune, refine, refit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
 
     from costframe.plugin import PricedGroups, Rows, StageTree, WeakLearnerBank
     from costframe.stagewise import BankRows, BankTask, Evaluation, Step
-
-__all__ = ["CHOICES", "CSTCSettings", "move_routes", "train_as_printed", "train_by_exact_cost", "train_cstc"]
 
 CHOICES: dict[str, tuple[float, ...]] = {
     "inflation": (0.3, 1.0, 3.0, 10.0, 30.0),
@@ -68,36 +65,16 @@ _CYCLES = 100  # of eq. 5
 
 @frozen
 class CSTCSettings:
-    """Numbers of the algorithm.
+    """Numbers of the algorithm."""
 
-    Attributes
-    ----------
-    tradeoff : float
-        lambda.
-    depth : int
-        Levels of nodes.
-    steepness : float
-        gamma.
-    loss : {"squared", "logistic"}
-        Of classes; for numbers it is squared.
-    l1 : float
-        rho, as printed.
-    inflation : float
-        In growth by exact cost, a node of level l pays prices times inflation^(depth - l).
-    ridge : float
-        Of fits by exact cost, in units of the outputs' median variance.
-    optimize : bool
-        Whether to improve the start of the tree.
-    """
-
-    tradeoff: float
-    depth: int
-    steepness: float
-    loss: str = "squared"
-    l1: float = 0.0
-    inflation: float = 1.0
-    ridge: float = 1.0
-    optimize: bool = True
+    tradeoff: float  # lambda
+    depth: int  # levels of nodes
+    steepness: float  # gamma
+    loss: str = "squared"  # {"squared", "logistic"}: of classes; for numbers it is squared
+    l1: float = 0.0  # rho, as printed
+    inflation: float = 1.0  # in growth by exact cost, a node of level l pays prices times inflation^(depth - l)
+    ridge: float = 1.0  # of fits by exact cost, in units of the outputs' median variance
+    optimize: bool = True  # whether to improve the start of the tree
 
 
 def train_cstc(

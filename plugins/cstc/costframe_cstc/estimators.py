@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from costframe.plugin import StageTree, TrainingData
     from costframe.stagewise import Step
 
-__all__ = ["CSTCClassifier", "CSTCRanker", "CSTCRegressor"]
-
 LOSSES = ("logistic", "squared")
 
 

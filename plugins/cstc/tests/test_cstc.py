@@ -13,9 +13,8 @@ from costframe.core.errors import ParameterError
 from costframe.testing.check import checks
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRegressor
-from costframe_cstc.answers import Fitter
 from costframe_cstc.cstc import move_routes
-from costframe_cstc.grow import divide, grow
+from costframe_cstc.grow import Fitter, divide, grow
 
 BANK = boosted(30, 600)
 COLUMNS = cf.WeakLearnerBank.columns(tuple("abcdefgh"))

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from costframe.plugin import StageTree, TrainingData
     from costframe.trees import AnnealedPath, Annealing, OncePrices
 
-__all__ = ["MiserClassifier", "MiserRanker", "MiserRegressor"]
-
 _PAPER = TreeSettings(n_estimators=300, max_depth=3, growth="breadth", newton=False, from_zero=True)
 _USUAL = evolve(_PAPER, min_samples_leaf=10, from_zero=False)
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from costframe.plugin import StageTree, TrainingData
     from costframe.trees import AnnealedPath, Annealing, GrowAt, Loss, Monitor, OncePrices, TreeSettings
 
-__all__ = ["anneal_miser", "train_miser"]
-
 
 def train_miser(
     data: TrainingData, loss: Loss, settings: TreeSettings, prices: OncePrices, monitor: Monitor | None

@@ -20,12 +20,10 @@ from costframe.plugin import (
     track_share,
 )
 from costframe.trees import TreeSettings, check_limits, scorer
-from costframe_planner.base import Base
-from costframe_planner.kept import KeptPlan
 from costframe_planner.path import measure_path
 from costframe_planner.planner import train_plain, train_planner
-from costframe_planner.predictor import make_single
-from costframe_planner.problem import Problem, Settings
+from costframe_planner.predictor import KeptPlan, make_single
+from costframe_planner.problem import Base, Problem, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
     from costframe.plugin import PlannedPredictor, TrainingData
     from costframe_planner.path import PlannedPath
-
-__all__ = ["PlannerClassifier", "PlannerRanker", "PlannerRegressor"]
 
 _OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
 _USUAL = TreeSettings(l2_regularization=1.0)

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
     from costframe.plugin import TreeTable
     from costframe.trees import BinnedData, BoostedFolds, TreeSettings
-    from costframe_planner.base import Base
-    from costframe_planner.problem import Problem
-
-__all__ = ["CALM_ROWS", "SetModel", "train_models"]
+    from costframe_planner.problem import Base, Problem
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
 _ROWS_TO_TRY = 12_000
@@ -36,27 +33,14 @@ _CALM_ROUNDS, _CALM_LEAVES = 60, 3  # fewer rounds ask for smaller trees
 
 @frozen(eq=False)
 class SetModel:
-    """The model of a set.
+    """The model of a set."""
 
-    Attributes
-    ----------
-    features : tuple of int
-        Features that it reads, ascending.
-    learners : TreeTable, or callable
-        Trees over all columns, or a function of rows of `features` that returns scores; trained on all rows.
-    answer : Answer
-        Their sum, if they are the first learners of a bank.
-    scores : float64 (n, K)
-        Out-of-fold scores.
-    losses : float64 (n,)
-        Losses of these.
-    """
-
-    features: tuple[int, ...]
+    features: tuple[int, ...]  # features that it reads, ascending
+    # trees over all columns, or a function of rows of `features` that returns scores; trained on all rows
     learners: TreeTable | Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    answer: Answer
-    scores: NDArray[np.float64]
-    losses: NDArray[np.float64]
+    answer: Answer  # their sum, if they are the first learners of a bank
+    scores: NDArray[np.float64]  # (n, K): out-of-fold scores
+    losses: NDArray[np.float64]  # (n,): losses of these
 
 
 def choose_trees(problem: Problem) -> TreeSettings:

@@ -21,7 +21,7 @@ from costframe.plugin import (
     standard_error,
     with_labels,
 )
-from costframe_planner.plans import follow
+from costframe_planner.planner import follow
 from costframe_planner.predictor import make_planned, make_single
 
 if TYPE_CHECKING:
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
 
     from costframe.plugin import PlannedPredictor, Rows
     from costframe.trees import ManyFolds, Predicted
-    from costframe_planner.kept import KeptPlan
+    from costframe_planner.predictor import KeptPlan
     from costframe_planner.problem import Problem
 
     Score = Callable[[Predicted], float]
-
-__all__ = ["PlanPoint", "PlannedPath", "ladder_around", "measure_path"]
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
@@ -49,47 +47,25 @@ _POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
 
 @frozen
 class PlanPoint:
-    """A model on the path; its loss and score are those of the plan with the same cost out of fold.
+    """A model on the path; its loss and score are those of the plan with the same cost out of fold."""
 
-    Attributes
-    ----------
-    tradeoff : float
-        Loss accepted per unit of cost; 0 for a single set.
-    stop : int
-        Set that answers all rows, or -1 for a plan.
-    induced : bool
-        Whether backward induction made its plan, for its own prices and tradeoff.
-    loss, score : float
-        Mean loss, and score, over the rows of train and valid.
-    cost, cost_error : float
-        Mean cost per row of the kept model, and its standard error.
-    objective_cost : float
-        Mean cost with each row's share of once-prices, as in the objective.
-    asked : float
-        Tradeoff of the plan out of fold.
-    error : float or None
-        Standard error of the score, if known.
-    influence : float64 (n,) or None
-        Influence of each row of train, then of valid, on the score; see `costframe.training.scoring`.
-    n_rounds : int
-        Number of stops.
-    rows_lacked : float
-        Share of the rows that the models of the score did not have.
-    """
-
-    tradeoff: float
-    stop: int
-    induced: bool
+    tradeoff: float  # loss accepted per unit of cost; 0 for a single set
+    stop: int  # set that answers all rows, or -1 for a plan
+    induced: bool  # whether backward induction made its plan, for its own prices and tradeoff
+    # loss, score: mean loss, and score, over the rows of train and valid
     loss: float
+    # cost, cost_error: mean cost per row of the kept model, and its standard error
     cost: float
     score: float
-    error: float | None
-    n_rounds: int
+    error: float | None  # standard error of the score, if known
+    n_rounds: int  # number of stops
     cost_error: float = 0.0
+    # mean cost with each row's share of once-prices, as in the objective
     objective_cost: float = field(default=np.nan, repr=False)
-    asked: float = field(default=np.nan, repr=False)
+    asked: float = field(default=np.nan, repr=False)  # tradeoff of the plan out of fold
+    # (n,): influence of each row of train, then of valid, on the score; see `costframe.training.scoring`
     influence: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
-    rows_lacked: float = field(default=0.0, repr=False)
+    rows_lacked: float = field(default=0.0, repr=False)  # share of the rows that the models of the score did not have
 
 
 @frozen(eq=False)
@@ -102,14 +78,7 @@ class _HeldOut:
 
 @frozen(eq=False)
 class PlannedPath(MeasuredPath[PlanPoint]):
-    """All models of a planner's fit; any of them becomes a predictor that accepts other prices.
-
-    Attributes
-    ----------
-    points : tuple of PlanPoint
-    kept : KeptPlan
-    scoring : name of a score, or None for the loss
-    """
+    """All models of a planner's fit; any of them becomes a predictor that accepts other prices."""
 
     points: tuple[PlanPoint, ...]
     kept: KeptPlan

@@ -1,4 +1,4 @@
-"""The algorithm: sets of features, a strong model on each, and regressions of the gains of later sets."""
+"""The algorithm: sets of features, a model on each, regressions of later gains, and the plans that rows follow."""
 
 from __future__ import annotations
 
@@ -11,20 +11,81 @@ from costframe.plugin import run_parallel
 from costframe.sets import SetArchive, choose_alternatives, choose_spread
 from costframe.trees import BinMapper, TreeSettings, regress_many
 from costframe_planner.models import CALM_ROWS, train_models
-from costframe_planner.plans import Routes
 from costframe_planner.problem import COARSE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from costframe.plugin import Rows
+    from costframe.sets import SetPrices
     from costframe.trees import BinnedData, ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.problem import Problem
 
-__all__ = ["Trained", "induce", "train_plain", "train_planner"]
+
+@frozen(eq=False)
+class Routes:
+    """Prices of the ways between stops."""
+
+    prices: SetPrices
+    sets: tuple[frozenset[int], ...]  # features of each stop
+    _steps: dict[int, NDArray[np.float64]] = field(factory=dict, init=False, repr=False)
+
+    def bought(self, visited: int) -> frozenset[int]:
+        """Return the features bought by a row that visited these stops, one bit each."""
+        return frozenset().union(*(each for k, each in enumerate(self.sets) if visited >> k & 1))
+
+    def steps(self, visited: int) -> NDArray[np.float64]:
+        """Return the further price of each stop for a row that visited these stops: float64 (m,)."""
+        if visited not in self._steps:
+            have = self.bought(visited)
+            paid = self.prices.of_set(have)
+            self._steps[visited] = np.array([self.prices.of_set(have | each) - paid for each in self.sets])
+        return self._steps[visited]
+
+    def worth(self, visited: int, tradeoff: float) -> NDArray[np.float64]:
+        """Return the further price of each stop times the tradeoff, in units of loss: float64 (m,)."""
+        with np.errstate(over="ignore"):  # rows never choose an infinite price
+            return tradeoff * self.steps(visited)
+
+    def cost(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the price that each row has paid: float64 (n,)."""
+        every, place = np.unique(visited, return_inverse=True)
+        return np.array([self.prices.of_set(self.bought(int(each))) for each in every])[place]
+
+
+def follow(
+    routes: Routes, gains: Sequence[NDArray[np.float64]], tradeoff: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Send rows from stop to stop, each time to the j with the least gains_kj + tradeoff * price.
+
+    Parameters
+    ----------
+    routes : Routes
+    gains : sequence of float64 (n, m - 1 - k)
+        For each stop k except the last: expected loss at each later stop minus that at k.
+    tradeoff : float
+
+    Returns
+    -------
+    int64 (n,), int64 (n,)
+        Stop that answers each row, and the stops it visited, one bit each.
+    """
+    m, n = len(routes.sets), len(gains[0]) if gains else 0
+    at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)
+    for k in range(m - 1):
+        here = np.flatnonzero(at == k)
+        for before in np.unique(visited[here]).tolist():
+            rows = here[visited[here] == before]
+            values = gains[k][rows] + routes.worth(before, tradeoff)[k + 1 :]
+            best = values.argmin(axis=1)
+            go = values[np.arange(len(rows)), best] < 0
+            at[rows[go]] = k + 1 + best[go]
+            visited[rows[go]] |= np.int64(1) << (k + 1 + best[go])
+    return at, visited
+
 
 _QUICK_ROWS = 8_000
 _FEW_ROWS = 2_000
@@ -39,22 +100,11 @@ _JUDGED = 3  # held-out folds of quick fits on few rows; one fold for many rows
 
 @frozen(eq=False)
 class Trained:
-    """All trained models; only the choice of sets depends on prices.
+    """All trained models; only the choice of sets depends on prices."""
 
-    Attributes
-    ----------
-    models : list of SetModel
-        Models of the stops, by ascending cost.
-    seen : list of BinnedData
-        Data known at each stop.
-    gains : list of ManyFolds
-        Regressions of each stop except the last.
-    routes : Routes
-    """
-
-    models: list[SetModel]
-    seen: list[BinnedData]
-    gains: list[ManyFolds]
+    models: list[SetModel]  # models of the stops, by ascending cost
+    seen: list[BinnedData]  # data known at each stop
+    gains: list[ManyFolds]  # regressions of each stop except the last
     routes: Routes
     _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)
 

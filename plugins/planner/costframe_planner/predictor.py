@@ -1,4 +1,8 @@
-"""Conversion of trained models to predictors with stops."""
+"""Trained models as predictors with stops, and what the kept models decide on the rows they were trained on.
+
+Models without a fold decide otherwise than the kept ones, so their mean cost is that of other plans. A plan's cost
+hardly depends on labels, so its own rows cost what fresh ones do.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,23 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
-from costframe.plugin import Answer, OpaqueLearner, PlannedPredictor, Stop, TreeTable, WeakLearnerBank
+from costframe.plugin import Answer, OpaqueLearner, PlannedPredictor, Rung, Stop, TreeTable, WeakLearnerBank, least_rows
+from costframe_planner.planner import follow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.plugin import Rows, Rung, TrainingData
+    from costframe.plugin import Rows, TrainingData
     from costframe.trees import ManyFolds
     from costframe_planner.models import SetModel
     from costframe_planner.planner import Trained
+    from costframe_planner.problem import Problem
 
-__all__ = ["make_planned", "make_single"]
+    Gains = Sequence[NDArray[np.float64]]
 
 _AT_ANY_PRICE = -1e300  # a gain
 NAME = "base"  # name of opaque learners in saved models, followed by a number
@@ -114,3 +120,58 @@ def _spans(parts: Sequence[TreeTable | WeakLearnerBank]) -> list[NDArray[np.int6
 def _sum(learners: NDArray[np.int64], intercept: NDArray[np.float64]) -> Answer:
     """Return an answer that adds up all outputs of its learners."""
     return Answer(learners, np.tile(np.eye(len(intercept)), (len(learners), 1)), intercept)
+
+
+_MOST_ROWS = 20_000
+_OWN = 0.01  # further error, as a share: gains were fitted to the same rows
+
+
+@frozen(eq=False)
+class KeptPlan:
+    """The decisions of the kept models on rows they were trained on.
+
+    Copies of a base model may know their own rows by heart, so models without a fold decide in their place.
+    """
+
+    problem: Problem
+    trained: Trained
+    data: TrainingData
+    rows: Rows
+    scores: list[NDArray[np.float64]]  # scores of each stop's model
+    gains: Gains  # of each stop except the last, without prices
+
+    @classmethod
+    def of(cls, problem: Problem, trained: Trained, data: TrainingData) -> KeptPlan:
+        """Let the kept models decide on at most 20,000 rows."""
+        models = trained.models
+        if problem.base is not None:
+            out_of_fold = [each.predictions for each in trained.gains]
+            return cls(problem, trained, data, problem.rows, [model.scores for model in models], out_of_fold)
+        rows = problem.rows.take(np.sort(least_rows(problem.keys, _MOST_ROWS)))
+        planned = make_planned(data, trained, 0.0)
+        table = np.empty((len(rows), rows.X.shape[1] + problem.loss.n_outputs))
+        table[:, : rows.X.shape[1]] = rows.X
+        scores, gains = [], []
+        for number, stop in enumerate(planned.stops):
+            scores.append(planned.layout.score(number, table))
+            if stop.gains is not None:
+                gains.append(planned.layout.expected_gains(number, table, planned=False))
+        return cls(problem, trained, data, rows, scores, gains)
+
+    def induced(self, made: Sequence[ManyFolds]) -> Gains:
+        """Return the gains of a plan of backward induction: one array for each stop except the last."""
+        if self.problem.base is not None:
+            return [each.predictions for each in made]
+        layout = make_planned(self.data, self.trained, 0.0, made, [Rung(0.0, 0.0, planned=True)]).layout
+        tables = (np.ascontiguousarray(np.hstack([self.rows.X, scores])) for scores in self.scores[:-1])
+        return [layout.expected_gains(number, table, planned=True) for number, table in enumerate(tables)]
+
+    def cost(self, gains: Gains, tradeoff: float) -> tuple[float, float, float]:
+        """Return the mean cost of a plan, its standard error, and its mean with shares of once-prices."""
+        routes = self.trained.routes
+        visited = follow(routes, gains, tradeoff)[1] if gains else np.ones(len(self.rows), np.int64)
+        paid = evolve(routes, prices=self.problem.paid).cost(visited)
+        mean = self.rows.mean(paid)
+        moved = self.rows.weight * (paid - mean) / self.rows.total_weight
+        error = float(np.hypot(np.sqrt(moved @ moved), _OWN * mean))
+        return mean, error, self.rows.mean(routes.cost(visited))

@@ -1,4 +1,4 @@
-"""The planner's training problem: rows of train and valid together, in folds, with the prices of sets."""
+"""The planner's training problem: rows in folds, the prices of sets, and copies of a given base model on them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
+from sklearn.base import clone, is_classifier, is_regressor
 
-from costframe.plugin import CostModelError, DataError, Rows, deal_folds, least_rows, sampling_keys
+from costframe.adoption import CallableModel, describe_error, is_unfitted, labels_for, refit, require_probabilities
+from costframe.plugin import (
+    CostModelError,
+    DataError,
+    ParameterError,
+    Predictor,
+    Rows,
+    deal_folds,
+    least_rows,
+    sampling_keys,
+)
 from costframe.sets import SetPrices
 from costframe.trees import SquaredLoss, bin_rows, check_sizes, loss_for
 
@@ -16,9 +27,104 @@ if TYPE_CHECKING:
 
     from costframe.plugin import PriceArrays, TrainingData
     from costframe.trees import BinnedData, TreeSettings
-    from costframe_planner.base import Base
 
-__all__ = ["COARSE", "Problem", "Settings"]
+_ROUNDED = 1e-3  # rounding error allowed for probabilities beyond 0 and 1
+
+
+def _check(base: Any, *, classes: bool) -> None:
+    """Refuse an object that is not an unfitted estimator for the task."""
+    kind = "a classifier" if classes else "a regressor"
+    expected, got = f"base: expected {kind} that is not fitted", type(base).__name__
+    if isinstance(base, type):
+        raise ParameterError(f"{expected}, got the class {base.__name__}; call it")
+    if isinstance(base, Predictor) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
+        raise ParameterError(f"{expected}, got {got}")
+    if not (is_classifier if classes else is_regressor)(base):
+        raise ParameterError(f"{expected}, {got} is none")
+    if classes:
+        require_probabilities("base", base)
+    if not is_unfitted(base):
+        raise ParameterError(f"{expected}, this {got} is; it is fitted anew on each set of features")
+    try:
+        clone(base)
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise ParameterError(f"{expected} and can be cloned, {got} cannot: {error}") from error
+
+
+@frozen(eq=False)
+class Base:
+    """The given base model, and the data to train copies of it."""
+
+    model: Any  # not fitted
+    data: TrainingData
+    labels: NDArray[Any] | None  # (K,): labels of the classes; None for regression
+    seed: int
+    framed: bool  # whether the columns have names, so that copies get data frames
+
+    @classmethod
+    def of(cls, model: Any, data: TrainingData, classes: NDArray[Any] | None, seed: int, *, framed: bool) -> Base:
+        """Check a model for these classes, or for regression without classes."""
+        _check(model, classes=classes is not None)
+        return cls(model, data, None if classes is None else labels_for(model, classes), seed, framed)
+
+    def fit(self, rows: Rows, columns: NDArray[np.int64]) -> _Scores:
+        """Fit a copy on some columns of rows, and return its scores as a function of rows."""
+        names = tuple(self.data.feature_names[f] for f in columns)
+        labels = rows.y if self.labels is None else self.labels[rows.y]
+        model = refit(self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed)
+        if self.labels is None:
+            return _Scores(CallableModel(model, names, "predict"), None, 0, 0.0)
+        known = _places(model, self.labels)
+        return _Scores(
+            CallableModel(model, names, "predict_proba"), known, len(self.labels), 0.5 / int(rows.repeats.sum())
+        )
+
+
+def _places(model: Any, labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the numbers of a fitted classifier's classes: int64; refuse classes that are not labels."""
+    classes = getattr(model, "classes_", None)
+    numbers = {label: number for number, label in enumerate(labels.tolist())}
+    known = None if classes is None else np.asarray(classes).tolist()
+    if not isinstance(known, list) or not all(label in numbers for label in known):
+        raise DataError(
+            f"base: {type(model).__name__}: expected classes_ of the labels {labels.tolist()}, got {known} once fitted"
+        )
+    return np.array([numbers[label] for label in known], np.int64)
+
+
+@frozen(eq=False)
+class _Scores:
+    """Scores of rows, (n, columns) to (n,) or (n, K): predictions, log odds for two classes, or log probabilities."""
+
+    outputs: CallableModel
+    known: NDArray[np.int64] | None  # (M,): classes of the model's training rows, in its order
+    n_classes: int
+    least: float  # lower bound of probabilities, from the number of training rows
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores of rows."""
+        what = f"base: {type(self.outputs.model).__name__}"
+        try:
+            values = self.outputs(rows)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise DataError(f"{what} cannot predict: {describe_error(error)}") from error
+        width = () if self.known is None else (len(self.known),)
+        if values.shape != (len(rows), *width) or not np.isfinite(values).all():
+            raise DataError(
+                f"{what}: expected finite predictions of shape {(len(rows), *width)}, got {values.shape}"
+                + ("" if np.isfinite(values).all() else ", some of which are none")
+            )
+        if self.known is None:
+            return values
+        if values.min(initial=0.0) < -_ROUNDED or values.max(initial=1.0) > 1 + _ROUNDED:
+            raise DataError(f"{what}: expected probabilities within 0 and 1, got {values.min()} to {values.max()}")
+        each = np.full((len(rows), self.n_classes), self.least)
+        each[:, self.known] = np.maximum(values, self.least)
+        logarithms = np.log(each)
+        return np.asarray(logarithms if self.n_classes > 2 else logarithms[:, 1] - logarithms[:, 0])
+
 
 _FOLDS = (2_000, 5), (20_000, 4)  # largest number of rows, number of folds
 _FEWEST_FOLDS = 3
@@ -28,19 +134,11 @@ COARSE = 63  # bins; a power of two with the bin of missing values
 
 @frozen
 class Settings:
-    """Settings of the algorithm; see `PlannerClassifier`.
-
-    Attributes
-    ----------
-    n_sets, max_tries : int
-    trees : TreeSettings
-        Of all trees, except for settings that depend on the data if they are not given:
-    learning_rate, max_leaves, min_samples_leaf : optional
-    """
+    """Settings of the algorithm; see `PlannerClassifier`."""
 
     n_sets: int
     max_tries: int
-    trees: TreeSettings
+    trees: TreeSettings  # of all trees, except for settings that depend on the data if they are not given:
     learning_rate: float | None
     max_leaves: int | None
     min_samples_leaf: int | None
@@ -57,40 +155,21 @@ class SampledRows(NamedTuple):
 
 @frozen(eq=False)
 class Problem:
-    """All rows for training and out-of-fold estimates.
-
-    Attributes
-    ----------
-    rows : Rows
-    data : BinnedData
-        Features of the rows.
-    coarse : BinnedData
-        The same in fewer bins, for quick fits and regressions.
-    loss : SquaredLoss, LogisticLoss or SoftmaxLoss
-    fold, half : int64 (n,)
-        Folds of the models, and halves for the regressions; equal rows, or rows of a query, stay together.
-    keys : tuple of arrays (n,)
-        Of samples; see `least_rows`.
-    prices : SetPrices
-        Prices with each row's share of once-prices.
-    paid : SetPrices
-        Prices without once-prices, as in the mean cost of reports.
-    settings : Settings
-    base : Base or None
-        Base model to train on each set; None for boosted trees.
-    """
+    """All rows for training and out-of-fold estimates."""
 
     rows: Rows
-    data: BinnedData
-    coarse: BinnedData
+    data: BinnedData  # features of the rows
+    coarse: BinnedData  # the same in fewer bins, for quick fits and regressions
     loss: SquaredLoss
+    # fold, half (n,): folds of the models, and halves for the regressions; equal rows, or rows of a query, stay
+    # together
     fold: NDArray[np.int64]
     half: NDArray[np.int64]
-    keys: tuple[NDArray[Any], ...]
-    prices: SetPrices
-    paid: SetPrices
+    keys: tuple[NDArray[Any], ...]  # of samples; see `least_rows`
+    prices: SetPrices  # prices with each row's share of once-prices
+    paid: SetPrices  # prices without once-prices, as in the mean cost of reports
     settings: Settings
-    base: Base | None = None
+    base: Base | None = None  # base model to train on each set; None for boosted trees
 
     @property
     def n_rows(self) -> int:
