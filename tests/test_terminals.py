@@ -49,7 +49,7 @@ def test_tables_and_reports():
     _, costs, paid = report()
     console = Console(width=400)
     with console.capture() as captured:
-        console.print(paid_table({"all": paid}, costs, width=400))
+        console.print(paid_table("all", paid, costs, width=400))
     assert plain(captured.get())
     assert "\\u202e" in captured.get()
     assert SHOWN in repr(paid)

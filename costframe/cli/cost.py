@@ -167,4 +167,4 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, 
     if scored is not None:
         scored.show_mistakes(console)
     console.print()
-    console.print(paid_table({part: report}, costs, width=console.width))
+    console.print(paid_table(part, report, costs, width=console.width))

@@ -278,4 +278,4 @@ class Results:
         rows = self.dataset.part("test").X
         report = ExpectedCost(self.dataset.costs).evaluate(frontier.model(chosen).predictor_, rows)
         self.console.print("\n[bold]What test rows pay for:[/] the share of rows, and the mean cost per row\n")
-        self.console.print(paid_table({"chosen": report}, self.dataset.costs, width=self.console.width))
+        self.console.print(paid_table("chosen", report, self.dataset.costs, width=self.console.width))

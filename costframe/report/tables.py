@@ -37,7 +37,6 @@ KINDS = ("resource", "feature", "computing")
 MOST_FEATURES = 20
 MOST_MISTAKES = 10  # pairs of classes, where these are too many for a square
 LONG, LETTERS, FEW_LETTERS = "long names", 30, 20
-_Key = tuple[str, str]  # kind and name
 
 
 def narrow_table(
@@ -144,71 +143,48 @@ def payments(report: CostReport, costs: CostModel) -> list[Payment]:
     return found
 
 
-def paid_table(reports: dict[str, CostReport], costs: CostModel, *, width: int) -> Table:
-    """Return a table of payments, reports side by side: share of rows, and mean per row.
+def paid_table(label: str, report: CostReport, costs: CostModel, *, width: int) -> Table:
+    """Return a table of payments of rows with a label: share of rows, and mean per row.
 
-    It lists an item if rows of any report pay it, and leaves it blank in the other reports. A narrow table leaves out
-    the kind, breaks names, leaves out prices, and at last all reports but the first.
+    A narrow table leaves out the kind, breaks names, and leaves out prices.
     """
-    found = {label: {(p.kind, p.name): p for p in payments(report, costs)} for label, report in reports.items()}
-    first, *others = reports
+    paid = sorted(payments(report, costs), key=lambda each: (KINDS.index(each.kind), _weight(each)))
+    features = [each for each in paid if each.kind == "feature"]
+    free = [each for each in features if not (each.mean or each.once)]
+    hidden = list(dict.fromkeys([*features[MOST_FEATURES:], *free]))
+    shown, left = [each for each in paid if each not in hidden], sum(each.mean for each in hidden)
+    rest = [f"{len(hidden)} {'more' if left else 'free'}"] if hidden else []
 
     def make(without: frozenset[str]) -> Table:
-        shown = {label: part for label, part in found.items() if label == first or label not in without}
-        return _paid_table(shown, {label: reports[label].mean for label in shown}, without)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, show_footer=True)
+        columns: list[list[str | Text]] = []
 
-    parts = [[], ["kind"], ["kind", LONG], ["kind", LONG, "price", "once"]]
-    return narrow_table(make, [*parts, *([*part, *others] for part in parts)], width)[0]
+        def add(header: str, footer: str, cells: list[str]) -> None:
+            table.add_column(header, Text(footer, style="bold"), justify="right", no_wrap=True, vertical="bottom")
+            columns.append([*cells, *[""] * (len(shown) + len(rest) - len(cells))])
 
+        if "kind" not in without:
+            table.add_column("", no_wrap=True)
+            columns.append([*(each.kind for each in shown), *("feature" for _ in rest)])
+        letters = FEW_LETTERS if LONG in without else LETTERS
+        table.add_column("", Text("mean", style="bold"), overflow="fold", max_width=letters)
+        columns.append([*(Text(printable(each.name)) for each in shown), *map(Text, rest)])
+        if "price" not in without:
+            add("price", "", ["" if each.price is None else cost(each.price) for each in shown])
+        if "once" not in without and any(each.once for each in paid):
+            add("once", "", [cost(each.once) if each.once else "" for each in shown])
+        add(f"{label}\nrows", "", ["" if each.share is None else f"{each.share:.1%}" for each in shown])
+        add("\ncost", cost(report.mean), [*(cost(each.mean) for each in shown), *(cost(left) for _ in rest)])
+        for row in zip(*columns, strict=True):
+            table.add_row(*row)
+        return table
 
-def _paid_table(found: dict[str, dict[_Key, Payment]], means: dict[str, float], without: frozenset[str]) -> Table:
-    """Return the table of payments and means by report, without some columns."""
-    known = {key: [part[key] for part in found.values() if key in part] for part in found.values() for key in part}
-    keys = sorted(known, key=lambda key: (KINDS.index(key[0]), _weight(known[key])))
-    hidden = _hidden(keys, known)
-    shown = [key for key in keys if key not in hidden]
-    costly = any(payment.mean for key in hidden for payment in known[key])
-    rest = [("feature", f"{len(hidden)} {'more' if costly else 'free'}")] if hidden else []
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, show_footer=True)
-    columns: list[list[str | Text]] = []
-
-    def add(header: str, footer: str, cells: list[str]) -> None:
-        table.add_column(header, Text(footer, style="bold"), justify="right", no_wrap=True, vertical="bottom")
-        columns.append([*cells, *[""] * (len(shown) + len(rest) - len(cells))])
-
-    if "kind" not in without:
-        table.add_column("", no_wrap=True)
-        columns.append([kind for kind, _ in [*shown, *rest]])
-    letters = FEW_LETTERS if LONG in without else LETTERS
-    table.add_column("", Text("mean", style="bold"), overflow="fold", max_width=letters)
-    columns.append([Text(printable(name)) for _, name in [*shown, *rest]])
-    if "price" not in without:
-        add("price", "", ["" if (price := known[key][0].price) is None else cost(price) for key in shown])
-    if "once" not in without and any(payment.once for each in known.values() for payment in each):
-        add("once", "", [cost(known[key][0].once) if known[key][0].once else "" for key in shown])
-    for label, part in found.items():
-        paid = [part.get(key) for key in shown]
-        left = [part[key].mean for key in hidden if key in part]
-        add(f"{label}\nrows", "", ["" if p is None or p.share is None else f"{p.share:.1%}" for p in paid])
-        cells = ["" if p is None else cost(p.mean) for p in paid]
-        add("\ncost", cost(means[label]), [*cells, *([cost(sum(left))] if left else [])])
-    for row in zip(*columns, strict=True):
-        table.add_row(*row)
-    return table
+    return narrow_table(make, [[], ["kind"], ["kind", LONG], ["kind", LONG, "price", "once"]], width)[0]
 
 
-def _weight(each: list[Payment]) -> tuple[float, float]:
+def _weight(paid: Payment) -> tuple[float, float]:
     """Return the sort key of an item: features by mean, then by share of rows; other items keep their order."""
-    if each[0].kind != "feature":
-        return 0.0, 0.0
-    return -max(p.mean for p in each), -max(p.share or 0.0 for p in each)
-
-
-def _hidden(keys: list[_Key], known: dict[_Key, list[Payment]]) -> list[_Key]:
-    """Return the features that a table sums up in its last row: those that rows get for nothing, and the least ones."""
-    features = [key for key in keys if key[0] == "feature"]
-    free = [key for key in features if not any(payment.mean or payment.once for payment in known[key])]
-    return list(dict.fromkeys([*features[MOST_FEATURES:], *free]))
+    return (-paid.mean, -(paid.share or 0.0)) if paid.kind == "feature" else (0.0, 0.0)
 
 
 ROWS_PAID, NEARLY_ALL = 2000, 0.995  # rows to find purchases on, and the share of them that needs no number
