@@ -7,11 +7,10 @@ from scipy import sparse
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.learners.outputs import BankOutputs
+from costframe.stagewise.banks import BankRows, Logistic, Softmax, Squared
 from costframe.stagewise.evaluation import Evaluation, Pricing
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.rows import BankRows, Logistic, Softmax, Squared
-from costframe.stagewise.soft_tree import SoftTree
-from costframe.stagewise.topology import Topology
+from costframe.stagewise.soft_tree import SoftTree, Topology
 from costframe.training.data import Rows
 
 LOSSES = {"squared": Squared(), "logistic": Logistic(), "softmax": Softmax()}

@@ -13,7 +13,7 @@ import pytest
 from naive_adopt import nasty_rows
 
 import costframe as cf
-from costframe.adoption.catboost.adopt import adopt_catboost, adopt_catboost_file
+from costframe.adoption.catboost import adopt_catboost, adopt_catboost_file
 from costframe.core.errors import AdoptionError, DataError
 from costframe.core.predictors.classes import both_classes
 from costframe.core.tables.hashed_labels import HashedLabels

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm_cases import ROWS, SCORES, TEXT
 
-from costframe.adoption.lightgbm.adopt import adopt_lightgbm, adopt_lightgbm_file, is_lightgbm
+from costframe.adoption.lightgbm import adopt_lightgbm, adopt_lightgbm_file, is_lightgbm
 from costframe.core.errors import AdoptionError, DataError
 
 lgb = pytest.importorskip("lightgbm", reason="needs lightgbm: pip install 'costframe[bench]'")

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn_cases import PAIR, SIGNAL, THREE, TWO, WHOLE
 
 import costframe as cf
-from costframe.adoption.given.opaque import adopt_opaque
+from costframe.adoption.opaque import adopt_opaque
 from costframe.core.errors import AdoptionError, BankError
 from costframe.core.learners.opaque import OpaqueLearner
 from costframe.core.tables.as_given import AsGiven

@@ -21,10 +21,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
-from costframe.adoption.pipelines.adopt import is_pipeline, prepare
+from costframe.adoption.pipelines import is_pipeline, prepare
 from costframe.core.errors import AdoptionError, CostframeError, DataError
 from costframe.core.tables.categories import OTHER
-from costframe.datasets.model_rows import read_rows
+from costframe.datasets.table_files import read_rows
 from costframe.testing.counting import expect_close, inquire
 from costframe_miser import MiserClassifier
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_cases import HOLES, N_ROWS, PAIR, RNG, SIGNAL, THREE, TWO, WHOLE, accepted_rows, probabilities
 
 import costframe as cf
-from costframe.adoption.sklearn.adopt import adopt_sklearn, is_sklearn
+from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
 from costframe.core.errors import AdoptionError
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered")  # of sums that overflow

@@ -23,8 +23,8 @@ from sklearn.svm import LinearSVC, LinearSVR
 from sklearn_cases import N_FEATURES, PAIR, SIGNAL, THREE, TWO, WHOLE, probabilities
 
 import costframe as cf
-from costframe.adoption.given.fitted_model import GivenColumns, probability_tree
-from costframe.adoption.sklearn.adopt import adopt_sklearn
+from costframe.adoption.fitted_model import GivenColumns, probability_tree
+from costframe.adoption.sklearn import adopt_sklearn
 from costframe.core.errors import AdoptionError
 
 ROWS = np.concatenate([WHOLE, np.random.default_rng(1).normal(size=(60, N_FEATURES)) * 3])

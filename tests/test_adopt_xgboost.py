@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive_adopt import magnitude, nasty_rows, parts, scores, walk
 
 import costframe as cf
-from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file
+from costframe.adoption.xgboost import adopt_xgboost, adopt_xgboost_file
 from costframe.core.errors import AdoptionError
 
 EPS32 = float(np.finfo(np.float32).eps)

@@ -17,11 +17,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
 from costframe.adoption.adopted import float32_at_most
-from costframe.adoption.catboost.adopt import adopt_catboost, is_catboost, looks_like_catboost
+from costframe.adoption.catboost import adopt_catboost, is_catboost, looks_like_catboost
 from costframe.adoption.checking import check_answers
-from costframe.adoption.lightgbm.adopt import adopt_lightgbm, is_lightgbm, looks_like_lightgbm
-from costframe.adoption.sklearn.adopt import adopt_sklearn, is_sklearn
-from costframe.adoption.xgboost.adopt import adopt_xgboost, is_xgboost, looks_like_xgboost
+from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm, looks_like_lightgbm
+from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
+from costframe.adoption.xgboost import adopt_xgboost, is_xgboost, looks_like_xgboost
 from costframe.core.errors import AdoptionError, DataError
 
 RNG = np.random.default_rng(0)
@@ -83,7 +83,7 @@ def test_models_are_told_apart(library):
 @each_library
 def test_nothing_is_imported_to_tell_a_model_or_to_read_a_file(library, tmp_path):
     model, path = LIBRARIES[library][0]().fit(X, Y), tmp_path / "model.json"
-    code = f"from costframe.adoption.{library}.adopt import *; is_{library}(3)\n"
+    code = f"from costframe.adoption.{library} import *; is_{library}(3)\n"
     if library != "sklearn":
         saved = getattr(model, "booster_", model)
         saved.save_model(str(path), **{"format": "json"} if library == "catboost" else {})

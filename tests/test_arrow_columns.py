@@ -20,7 +20,7 @@ from costframe.core.errors import DataError
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.categories import OTHER
 from costframe.datasets import read_table
-from costframe.datasets.model_rows import read_rows
+from costframe.datasets.table_files import read_rows
 
 CODES = np.tile([0, 3, 1, 2, 0], 12)
 WORDS = ["oak", "fir", "elm", "ash"]

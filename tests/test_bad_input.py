@@ -7,7 +7,7 @@ import pytest
 from bank_cases import COSTS, NAMES, boosted, table
 
 import costframe as cf
-from costframe.adoption.given import fitted_model
+from costframe.adoption import fitted_model
 from costframe.core.errors import CostframeError
 from costframe.gates import composite
 from costframe_adapt import AdaptClassifier, boosting, linear

@@ -14,7 +14,7 @@ from costframe.core.errors import BankError, DataError, InquiryError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.hashed_labels import HashedLabels
-from costframe.datasets.model_rows import read_rows
+from costframe.datasets.table_files import read_rows
 from costframe.sources import predict_many, predict_one
 
 LABELS = {"color": ("red", "green", "blue")}

@@ -16,7 +16,7 @@ from costframe.core.errors import CostframeError, CostModelError, DataError
 from costframe.datasets import Dataset, load, names, read_table
 from costframe.datasets.dataset import obey_split, split_rows
 from costframe.datasets.leaks import find_leaks
-from costframe.datasets.model_rows import read_rows
+from costframe.datasets.table_files import read_rows
 
 
 def test_breast_cancer_has_thirty_features_of_ten_measurements():

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
 import costframe as cf
-from costframe.adoption.pipelines.adopt import prepare
+from costframe.adoption.pipelines import prepare
 from costframe.core.errors import AdoptionError, DataError
 from costframe.testing.counting import expect_as_reported, inquire
 

@@ -12,9 +12,9 @@ import xgboost
 from lightgbm_cases import TEXT
 from mutations import copies, mutate_bytes, mutate_json, survive
 
-from costframe.adoption.catboost.adopt import adopt_catboost_file
-from costframe.adoption.lightgbm.adopt import adopt_lightgbm_file
-from costframe.adoption.xgboost.adopt import adopt_xgboost_file
+from costframe.adoption.catboost import adopt_catboost_file
+from costframe.adoption.lightgbm import adopt_lightgbm_file
+from costframe.adoption.xgboost import adopt_xgboost_file
 from costframe.core.errors import AdoptionError
 
 READERS = {"catboost": adopt_catboost_file, "lightgbm": adopt_lightgbm_file, "xgboost": adopt_xgboost_file}
@@ -150,6 +150,6 @@ def test_files_made_to_hurt_take_little_memory(name):
 
 
 def test_without_catboost_a_binary_file_says_so(monkeypatch):
-    monkeypatch.setattr("costframe.adoption.catboost.adopt.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("costframe.adoption.catboost.importlib.util.find_spec", lambda _: None)
     with pytest.raises(AdoptionError, match=r"a file: a \.cbm file needs catboost; install it, or save the model with"):
         adopt_catboost_file(b"CBM1", "a file")

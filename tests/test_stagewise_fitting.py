@@ -13,8 +13,14 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.stagewise import fitting
 from costframe.stagewise.calibration import calibrate
-from costframe.stagewise.fitting import fit_at_price, forward_select, prune
-from costframe.stagewise.systems import NormalEquations, ShrinkingInverse, solve_scaled
+from costframe.stagewise.fitting import (
+    NormalEquations,
+    ShrinkingInverse,
+    fit_at_price,
+    forward_select,
+    prune,
+    solve_scaled,
+)
 
 seeds = st.integers(0, 10_000)
 

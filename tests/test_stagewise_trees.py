@@ -17,8 +17,7 @@ from costframe.stagewise.descent import SupportObjective, cycle, descend
 from costframe.stagewise.evaluation import best_thresholds, halving_threshold, passing_threshold
 from costframe.stagewise.objective import Auxiliaries
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.soft_tree import WeightedSum, as_stage_tree
-from costframe.stagewise.topology import Flow, Topology
+from costframe.stagewise.soft_tree import Flow, Topology, WeightedSum, as_stage_tree
 
 seeds = st.integers(0, 10_000)
 kinds, widths = st.sampled_from(list(LOSSES)), st.integers(1, 3)

@@ -11,8 +11,7 @@ import pytest
 from pyarrow import feather
 
 from costframe.core.errors import DataError
-from costframe.datasets.model_rows import ModelRows, read_rows
-from costframe.datasets.table_files import TableFile
+from costframe.datasets.table_files import ModelRows, TableFile, read_rows
 
 FRAME = pd.DataFrame(
     {"größe": [1.5, 2.0, None, -4.25], "count": [1, 2, 3, 4], "city": ["Köln", "Bonn, Süd", "a;b", "x"]}

@@ -17,7 +17,7 @@ from costframe.core.storage.saving import load as load_model
 from costframe.core.storage.saving import save
 from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
-from costframe.datasets.model_rows import read_rows
+from costframe.datasets.table_files import read_rows
 from costframe.frontier.candidates import Entrant
 
 LABELS = np.arange(60) % 2

@@ -11,7 +11,7 @@ import xgboost as xgb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.adoption.xgboost.adopt import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
+from costframe.adoption.xgboost import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
 from costframe.core.errors import AdoptionError
 
 FOREIGN = Path(__file__).resolve().parents[2] / "shared" / "foreign"

@@ -52,7 +52,7 @@ def adopt(
     """
     from costframe.adoption.adopted import OpaqueOnlyError
     from costframe.adoption.checking import check_answers
-    from costframe.adoption.given.opaque import adopt_opaque
+    from costframe.adoption.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 
     if features is not None:
@@ -71,11 +71,11 @@ def adopt(
 @hookimpl
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
     """Adopt models of LightGBM, XGBoost, CatBoost and scikit-learn, pipelines of them, and files of the first three."""
-    from costframe.adoption.catboost.adopt import adopt_catboost, is_catboost
-    from costframe.adoption.lightgbm.adopt import adopt_lightgbm, is_lightgbm
-    from costframe.adoption.pipelines.adopt import adopt_pipeline, is_pipeline
-    from costframe.adoption.sklearn.adopt import adopt_sklearn, is_sklearn
-    from costframe.adoption.xgboost.adopt import adopt_xgboost, is_xgboost
+    from costframe.adoption.catboost import adopt_catboost, is_catboost
+    from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
+    from costframe.adoption.pipelines import adopt_pipeline, is_pipeline
+    from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
+    from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
 
     if isinstance(model, str | os.PathLike):
         return _adopt_file(model, feature_names)
@@ -95,15 +95,15 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
 @hookimpl
 def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> Preparation | None:
     """Describe fitted transformers of scikit-learn."""
-    from costframe.adoption.pipelines.adopt import is_transformer, prepare
+    from costframe.adoption.pipelines import is_transformer, prepare
 
     return prepare(transformer, feature_names) if is_transformer(transformer) else None
 
 
 def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None) -> Predictor:
-    from costframe.adoption.catboost.adopt import adopt_catboost_file, looks_like_catboost
-    from costframe.adoption.lightgbm.adopt import adopt_lightgbm_file, looks_like_lightgbm
-    from costframe.adoption.xgboost.adopt import adopt_xgboost_file, looks_like_xgboost
+    from costframe.adoption.catboost import adopt_catboost_file, looks_like_catboost
+    from costframe.adoption.lightgbm import adopt_lightgbm_file, looks_like_lightgbm
+    from costframe.adoption.xgboost import adopt_xgboost_file, looks_like_xgboost
 
     file = as_path(path)
     try:

@@ -181,8 +181,7 @@ def open_blocks(
         X = features_of(dataset, predictor, model, data)
         yield X if part is None else X[dataset.split == part], {}
         return
-    from costframe.datasets.model_rows import ModelRows
-    from costframe.datasets.table_files import TableFile
+    from costframe.datasets.table_files import ModelRows, TableFile
 
     file = TableFile.open(data, missing)
     if file.note is not None:

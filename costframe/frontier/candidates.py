@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from costframe.adoption.adopting import adopt
-from costframe.adoption.given.opaque import describe_error, labels_for, require_probabilities
+from costframe.adoption.opaque import describe_error, labels_for, require_probabilities
 from costframe.core.errors import (
     AdoptionError,
     CostframeError,

@@ -1,8 +1,13 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
+from costframe.gates.composite import CHEAP as CHEAP
+from costframe.gates.composite import EXPENSIVE as EXPENSIVE
+from costframe.gates.composite import SURE as SURE
 from costframe.gates.composite import Candidate as Candidate
 from costframe.gates.composite import ExpensiveModel as ExpensiveModel
+from costframe.gates.composite import GateCurve as GateCurve
 from costframe.gates.composite import GatedPair as GatedPair
+from costframe.gates.composite import OperatingPoint as OperatingPoint
 from costframe.gates.composite import Predictions as Predictions
 from costframe.gates.composite import Scores as Scores
 from costframe.gates.composite import cheap_losses as cheap_losses
@@ -15,11 +20,6 @@ from costframe.gates.estimator import GatePoints as GatePoints
 from costframe.gates.estimator import default_tradeoffs as default_tradeoffs
 from costframe.gates.estimator import read_several as read_several
 from costframe.gates.estimator import read_tradeoffs as read_tradeoffs
-from costframe.gates.gate_curve import CHEAP as CHEAP
-from costframe.gates.gate_curve import EXPENSIVE as EXPENSIVE
-from costframe.gates.gate_curve import SURE as SURE
-from costframe.gates.gate_curve import GateCurve as GateCurve
-from costframe.gates.gate_curve import OperatingPoint as OperatingPoint
 from costframe.gates.penalized import REFIT as REFIT
 from costframe.gates.penalized import RIDGE as RIDGE
 from costframe.gates.penalized import ROUGH as ROUGH

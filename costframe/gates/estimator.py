@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.adoption.given.fitted_model import GivenColumns, GivenModel, read_probabilities
+from costframe.adoption.fitted_model import GivenColumns, GivenModel, read_probabilities
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.stage_tree import StageTree
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.adoption.given.fitted_model import FittedModel
+    from costframe.adoption.fitted_model import FittedModel
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.composite import Candidate, ExpensiveModel
-    from costframe.gates.gate_curve import ModelOutputs
+    from costframe.gates.composite import Candidate, ExpensiveModel, ModelOutputs
     from costframe.training.data import Rows, TrainingData
     from costframe.training.model_path import DeferredPath
     from costframe.trees.boosting.monitor import Predicted

@@ -6,8 +6,6 @@ from costframe.sources.drivers import predict_one_async as predict_one_async
 from costframe.sources.drivers import predict_stream as predict_stream
 from costframe.sources.drivers import predict_stream_async as predict_stream_async
 from costframe.sources.http import HTTPSource as HTTPSource
-from costframe.sources.local import CallSource as CallSource
-from costframe.sources.local import TableSource as TableSource
 from costframe.sources.logs import Audit as Audit
 from costframe.sources.logs import InquiryLog as InquiryLog
 from costframe.sources.logs import PrometheusCounters as PrometheusCounters

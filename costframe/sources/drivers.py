@@ -13,7 +13,6 @@ from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
 from costframe.sources.live_row import RowTerms
-from costframe.sources.local import CallSource
 from costframe.sources.partitions import Drive, key_blocks, many_by_partition, stream_by_partition
 from costframe.sources.predictions import (
     Predictions,
@@ -26,6 +25,7 @@ from costframe.sources.predictions import (
     row_fetcher,
     rows_fetcher,
 )
+from costframe.sources.source import CallSource
 from costframe.sources.sources import Sources
 from costframe.sources.threads import run
 from costframe.sources.trips import Lookup, Policy

@@ -1,5 +1,10 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
+from costframe.stagewise.banks import BankRows as BankRows
+from costframe.stagewise.banks import Logistic as Logistic
+from costframe.stagewise.banks import Loss as Loss
+from costframe.stagewise.banks import Softmax as Softmax
+from costframe.stagewise.banks import Squared as Squared
 from costframe.stagewise.banks import ensemble_weights as ensemble_weights
 from costframe.stagewise.banks import find_bank as find_bank
 from costframe.stagewise.banks import outputs_on as outputs_on
@@ -25,26 +30,21 @@ from costframe.stagewise.evaluation import best_threshold as best_threshold
 from costframe.stagewise.evaluation import halving_threshold as halving_threshold
 from costframe.stagewise.evaluation import passing_threshold as passing_threshold
 from costframe.stagewise.fitting import USUAL_RIDGE as USUAL_RIDGE
+from costframe.stagewise.fitting import NormalEquations as NormalEquations
+from costframe.stagewise.fitting import blas_for as blas_for
+from costframe.stagewise.fitting import blas_threads as blas_threads
 from costframe.stagewise.fitting import fit_at_price as fit_at_price
 from costframe.stagewise.fitting import fit_ridge as fit_ridge
 from costframe.stagewise.fitting import groups_in_loss as groups_in_loss
 from costframe.stagewise.fitting import in_loss as in_loss
+from costframe.stagewise.fitting import minimize_smooth as minimize_smooth
 from costframe.stagewise.objective import RelaxedObjective as RelaxedObjective
 from costframe.stagewise.objective import Slopes as Slopes
 from costframe.stagewise.relaxed import drop_zeros as drop_zeros
 from costframe.stagewise.relaxed import energies as energies
 from costframe.stagewise.relaxed import fit_relaxed as fit_relaxed
-from costframe.stagewise.rows import BankRows as BankRows
-from costframe.stagewise.rows import Logistic as Logistic
-from costframe.stagewise.rows import Loss as Loss
-from costframe.stagewise.rows import Softmax as Softmax
-from costframe.stagewise.rows import Squared as Squared
+from costframe.stagewise.soft_tree import Flow as Flow
 from costframe.stagewise.soft_tree import SoftTree as SoftTree
+from costframe.stagewise.soft_tree import Topology as Topology
 from costframe.stagewise.soft_tree import WeightedSum as WeightedSum
 from costframe.stagewise.soft_tree import as_stage_tree as as_stage_tree
-from costframe.stagewise.systems import NormalEquations as NormalEquations
-from costframe.stagewise.systems import blas_for as blas_for
-from costframe.stagewise.systems import blas_threads as blas_threads
-from costframe.stagewise.systems import minimize_smooth as minimize_smooth
-from costframe.stagewise.topology import Flow as Flow
-from costframe.stagewise.topology import Topology as Topology

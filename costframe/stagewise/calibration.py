@@ -8,9 +8,9 @@ import numpy as np
 from attrs import evolve
 from scipy.special import expit, log_softmax, softmax
 
-from costframe.stagewise.rows import Logistic, Squared, as_counts
-from costframe.stagewise.systems import minimize_smooth
-from costframe.stagewise.topology import Flow
+from costframe.stagewise.banks import Logistic, Squared, as_counts
+from costframe.stagewise.fitting import minimize_smooth
+from costframe.stagewise.soft_tree import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,14 +17,14 @@ from attrs import evolve, frozen
 
 from costframe.core.accurate_sums import sum_over_rows
 from costframe.core.exact_sums import exact_sum
+from costframe.stagewise.fitting import minimize_smooth
 from costframe.stagewise.objective import Outcome, Slopes, slopes_at
-from costframe.stagewise.systems import minimize_smooth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.stagewise.banks import BankRows, Loss
     from costframe.stagewise.objective import RelaxedObjective
-    from costframe.stagewise.rows import BankRows, Loss
     from costframe.stagewise.soft_tree import SoftTree
 
 _TURNS = 5  # most alternations between auxiliaries and one node

@@ -14,10 +14,9 @@ from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
 from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, in_loss
+from costframe.stagewise.fitting import USUAL_RIDGE, NormalEquations, fit_at_ridges, groups_in_loss, in_loss
 from costframe.stagewise.relaxed import as_log_odds, drop_zeros, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
-from costframe.stagewise.systems import NormalEquations
 from costframe.training.data import Traits
 from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker
 from costframe.training.progress import track

@@ -14,10 +14,8 @@ from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
 from costframe.core.tables.row_hashes import RowDraw, draw_rows, hash_rows
-from costframe.stagewise.banks import outputs_on
-from costframe.stagewise.rows import BankRows, Squared, as_counts, targets_of
-from costframe.stagewise.soft_tree import as_stage_tree, stage_numbers
-from costframe.stagewise.topology import Flow
+from costframe.stagewise.banks import BankRows, Squared, as_counts, outputs_on, targets_of
+from costframe.stagewise.soft_tree import Flow, as_stage_tree, stage_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +25,8 @@ if TYPE_CHECKING:
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.learners.outputs import BankOutputs
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.stagewise.rows import Loss
-    from costframe.stagewise.soft_tree import SoftTree
-    from costframe.stagewise.topology import Topology
+    from costframe.stagewise.banks import Loss
+    from costframe.stagewise.soft_tree import SoftTree, Topology
     from costframe.training.data import Rows, TrainingData
 
 _NEARLY = 1e-15

@@ -1,26 +1,261 @@
-"""Weights of one node that trade loss for exact cost: supports by forward selection, ridge, and removal."""
+"""Least squares from one Gram matrix at prices, symmetric positive systems, smooth minimization, threads of BLAS."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from scipy import sparse
+from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dgemm
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.optimize import minimize
+from threadpoolctl import ThreadpoolController
 
 from costframe import engine
 from costframe.core.cost.groups import PricedGroups
+from costframe.core.exact_sums import exact_sum
+from costframe.core.learners.outputs import mirror
 from costframe.core.threads import run_parallel, thread_count
-from costframe.stagewise.systems import ShrinkingInverse, blas_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
+    from typing import Any
 
     from numpy.typing import NDArray
 
     from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.stagewise.systems import NormalEquations
+    from costframe.core.learners.outputs import BankOutputs
+
+_ADDED = (1e-12, 1e-9, 1e-6)  # to unit diagonals: the first that makes the matrix positive in spite of rounding
+_WORTH_INVERTING = 0.7
+_LARGE = 3e8  # multiplications
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def blas_threads(count: int | None) -> AbstractContextManager[Any]:
+    """Limit the threads of BLAS; None changes nothing."""
+    if count is None:
+        return nullcontext()
+    context: AbstractContextManager[Any] = _pools().limit(limits=count, user_api="blas")
+    return context
+
+
+def blas_for(
+    n_rows: int, n_outputs: int, *, small: int | None = 1, large: int | None = None
+) -> AbstractContextManager[Any]:
+    """Limit the threads of BLAS by the size of a Gram matrix.
+
+    For a small one, two threads on a busy machine would wait longer than they work.
+    """
+    return blas_threads(small if n_rows * n_outputs**2 < _LARGE else large)
+
+
+@cache
+def _pools_of_scipy() -> ThreadpoolController:
+    """Return the thread pools of SciPy's BLAS; wheels of SciPy and NumPy bring one each."""
+    own = [pool["filepath"] for pool in _pools().info() if "scipy.libs" in pool["filepath"]]
+    return _pools().select(filepath=own) if own else _pools()
+
+
+def minimize_smooth(
+    value: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
+    begin: NDArray[np.float64],
+    options: dict[str, Any],
+    callback: Callable[[NDArray[np.float64]], None] | None = None,
+    **more: Any,
+) -> Any:
+    """Minimize by L-BFGS a function that returns its value and its derivatives; SciPy's BLAS uses one thread.
+
+    The minimizer solves small systems at each step; several threads would wait milliseconds for each other.
+    `callback` gets the vector after each step.
+    """
+    asked: dict[str, Any] = {"fun": value, "jac": True, "method": "L-BFGS-B", "options": options, "callback": callback}
+    with _pools_of_scipy().limit(limits=1, user_api="blas"):
+        return minimize(x0=begin, **asked, **more)
+
+
+def solve_scaled(
+    matrix: NDArray[np.float64], right: NDArray[np.float64], penalty: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Solve a symmetric positive system, also with a diagonal of very different sizes.
+
+    Parameters
+    ----------
+    matrix, right : float64 (C, C), float64 (C, M)
+    penalty : float64 (C,), optional
+        Added to the diagonal.
+    """
+    if not len(matrix):
+        return np.zeros_like(right)
+    factor, unit = _factor(matrix, penalty)
+    found, _ = dpotrs(factor, unit[:, np.newaxis] * right, lower=1, overwrite_b=1)
+    return np.ascontiguousarray(unit[:, np.newaxis] * found)
+
+
+def invert(matrix: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+    """Invert a symmetric positive matrix plus a ridge."""
+    if not len(matrix):
+        return matrix.copy()
+    factor, unit = _factor(matrix, np.full(len(matrix), ridge))
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+    mirror(inverse.T)
+    inverse *= unit
+    inverse *= unit[:, np.newaxis]
+    return np.asarray(inverse.T)
+
+
+def _factor(
+    matrix: NDArray[np.float64], penalty: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lower Cholesky factor of the matrix scaled to a unit diagonal, and the scale (C,)."""
+    unit = 1.0 / np.sqrt(matrix.diagonal() if penalty is None else matrix.diagonal() + penalty)
+    for added in _ADDED:
+        scaled = np.multiply(matrix, unit, order="C")
+        scaled *= unit[:, np.newaxis]
+        scaled[np.diag_indices(len(scaled))] = 1.0 + added
+        factor, failed = dpotrf(scaled.T, lower=1, clean=0, overwrite_a=1)  # its transpose, as it is symmetric
+        if not failed:
+            return factor, unit
+    raise LinAlgError(f"a matrix of {len(matrix)} unknowns is not positive")
+
+
+class ShrinkingInverse:
+    """A ridge fit b = M^-1 r, M = S + ridge I, whose unknowns are removed step by step.
+
+    After removal of the unknowns R, the inverse on the others is M^-1 - (M^-1)_.R ((M^-1)_RR)^-1 (M^-1)_R., and b falls
+    by (M^-1)_.R ((M^-1)_RR)^-1 b_R (Schur complements). Now and then it inverts M again.
+
+    Attributes
+    ----------
+    support : int64 (s,)
+        The unknowns left, of C.
+    weights : float64 (s, M)
+        b on the support.
+    """
+
+    def __init__(
+        self, matrix: NDArray[np.float64], right: NDArray[np.float64], support: NDArray[np.int64], ridge: float
+    ) -> None:
+        self._matrix, self._right, self._ridge, self.support = matrix, right, ridge, support
+        self._invert()
+
+    def _invert(self) -> None:
+        self._inverse = invert(self._matrix[np.ix_(self.support, self.support)], self._ridge)
+        self.weights = self._inverse @ self._right[self.support]
+        self._at = np.arange(len(self.support))  # places of the support in the inverse
+
+    @property
+    def lost_alone(self) -> NDArray[np.float64]:
+        """The rise of loss + ridge if one unknown is removed and the others are fitted again: float64 (s,)."""
+        return np.asarray(0.5 * np.square(self.weights).sum(axis=1) / self._inverse[self._at, self._at])
+
+    def lost(self, gone: NDArray[np.int64]) -> float:
+        """Return the rise if several are removed, by their places in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
+        if 2 * len(gone) > len(self.support):
+            return self._lost_but_few(gone)
+        at, part = self._at[gone], self.weights[gone]
+        return 0.5 * float((part * solve_scaled(self._inverse[np.ix_(at, at)], part)).sum())
+
+    def _lost_but_few(self, gone: NDArray[np.int64]) -> float:
+        """Fit the few others directly: a fit lowers loss + ridge by 1/2 tr b' r from that of zero weights."""
+        left = np.delete(self.support, gone)
+        there = float((self.weights * self._right[self.support]).sum())
+        few, penalty = self._matrix[np.ix_(left, left)], np.full(len(left), self._ridge)
+        return 0.5 * (there - float((solve_scaled(few, self._right[left], penalty) * self._right[left]).sum()))
+
+    def remove(self, gone: NDArray[np.int64]) -> None:
+        """Remove unknowns, by their places in the support."""
+        at, part = self._at[gone], self.weights[gone]
+        self.support, self._at = np.delete(self.support, gone), np.delete(self._at, gone)
+        if len(self.support) < _WORTH_INVERTING * len(self._inverse):
+            self._invert()
+            return
+        across = np.ascontiguousarray(self._inverse[at])  # (R, all): columns of unknowns removed before have no effect
+        both = solve_scaled(across[:, at], np.hstack([across, part]))
+        self.weights = np.delete(self.weights, gone, axis=0) - across[:, self._at].T @ both[:, across.shape[1] :]
+        # in place on the transpose, which is equal and in Fortran order
+        changed = dgemm(-1.0, across.T, both[:, : across.shape[1]], beta=1.0, c=self._inverse.T, overwrite_c=1)
+        self._inverse = changed.T
+
+
+_LEAST = 1e-12  # of a standard deviation to the mean, below which an output is constant
+
+
+@frozen(eq=False)
+class NormalEquations:
+    """The weighted mean of squares 1/2 |y - a - B'h(x)|^2, as a function of B with the best constants a.
+
+    Attributes
+    ----------
+    gram : float64 (C, C)
+        Covariances of the outputs.
+    right : float64 (C, M)
+        Covariances of outputs and labels.
+    mean, target_mean : float64 (C,), float64 (M,)
+    target_variance : float64
+        Sum over the M labels.
+    """
+
+    gram: NDArray[np.float64]
+    right: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    target_mean: NDArray[np.float64]
+    target_variance: float
+
+    @classmethod
+    def of(cls, outputs: BankOutputs, y: NDArray[np.float64], weight: NDArray[np.float64]) -> NormalEquations:
+        """Sum over rows with labels (n, M) and weights (n,), divided by the sum of weights."""
+        w = weight / exact_sum(weight)
+        mean = outputs.mean(w)
+        target_mean = w @ y
+        y = y - target_mean
+        with blas_for(int(np.count_nonzero(w)), len(mean), small=None, large=thread_count()):
+            gram, right = outputs.centered(mean).products(w, y)
+        return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Which outputs are not constant: bool (C,)."""
+        return np.asarray(self.deviation > _LEAST * np.maximum(np.abs(self.mean), np.finfo(np.float64).tiny))
+
+    @property
+    def deviation(self) -> NDArray[np.float64]:
+        """Standard deviations: float64 (C,)."""
+        return np.sqrt(np.diag(self.gram))
+
+    @property
+    def unit(self) -> float:
+        """The unit of a ridge: the median variance of the outputs that vary."""
+        return float(np.median(np.diag(self.gram)[self.varies])) if self.varies.any() else 0.0
+
+    def columns(self, chosen: NDArray[np.int64]) -> NormalEquations:
+        """Keep some outputs, in the given order; copy nothing if these are all."""
+        if np.array_equal(chosen, np.arange(len(self.right))):
+            return self
+        gram = self.gram[np.ix_(chosen, chosen)]
+        return evolve(self, gram=gram, right=self.right[chosen], mean=self.mean[chosen])
+
+    def loss(self, weights: NDArray[np.float64]) -> float:
+        """Mean of 1/2 |y - a - B'h|^2 for weights (C, M)."""
+        return 0.5 * float(self.target_variance + (weights * (self.gram @ weights - 2 * self.right)).sum())
+
+    def intercept(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the best constants: float64 (M,)."""
+        return np.asarray(self.target_mean - self.mean @ weights)
+
+    def solve(self, penalty: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Minimize loss + 1/2 sum_c penalty_c |B_c|^2, eq. 14: float64 (C, M)."""
+        return solve_scaled(self.gram, self.right, penalty)
+
 
 _PATIENCE = 50  # learners added without a better support
 _WORTH_THREADS = 1000  # outputs; below, threads wait longer for each other than they solve

@@ -17,15 +17,14 @@ from attrs import frozen
 
 from costframe.core.accurate_sums import sum_over_rows
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
-from costframe.stagewise.topology import Flow
+from costframe.stagewise.soft_tree import Flow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.rows import BankRows, Loss
-    from costframe.stagewise.soft_tree import SoftTree
-    from costframe.stagewise.topology import Topology
+    from costframe.stagewise.banks import BankRows, Loss
+    from costframe.stagewise.soft_tree import SoftTree, Topology
 
 FLOOR = 1e-6  # of auxiliaries
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import Factory, evolve, frozen
 
+from costframe.stagewise.fitting import NormalEquations, solve_scaled
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
-from costframe.stagewise.systems import NormalEquations, solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.rows import BankRows
+    from costframe.stagewise.banks import BankRows
 
     F8 = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.adopted import Part, parse_json
 from costframe.core.errors import AdoptionError, shown
 
 if TYPE_CHECKING:

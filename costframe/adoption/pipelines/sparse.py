@@ -10,9 +10,9 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy import sparse
 
-from costframe.adoption.given.opaque import as_frame, is_unfitted
+from costframe.adoption.opaque import as_frame, is_unfitted
 from costframe.adoption.sklearn.ensembles import inner_of
-from costframe.adoption.xgboost.adopt import has_trees, is_xgboost
+from costframe.adoption.xgboost import has_trees, is_xgboost
 from costframe.core.errors import AdoptionError, DataError
 from costframe.core.predictors.stage_tree import StageTree
 

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.adoption.adopted import OpaqueOnlyError
-from costframe.adoption.given.opaque import opaque_member
+from costframe.adoption.opaque import opaque_member
 from costframe.adoption.sklearn.terms import SCORED, Term, add_terms, constant_term
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins.registry import registry
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.adoption.given.opaque import Method
+    from costframe.adoption.opaque import Method
     from costframe.core.learners.opaque import OpaqueLearner
     from costframe.core.predictors.predictor import Predictor
 

@@ -1,1 +1,255 @@
-"""Models of XGBoost: live ones, and files read by our own parser."""
+"""Adoption of xgboost's models, live and saved: boosted trees, random forests, dart and linear models, leaf for leaf.
+
+Files since 1.0, JSON or UBJSON, are read without xgboost: a broken file ends its process.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from costframe.adoption.adopted import Part, is_of, parse_json
+from costframe.adoption.xgboost.models import BOOSTERS, adopt_document, read_best_rounds
+from costframe.core.errors import AdoptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.predictors.stage_tree import StageTree
+
+_SPACE = b"\xef\xbb\xbf \t\r\n"
+_FORMATS = {b"i": "b", b"U": "B", b"I": "h", b"l": "i", b"L": "q", b"d": "f", b"D": "d"}
+_DTYPES = {marker: np.dtype(form).newbyteorder(">") for marker, form in _FORMATS.items()}
+_NUMBERS = {marker: struct.Struct(">" + form) for marker, form in _FORMATS.items()}
+_LENGTHS = (b"i", b"U", b"I", b"l", b"L")
+_CONSTANTS = {b"Z": None, b"T": True, b"F": False}
+_DEEPEST = 64
+
+
+def is_xgboost(model: object) -> bool:
+    """Return whether a model is xgboost's, without importing xgboost."""
+    return is_of(model, "xgboost", "Booster", "XGBModel")
+
+
+def has_trees(model: Any) -> bool:
+    """Return whether a model is a fitted one of xgboost with trees, to which absent entries of sparse rows are missing.
+
+    Its linear models skip missing values, which makes them zeros.
+    """
+    if not is_xgboost(model):
+        return False
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    name: str = json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
+    return name != "gblinear"
+
+
+def adopt_xgboost(model: object, feature_names: Sequence[str] | None = None) -> StageTree:
+    """Adopt an xgboost model exactly.
+
+    Every row reaches the original's leaf in every tree: NaN, infinities, ties and unknown categories included. xgboost
+    tests `float32(x) < t`; adopted thresholds are the largest doubles that pass. Scores are the original's margins,
+    summed in float64. Predictions are those of `Booster.predict`; only multi:softmax gives probabilities here.
+
+    Categories of a data frame, which xgboost keeps since 3.1, are found by their names in other frames, whatever their
+    order there; in arrays, a category that is a text has its number in the training data, and one that is a number is
+    itself. Without them, categories are the numbers that xgboost saw.
+
+    Parameters
+    ----------
+    model : xgboost.Booster or a scikit-learn wrapper (XGBClassifier, XGBRegressor, XGBRanker, XGBRF...)
+        With the gbtree, dart or gblinear booster. As in their own predict, a wrapper that stopped early is cut at its
+        best iteration, and a Booster is not cut.
+    feature_names : sequence of str, optional
+        Names by position. By default the Booster's own, else f0, f1, ...
+
+    Raises
+    ------
+    AdoptionError
+        If the model is not fitted, or has a part that cannot be adopted exactly: an objective whose link is unknown, a
+        missing value other than NaN.
+    """
+    import xgboost
+
+    if not is_xgboost(model):
+        raise AdoptionError(f"{type(model).__name__}: expected an xgboost Booster or scikit-learn wrapper")
+    wrapper = None if isinstance(model, xgboost.Booster) else model
+    booster: Any = model if wrapper is None else _booster_of(wrapper)
+    try:
+        booster.num_features()
+    except xgboost.core.XGBoostError as error:
+        raise AdoptionError("xgboost Booster: is not fitted; train or load it before adopting it") from error
+    best = None if wrapper is None else booster.attr("best_iteration")
+    classes = getattr(wrapper, "classes_", None)
+    data = bytes(booster.save_raw("ubj"))
+    return adopt_document(
+        _parse_xgboost(data, "xgboost model"),
+        len(data),
+        feature_names,
+        classes=None if classes is None else np.asarray(classes),
+        rounds=None if best is None else int(best) + 1,
+    )
+
+
+def _booster_of(model: Any) -> Any:
+    name = type(model).__name__
+    if not model.__sklearn_is_fitted__():
+        raise AdoptionError(f"{name}: is not fitted; fit it before adopting it")
+    if model.missing is not None and not np.isnan(model.missing):
+        raise AdoptionError(
+            f"{name}: missing={model.missing!r} cannot be adopted, only NaN may stand for a missing value; adopt "
+            f"its get_booster() and give NaN in place of {model.missing!r}"
+        )
+    return model.get_booster()
+
+
+def looks_like_xgboost(data: bytes) -> bool:
+    """Return whether the content of a file is a model of xgboost, or what is left of one; legacy binaries too."""
+    if data.lstrip(_SPACE).startswith(b"{"):
+        return b"gradient_booster" in data or b"learner" in data[:100]
+    return _is_legacy(data)
+
+
+def _is_legacy(data: bytes) -> bool:
+    """Return whether data begin like a binary model: 136 bytes of parameters, then objective and booster."""
+    if data.startswith((b"binf", b"bs64", b"CONFIG-offset:")):
+        return True
+    length = int.from_bytes(data[136:144], "little")
+    booster = data[152 + length : 160 + length]
+    return length < 64 and booster.startswith(tuple(name.encode() for name in BOOSTERS))
+
+
+def adopt_xgboost_file(data: bytes, where: str, feature_names: Sequence[str] | None = None) -> StageTree:
+    """Adopt the content of a file that xgboost saved, exactly; see `adopt_xgboost`.
+
+    All of its trees predict, as in a Booster loaded from it; of an estimator that stopped early, those up to its best
+    round, as in the estimator loaded from it.
+
+    Parameters
+    ----------
+    data : bytes
+        JSON or UBJSON; which one, the content tells.
+    where : str
+        Name of the file in errors.
+    feature_names : sequence of str, optional
+        Names by position. By default the file's own, else f0, f1, ... of at most 100,000 columns.
+
+    Raises
+    ------
+    AdoptionError
+        If the content is not a whole model, or has a part that cannot be adopted; the text names it.
+    """
+    document = _parse_xgboost(data, where)
+    return adopt_document(document, len(data), feature_names, rounds=read_best_rounds(document))
+
+
+def _parse_xgboost(data: bytes, where: str) -> Part:
+    """Return a saved model as a document; refuse other forms, and versions before the first of these documents."""
+    if _is_legacy(data):
+        raise AdoptionError(
+            f"{where}: is a legacy binary file of xgboost; load it with xgboost < 3.1 and save it as .json or .ubj"
+        )
+    length = data.lstrip(_SPACE)[1:2]  # of a first name in UBJSON
+    document = parse_ubjson(data, where) if length in {b"i", b"U", b"I", b"l", b"L"} else parse_json(data, where)
+    version = tuple(document.get("version").wholes(3, high=10**6).tolist()[:2])
+    if version < (1, 0):
+        raise document.refuse(f"written by xgboost {version[0]}.{version[1]}, older than known (1.0)")
+    return document
+
+
+def parse_ubjson(data: bytes, where: str) -> Part:
+    """Return a UBJSON document, typed arrays as numpy's; refuse other data, and documents nested more than 64 deep."""
+    reader = _Reader(data)
+    try:
+        document = reader.document()
+    except ValueError as error:  # a UnicodeDecodeError is one
+        raise AdoptionError(f"{where}: is not a whole UBJSON document ({error})") from error
+    return Part(document, where)
+
+
+class _Reader:
+    """A position in the data; every method reads from it and moves it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def document(self) -> Any:
+        document = self.value(0)
+        if self.at != len(self.data):
+            raise ValueError(f"the document ends at byte {self.at:,} of {len(self.data):,}")
+        return document
+
+    def value(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise ValueError(f"nested deeper than {_DEEPEST} at byte {self.at:,}")
+        marker = self._take(1)
+        if marker in _CONSTANTS:
+            return _CONSTANTS[marker]
+        if marker in _NUMBERS:
+            return self._number(marker)
+        if marker == b"S":
+            return self._text()
+        if marker == b"[":
+            return self._array(depth)
+        if marker == b"{":
+            return self._object(depth)
+        raise ValueError(f"unknown marker {marker!r} at byte {self.at - 1:,}")
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        members = {}
+        while self._peek() != b"}":
+            name = self._text()
+            members[name] = self.value(depth + 1)
+        self.at += 1
+        return members
+
+    def _array(self, depth: int) -> list[Any] | NDArray[np.generic]:
+        if self._peek() == b"$":
+            return self._typed_array()
+        if self._peek() == b"#":  # every item takes a byte at least, so a wrong count meets the end of the data
+            self.at += 1
+            return [self.value(depth + 1) for _ in range(self._length())]
+        items = []
+        while self._peek() != b"]":
+            items.append(self.value(depth + 1))
+        self.at += 1
+        return items
+
+    def _typed_array(self) -> NDArray[np.generic]:
+        _, marker, sign = self._take(1), self._take(1), self._take(1)
+        if marker not in _DTYPES or sign != b"#":
+            raise ValueError(f"malformed typed array at byte {self.at - 3:,}")
+        dtype = _DTYPES[marker]
+        return np.frombuffer(self._take(self._length() * dtype.itemsize), dtype)
+
+    def _text(self) -> str:
+        return self._take(self._length()).decode()
+
+    def _length(self) -> int:
+        marker = self._take(1)
+        if marker not in _LENGTHS:
+            raise ValueError(f"expected a length at byte {self.at - 1:,}, got {marker!r}")
+        length = int(self._number(marker))
+        if length < 0:
+            raise ValueError(f"negative length {length} at byte {self.at:,}")
+        return length
+
+    def _number(self, marker: bytes) -> Any:
+        form = _NUMBERS[marker]
+        return form.unpack(self._take(form.size))[0]
+
+    def _peek(self) -> bytes:
+        if self.at >= len(self.data):
+            raise ValueError(f"truncated at byte {self.at:,}")
+        return self.data[self.at : self.at + 1]
+
+    def _take(self, count: int) -> bytes:
+        if self.at + count > len(self.data):
+            raise ValueError(f"truncated: {self.at + count:,} bytes are needed, there are {len(self.data):,}")
+        self.at += count
+        return self.data[self.at - count : self.at]

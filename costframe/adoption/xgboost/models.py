@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import field, frozen
 
-from costframe.adoption.adopted import choose_names, float32_less, one_answer
-from costframe.adoption.documents import parse_json
+from costframe.adoption.adopted import choose_names, float32_less, one_answer, parse_json
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.readings import PLAIN, WHOLE_FLOAT32
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.adoption.documents import Part
+    from costframe.adoption.adopted import Part
 
 _TREE_FIELDS = (
     "base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes", "default_left", "id",

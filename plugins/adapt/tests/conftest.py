@@ -2,7 +2,7 @@
 
 import pytest
 
-from costframe.adoption.given import fitted_model
+from costframe.adoption import fitted_model
 from costframe_adapt import boosting, linear
 
 

@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import costframe as cf
-from costframe.adoption.given.fitted_model import PrefittedWarning
+from costframe.adoption.fitted_model import PrefittedWarning
 from costframe.core.errors import CostframeError, ParameterError, StorageError
 from costframe_adapt import AdaptClassifier
 
@@ -197,7 +197,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.filterwarnings("ignore::costframe.adoption.given.fitted_model.PrefittedWarning")
+@pytest.mark.filterwarnings("ignore::costframe.adoption.fitted_model.PrefittedWarning")
 def test_what_is_no_expensive_model_is_refused_by_name(name):
     make, given, message = REFUSED[name]
     given = {"X": FRAME, "y": Y} | given

@@ -10,8 +10,7 @@ from scipy.special import expit
 
 import costframe as cf
 from costframe.core.cost.accounts import Account
-from costframe.gates.composite import GatedPair
-from costframe.gates.gate_curve import BOTH, CHEAP, EXPENSIVE, SURE, GateCurve, ModelOutputs
+from costframe.gates.composite import BOTH, CHEAP, EXPENSIVE, SURE, GateCurve, GatedPair, ModelOutputs
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe.training.data import Rows
 from costframe_adapt import AdaptClassifier

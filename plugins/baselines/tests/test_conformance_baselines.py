@@ -6,7 +6,7 @@ import pytest
 from kit_cases import parametrize_laws
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from costframe.adoption.given import fitted_model
+from costframe.adoption import fitted_model
 from costframe.gates import composite
 from costframe_baselines import L1GateClassifier
 

@@ -23,8 +23,7 @@ from costframe.plugin import (
     thread_count,
 )
 from costframe.trees import check_sizes, scorer
-from costframe_budgetforest.budgetrf import GrowSettings, grow_path, grow_priced, without_copies
-from costframe_budgetforest.forest import ForestRows
+from costframe_budgetforest.forest import ForestRows, GrowSettings, grow_path, grow_priced, without_copies
 from costframe_budgetforest.program import check_prices
 from costframe_budgetforest.pruning import Pruner, PruneSettings, prune_path, read_forest
 

@@ -9,8 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from costframe import CostModel
 from costframe.plugin import Rows, TrainingData
-from costframe_budgetforest.budgetrf import GrowSettings, grow_plain, grow_priced
-from costframe_budgetforest.forest import Bags, ForestRows
+from costframe_budgetforest.forest import Bags, ForestRows, GrowSettings, grow_plain, grow_priced
 from costframe_budgetforest.program import Program, equal_shares, find_leaves, mean_losses, solve
 
 pytestmark = pytest.mark.engine

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.rows import BankRows, Squared
+from costframe.stagewise.banks import BankRows, Squared
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRegressor
 from costframe_cronus import cronus as printed
 from costframe_cronus.cronus import CascadeSettings, relaxed_stages

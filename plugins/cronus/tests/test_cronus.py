@@ -15,9 +15,8 @@ from costframe.core.learners.outputs import BankOutputs
 from costframe.stagewise import estimator
 from costframe.stagewise.banks import ensemble_weights
 from costframe.stagewise.calibration import calibrate_at_exits
-from costframe.stagewise.fitting import fit_at_price
-from costframe.stagewise.systems import NormalEquations
-from costframe.stagewise.topology import Flow
+from costframe.stagewise.fitting import NormalEquations, fit_at_price
+from costframe.stagewise.soft_tree import Flow
 from costframe.testing.check import checks
 from costframe.training.data import Rows, TrainingData
 from costframe_cronus import CronusClassifier, ReweightedClassifier

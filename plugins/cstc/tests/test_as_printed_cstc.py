@@ -12,8 +12,7 @@ import costframe as cf
 from costframe.core.cost.groups import PricedGroups
 from costframe.stagewise.descent import cycle
 from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.soft_tree import SoftTree
-from costframe.stagewise.topology import Topology
+from costframe.stagewise.soft_tree import SoftTree, Topology
 from costframe_cstc import CSTCClassifier, CSTCRegressor
 from costframe_cstc.cstc import CSTCSettings, fine_tune, initialize, prune_by_loss
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from costframe.plugin import Rows, TrainingData
     from costframe.trees import ManyFolds
-    from costframe_planner.models import SetModel
-    from costframe_planner.planner import Trained
+    from costframe_planner.planner import SetModel, Trained
     from costframe_planner.problem import Problem
 
     Gains = Sequence[NDArray[np.float64]]

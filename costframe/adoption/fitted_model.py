@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from costframe.adoption.adopted import is_unnamed
 from costframe.adoption.checking import check_answers
-from costframe.adoption.given.opaque import (
+from costframe.adoption.opaque import (
     CallableModel,
     OfClassOne,
     is_unfitted,
