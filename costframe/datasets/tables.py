@@ -243,7 +243,9 @@ def outline(opened: TableFile, table: dict[str, Any], how: Reading, notes: list[
 
     The target of a text file is as it is written: for classes labels, else numbers.
     """
-    qid = _queries(table) if QID in table and QID not in how.ignore else None
+    qid = None
+    if QID in table and QID not in how.ignore:
+        qid = np.unique(as_queries(table[QID], QID), return_inverse=True)[1].astype(np.int64)
     y = as_target(opened.as_numbers(table[how.target]), how.target)
     task, reason = _task(y, how, qid)
     if task == "classification":
@@ -321,11 +323,6 @@ def _values(table: dict[str, Any], features: tuple[str, ...], how: Reading, prob
         refuse_texts(beside, BESIDE_WAYS)
     whole = columns if not problems.found else []
     return _Values(np.column_stack(whole) if whole else np.empty((0, 0)), categorical, texts, dates)
-
-
-def _queries(table: dict[str, Any]) -> NDArray[np.int64]:
-    """Return the number of each row's query: int64 (n,)."""
-    return np.unique(as_queries(table[QID], QID), return_inverse=True)[1].astype(np.int64)
 
 
 def _task(y: NDArray[Any], how: Reading, qid: NDArray[np.int64] | None) -> tuple[str, list[str]]:

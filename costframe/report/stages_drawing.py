@@ -213,8 +213,12 @@ def place_stages(
         if isinstance(stage, Route):
             shifts = _shifts(stage, stages, _apart(outlines[stage.below], outlines[stage.above], gap))
             up[stage.below], up[stage.above] = shifts
-            moved = [_move(outlines[child], by) for child, by in zip((stage.below, stage.above), shifts, strict=True)]
-            outlines[number] += _join(*moved)
+            lower, upper = (
+                [(low + by, high + by) for low, high in outlines[child]]
+                for child, by in zip((stage.below, stage.above), shifts, strict=True)
+            )
+            both = [(low[0], high[1]) for low, high in zip(lower, upper, strict=False)]
+            outlines[number] += both + lower[len(both) :] + upper[len(both) :]
             outlines[stage.below] = outlines[stage.above] = []
     center = np.zeros(len(stages))
     for number, stage in enumerate(stages):
@@ -236,15 +240,6 @@ def _shifts(stage: Route, stages: Sequence[Stage], apart: float) -> tuple[float,
 def _apart(lower: _Outline, upper: _Outline, gap: float) -> float:
     """Return the least distance of the root of `upper` above that of `lower`."""
     return max(low[1] - high[0] for low, high in zip(lower, upper, strict=False)) + gap
-
-
-def _move(outline: _Outline, by: float) -> _Outline:
-    return [(low + by, high + by) for low, high in outline]
-
-
-def _join(lower: _Outline, upper: _Outline) -> _Outline:
-    both = [(low[0], high[1]) for low, high in zip(lower, upper, strict=False)]
-    return both + lower[len(both) :] + upper[len(both) :]
 
 
 @frozen(eq=False)

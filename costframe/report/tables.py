@@ -63,7 +63,11 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
         table.add_column(header, overflow="fold", min_width=len(header))
     for name, algorithm in algorithms.items():
         kinds = {task: getattr(algorithm, role) for task, role in roles.items()}
-        tasks = ", ".join(_task_text(task, kind) for task, kind in kinds.items() if kind is not None)
+        tasks = ", ".join(
+            f"{task} of two classes" if two_classes_only(kind) else task
+            for task, kind in kinds.items()
+            if kind is not None
+        )
         note = "Baseline. " if algorithm.baseline else ""
         what = Text.assemble(f"{note}{printable(algorithm.summary)} ", (f"({printable(algorithm.reference)})", "dim"))
         if narrow:
@@ -100,10 +104,6 @@ def mistakes_table(confusion: NDArray[np.int64], classes: Sequence[object], *, w
         return table
 
     return narrow_table(make, [[], ["square"]], width)[0]
-
-
-def _task_text(task: str, kind: type) -> str:
-    return f"{task} of two classes" if two_classes_only(kind) else task
 
 
 @frozen

@@ -100,7 +100,8 @@ def _by_name(row: Any, feature_names: Sequence[str], whose: str) -> Mapping[str,
             f"{whose}: expected a mapping, a callable, or one dimension of {len(feature_names)} values, "
             f"got {type(row).__name__} of shape {values.shape}"
         )
-    labels = _labels(row)
+    # A pandas Series, recognized by its methods, has labels.
+    labels = list(row.index) if hasattr(row, "index") and hasattr(row, "to_dict") else None
     if labels is not None and labels != list(range(len(labels))):
         named = dict(zip(map(str, labels), values, strict=True))
         if len(named) < len(values):
@@ -109,11 +110,6 @@ def _by_name(row: Any, feature_names: Sequence[str], whose: str) -> Mapping[str,
     if len(values) != len(feature_names):
         raise DataError(f"{whose}: expected {len(feature_names)} values, one a feature, got {len(values)}")
     return dict(zip(feature_names, values, strict=True))
-
-
-def _labels(row: Any) -> list[Any] | None:
-    """Return the labels of a pandas Series, recognized by its methods, without importing pandas."""
-    return list(row.index) if hasattr(row, "index") and hasattr(row, "to_dict") else None
 
 
 def check_reply(

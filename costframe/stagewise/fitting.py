@@ -401,7 +401,9 @@ def _fit_best(
         return fitted if support.all() else prune(normal, prices.priced(support), fitted, ridge)
 
     n_threads = thread_count() if len(normal.right) >= _WORTH_THREADS else 1
-    with _blas_side_by_side():
+    # Up to three threads solve systems side by side. Those of one Cholesky factorization wait for each other: on a busy
+    # machine, two take up to twenty times as long as one.
+    with blas_threads(max(1, thread_count() // 3)):
         candidates = run_parallel(fit, supports, n_threads)
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
@@ -411,12 +413,3 @@ def fit_ridge(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) ->
     weights, support = np.zeros(normal.right.shape), np.flatnonzero(kept)
     weights[support] = normal.columns(support).solve(np.full(len(support), ridge))
     return weights
-
-
-def _blas_side_by_side() -> AbstractContextManager[Any]:
-    """Limit BLAS to a third of the threads, at least one: up to three threads solve systems side by side.
-
-    The threads of one Cholesky factorization wait for each other: on a busy machine, two take up to twenty times as
-    long as one. Separate systems do not wait.
-    """
-    return blas_threads(max(1, thread_count() // 3))

@@ -166,7 +166,8 @@ def _predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -> Sta
     table = tabulate(model.trees, model.splits, model.scale)
     constant = bool(model.bias.any())
     if constant:  # CatBoost adds the bias last, and so does a leaf after all trees
-        table = TreeTable.concatenate([table, _leaf(model.bias)])
+        leaf = TreeTable.single([-1], [np.nan], [False], [-1], [-1], model.bias[None])
+        table = TreeTable.concatenate([table, leaf])
     hashed = dict.fromkeys([names[one.column] for one in model.features if one.kind == CATEGORICAL], HashedLabels())
     weights = np.tile(np.eye(width), (len(table), 1))
     link = "identity" if model.link == _LOG_SIGMA else model.link
@@ -177,10 +178,6 @@ def _predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -> Sta
     if constant:
         tree = evolve(tree, bank=tree.bank.weighted(np.append(np.ones(n_trees), 0.0)))
     return tree
-
-
-def _leaf(outputs: NDArray[np.float64]) -> TreeTable:
-    return TreeTable.single([-1], [np.nan], [False], [-1], [-1], outputs[None])
 
 
 def _read_document(model: Part) -> CatBoostModel:
@@ -194,7 +191,8 @@ def _read_document(model: Part) -> CatBoostModel:
     info = model.get("model_info") if model.has("model_info") else Part({}, model.where)
     features = [feature for feature, _ in pairs if feature is not None]
     link, classes, cut = _read_link(info, width), _read_classes(info, width), _read_cut(info)
-    return CatBoostModel(model.where, features, splits, trees, scale, bias, link, classes, cut)
+    by_column = tuple(sorted(features, key=lambda feature: feature.column))
+    return CatBoostModel(model.where, by_column, splits, trees, scale, bias, link, classes, cut)
 
 
 def _groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:

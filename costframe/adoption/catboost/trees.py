@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from costframe.adoption.adopted import float32_at_most
 from costframe.core.errors import AdoptionError, quote_names
@@ -157,16 +157,12 @@ class Forest:
         return len(self.first) - 1
 
 
-def _distinct(features: Iterable[Feature]) -> tuple[Feature, ...]:
-    return tuple(sorted(features, key=lambda feature: feature.column))
-
-
 @frozen(eq=False)
 class CatBoostModel:
     """A CatBoost model; output k is scale * (sum of the trees' output k) + bias[k]."""
 
     where: str  # name of the model in errors
-    features: tuple[Feature, ...] = field(converter=_distinct)  # in the order of their columns
+    features: tuple[Feature, ...]  # in the order of their columns
     splits: Splits
     trees: SymmetricForest | Forest
     scale: float

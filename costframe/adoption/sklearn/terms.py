@@ -175,13 +175,10 @@ def _join(banks: Sequence[WeakLearnerBank]) -> tuple[WeakLearnerBank, list[NDArr
     bank = joined.restrict(kept)
     ends = np.cumsum([0, *bank.widths])
     start = ends[np.searchsorted(kept, same)]
-    rows = np.repeat(start, joined.widths) + _within(joined.widths)
+    widths = joined.widths
+    within = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)  # of each learner's outputs
+    rows = np.repeat(start, widths) + within
     return bank, np.split(rows, np.cumsum([each.widths.sum() for each in banks])[:-1])
-
-
-def _within(widths: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return each output's number within its learner: int64 (sum of widths,)."""
-    return np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
 
 
 def _with_titles(banks: Sequence[WeakLearnerBank]) -> list[WeakLearnerBank]:

@@ -170,12 +170,6 @@ class Pruner:
         return loss, both - loss
 
 
-def _falling(pruner: Pruner, tradeoffs: NDArray[np.float64]) -> Iterator[tuple[float, Solution]]:
-    """Yield the prunings at given tradeoffs."""
-    for tradeoff in tradeoffs.tolist():
-        yield tradeoff, pruner.solve(tradeoff)
-
-
 def _corners(pruner: Pruner) -> Iterator[tuple[float, Solution]]:
     """Yield prunings on the lower convex hull of training loss and cost, the widest step in cost first.
 
@@ -212,7 +206,8 @@ def prune_path(
     tree = whole.predictor(data.feature_names)
     models.add(judge.measure(tree, 0.0, len(whole.trees)), partial(whole.predictor, data.feature_names))
     count = _LEVELS if tradeoffs is None else len(tradeoffs)
-    found = _corners(pruner) if tradeoffs is None else _falling(pruner, tradeoffs)
+    given = None if tradeoffs is None else ((each, pruner.solve(each)) for each in tradeoffs.tolist())
+    found = _corners(pruner) if given is None else given
     tests = pruner.program.nodes.left >= 0
     ends = [(np.inf, np.zeros(len(tests), np.bool_)), (0.0, tests)]
     for done, (tradeoff, kept) in enumerate(chain(ends, ((each, one.kept) for each, one in found))):
