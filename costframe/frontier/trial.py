@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.expected import CostReport
     from costframe.frontier.choices import Estimate
-    from costframe.frontier.rows import Fold, Rows
+    from costframe.frontier.rows import Fold
     from costframe.training.estimator import CostAwareEstimator
     from costframe.training.library_scores import LibraryScore
 

@@ -23,7 +23,7 @@ from costframe.sources.live_row import LiveRow, RowTerms
 from costframe.sources.trips import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 

@@ -24,7 +24,7 @@ from costframe.sources.predictions import Predictions
 from costframe.sources.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from costframe.core.predictors.inquiry import Prediction
 

@@ -16,8 +16,6 @@ from costframe.core.predictors.inquiry import Prediction, as_numbers
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from costframe.core.cost.expected import ExpectedCost

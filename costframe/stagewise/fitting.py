@@ -24,7 +24,6 @@ from costframe.core.threads import run_parallel, thread_count
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
-    from typing import Any
 
     from numpy.typing import NDArray
 
