@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from dataset_cases import read_rows
 from sklearn import preprocessing as pre
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -24,7 +25,6 @@ import costframe as cf
 from costframe.adoption.pipelines import is_pipeline, prepare
 from costframe.core.errors import AdoptionError, CostframeError, DataError
 from costframe.core.tables.categories import OTHER
-from costframe.datasets.table_files import read_rows
 from costframe.testing.counting import expect_close, inquire
 from costframe_miser import MiserClassifier
 

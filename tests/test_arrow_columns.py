@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dataset_cases import read_rows
 from pyarrow import compute as pc
 from pyarrow import feather, parquet
 from test_categories import model, stump
@@ -20,7 +21,6 @@ from costframe.core.errors import DataError
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.categories import OTHER
 from costframe.datasets import read_table
-from costframe.datasets.table_files import read_rows
 
 CODES = np.tile([0, 3, 1, 2, 0], 12)
 WORDS = ["oak", "fir", "elm", "ash"]

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from dataset_cases import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from costframe.core.errors import BankError, DataError, InquiryError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.hashed_labels import HashedLabels
-from costframe.datasets.table_files import read_rows
 from costframe.sources import predict_many, predict_one
 
 LABELS = {"color": ("red", "green", "blue")}

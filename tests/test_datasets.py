@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from dataset_cases import some_frame
+from dataset_cases import read_rows, some_frame
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +16,6 @@ from costframe.core.errors import CostframeError, CostModelError, DataError
 from costframe.datasets import Dataset, load, names, read_table
 from costframe.datasets.dataset import obey_split, split_rows
 from costframe.datasets.leaks import find_leaks
-from costframe.datasets.table_files import read_rows
 
 
 def test_breast_cancer_has_thirty_features_of_ten_measurements():

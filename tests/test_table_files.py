@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from dataset_cases import read_rows
 from pyarrow import feather
 
 from costframe.core.errors import DataError
-from costframe.datasets.table_files import ModelRows, TableFile, read_rows
+from costframe.datasets.table_files import ModelRows, TableFile
 
 FRAME = pd.DataFrame(
     {"größe": [1.5, 2.0, None, -4.25], "count": [1, 2, 3, 4], "city": ["Köln", "Bonn, Süd", "a;b", "x"]}

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import pyarrow as pa
 import pytest
-from dataset_cases import some_frame
+from dataset_cases import read_rows, some_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -17,7 +17,6 @@ from costframe.core.storage.saving import load as load_model
 from costframe.core.storage.saving import save
 from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
-from costframe.datasets.table_files import read_rows
 from costframe.frontier.candidates import Entrant
 
 LABELS = np.arange(60) % 2

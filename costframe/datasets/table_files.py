@@ -391,19 +391,6 @@ class ModelRows:
         return list(dict.fromkeys(wanted)) or known[:1]
 
 
-def read_rows(
-    path: str | os.PathLike[str],
-    feature_names: Sequence[str],
-    part: str | None = None,
-    *,
-    categories: Categories | None = None,
-    reader: str = "the model",
-) -> NDArray[np.float64]:
-    """Read the columns `feature_names` of a file, of all rows or of one part: float64 (rows, d); see `ModelRows`."""
-    rows = ModelRows(TableFile.open(path), feature_names, part, categories or {}, reader)
-    return np.concatenate([X for X, _ in rows.blocks()])
-
-
 def _count_unknown(unknown: dict[str, tuple[int, str]], name: str, column: Any, missing: NDArray[np.bool_]) -> None:
     """Add to the number of a column's labels that are missing to a model though not in the file, with the first one."""
     strange = null_texts(decode_column(column, name), MISSING_TEXTS).filter(pa.array(missing)).drop_null()
