@@ -27,6 +27,7 @@ from attrs import define, field
 
 import costframe as cf
 from costframe.core.plugins.registry import TASKS, registry, two_classes_only
+from costframe.frontier.checks import check_saved
 from costframe.testing.case import expect, same_bits
 from costframe.testing.counting import expect_as_reported, inquire
 
@@ -137,6 +138,7 @@ def run(seed: int) -> tuple[str, int, str, str]:
             train = slice(len(X) - FRESH)
             more = {} if queries is None else {"qid": queries[train]}
             try:
+                check_saved(name, task, len(np.unique(y)) if task == "classification" else 0)
                 model.fit(X[train], y[train], **more)
             except cf.CostframeError as error:
                 return name, 0, f"{about}: {error}", ""
