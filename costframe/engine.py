@@ -459,7 +459,7 @@ mark_unknown = _bind(
 collect_distinct = _bind("collect_distinct(X: f8[n,d], values: >f8[d,limit], counts: >i8[d])", _CODE)
 choose_cuts = _bind("choose_cuts(ordered: f8[k,n], clippings: i8, cuts: >f8[k,max_bins], counts: >i8[k])", _CODE)
 
-# Growing trees: engine/room.h; fields as in growing/room.py and growing/prices.py
+# Growing trees: engine/room.h; fields as in trees/room.py and trees/prices.py
 Task = _Struct(
     "Task(bins: u1[n,d], by_column: u1[d,n], words: >i8[n,w], columns: i8[k], n_bins: i8[k], categorical: b1[d?], "
     "signs: i1[d?], count_bits: i8, units: >f8[2], limits: f8[3], max_depth: i8, max_leaves: i8, breadth: b1, "

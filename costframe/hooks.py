@@ -15,8 +15,6 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Algorithm", "hookimpl", "hookspec", "import_lazily"]
-
 T = TypeVar("T")
 
 hookspec = pluggy.HookspecMarker("costframe")

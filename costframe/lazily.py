@@ -12,8 +12,6 @@ TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["attach", "homes_of"]
-
 
 def homes_of(file: str) -> dict[str, str]:
     """Return the module of each name that the stub of a module `file` takes from costframe."""

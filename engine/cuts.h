@@ -5,7 +5,7 @@
 
 namespace costframe {
 
-// Ascending cuts of features: see `costframe/core/learners/cuts.py`.
+// Ascending cuts of features: see `costframe/core/learners/node_layout.py`.
 struct Cuts {
     Vector<const i64> first;
     Vector<const double> cut, low, scale;

@@ -1,5 +1,5 @@
 // The grower's task, its memory and its prices, as `costframe/engine.py` lays them out: fields in the same order.
-// What the fields hold is written in `costframe/trees/growing/room.py` and `prices.py`.
+// What the fields hold is written in `costframe/trees/room.py` and `prices.py`.
 #pragma once
 
 #include "packing.h"

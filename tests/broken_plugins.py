@@ -10,7 +10,7 @@ from costframe.core.prices.needs import Needs
 from costframe.core.stages.stops import Rung
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.hooks import Algorithm
-from costframe.testing.data import COSTS
+from costframe.testing.case import COSTS
 from costframe.training.data import Traits
 
 __all__ = ["BROKEN", "HONEST", "OfTwoClasses", "StumpsRegressor"]

@@ -10,7 +10,7 @@ import sys
 WRITTEN = {"points.csv", "report.html", "frontier.png", "frontier.svg", "recommended.model"}
 FILES = WRITTEN | {"frontier.fits", "run.json", "fits", "models"}
 MAIN = "from costframe.__main__ import main; main()"
-ALONE = f"from costframe.core.threads import limit_threads as limit; limit(1).__enter__(); {MAIN}"  # in one process
+ALONE = f"from costframe.core.machine import limit_threads as limit; limit(1).__enter__(); {MAIN}"  # in one process
 
 # An algorithm that behaves as the text in place of BODY says.
 PLUGIN = """

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from joblib.externals.loky import get_reusable_executor
 
 from costframe.cli.commands import costframe
-from costframe.core.plugins.registry import registry
-from costframe.core.threads import limit_threads
+from costframe.core.machine import limit_threads
+from costframe.core.plugins import registry
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.prices.costs import CostModel
-from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
+from costframe.core.tables.operations import Operation
+from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.testing.strategies import banks, cost_models, stage_trees
 
 NUMBERS = (-1.0, 0.0, 0.5, 1.0, 3.0)

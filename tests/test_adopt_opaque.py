@@ -24,7 +24,7 @@ from sklearn_cases import PAIR, SIGNAL, THREE, TWO, WHOLE
 import costframe as cf
 from costframe.adoption.opaque import adopt_opaque
 from costframe.core.errors import AdoptionError, BankError
-from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.bank import OpaqueLearner
 from costframe.core.tables.as_given import AsGiven
 
 NAMES = ["age", "chol", "thal", "bp"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.errors import BankError, CostframeError, DataError, ParameterError, StageError
-from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.bank import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.testing.strategies import banks, feature_names, rows
 

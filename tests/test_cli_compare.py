@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import costframe as cf
 from costframe.cli import results
 from costframe.cli.commands import costframe
-from costframe.core.threads import limit_threads
+from costframe.core.machine import limit_threads
 from costframe.frontier.choices import distinct
 
 QUICK = ("miser", "reweighted")

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import costframe as cf
 from costframe.cli.commands import costframe
-from costframe.core.plugins.registry import TASKS
+from costframe.core.plugins import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.points import Point

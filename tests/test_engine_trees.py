@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 import costframe as cf
 from costframe import engine
 from costframe.core.learners.tree_table import TreeTable
-from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.growing.grow import grow_tree
-from costframe.trees.growing.lazy_prices import LazyPrices
-from costframe.trees.growing.prices import NoPrices
-from costframe.trees.growing.room import new_room, task_for
+from costframe.trees.bin_mapper import BinMapper
+from costframe.trees.grow import grow_tree
+from costframe.trees.prices import LazyPrices, NoPrices
+from costframe.trees.room import new_room, task_for
 
 
 def structs(n=20, d=3, n_words=1):

@@ -10,7 +10,7 @@ from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import CostframeError
 from costframe.core.prices.needs import Needs
-from costframe.core.stages.stages import log_odds
+from costframe.core.stages.links import log_odds
 from costframe.engine import price_rows
 from costframe.testing.case import same_bits
 from costframe.testing.counting import inquire

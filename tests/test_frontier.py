@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import CostframeError, ParameterError
-from costframe.core.plugins.registry import registry
+from costframe.core.plugins import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.candidates import Entrant

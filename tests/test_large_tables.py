@@ -14,7 +14,7 @@ from cli_cases import refused
 from pyarrow import parquet
 
 import costframe as cf
-from costframe.core import memory
+from costframe.core import machine
 from costframe.core.errors import DataError
 from costframe.core.tables.parquet_files import ParquetFiles
 from costframe.datasets import read_table
@@ -48,7 +48,7 @@ def folder(tmp_path):
 @pytest.fixture
 def small_memory(monkeypatch):
     """Let tables of a few kilobytes be larger than memory."""
-    monkeypatch.setattr(memory, "memory_size", lambda: 20_000)
+    monkeypatch.setattr(machine, "memory_size", lambda: 20_000)
 
 
 def test_a_folder_and_a_pattern_are_the_table(folder, run):
@@ -104,7 +104,7 @@ def test_a_table_larger_than_memory_gives_the_same_model(folder, run, tmp_path, 
 
 def test_drawn_rows_are_those_of_the_table(folder, monkeypatch):
     whole = read_table(folder[1], "ill")
-    monkeypatch.setattr(memory, "memory_size", lambda: 20_000)
+    monkeypatch.setattr(machine, "memory_size", lambda: 20_000)
     drawn = read_large_table(folder[0], "ill").sampled(seed=3)
     rows = {tuple(row): (label, part) for row, label, part in zip(whole.X, whole.y, whole.split, strict=True)}
     assert 115 < len(drawn.X) <= 130

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_walks import CAPS, MORE, QUIET, fine_prices
 
 import costframe as cf
-from costframe.core.caps.capped import walk_under_limits
+from costframe.core.caps import walk_under_limits
 from costframe.core.errors import CostframeError, ParameterError, StageError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.inquiry import Ledger

@@ -16,7 +16,7 @@ from costframe.core.learners.node_layout import path_masks
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.costs import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
-from costframe.trees.binning.thresholds import at_quantiles, distinct, quantile_columns
+from costframe.trees.thresholds import at_quantiles, distinct, quantile_columns
 
 MB = 2**20
 seeds = st.integers(0, 2**32 - 1)

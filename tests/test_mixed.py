@@ -11,7 +11,7 @@ from test_walks import FEWER, QUIET, mixtures
 import costframe as cf
 from costframe import Answer, StageTree, WeakLearnerBank
 from costframe.core.errors import ParameterError, StorageError
-from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.bank import OpaqueLearner
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import checksum
 from costframe.frontier.points import at_tradeoff

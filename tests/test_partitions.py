@@ -9,7 +9,7 @@ from partition_cases import COSTS, FRAME, N, X, rng
 from sklearn.base import clone
 
 import costframe as cf
-from costframe.core import memory
+from costframe.core import machine
 from costframe.core.errors import CostframeError, DataError
 
 dask = pytest.importorskip("dask", reason="needs dask")
@@ -103,12 +103,12 @@ def test_arrays_cut_anyhow_and_warm_starts(rows_of_x, rows_of_y, warm):
 
 def test_rows_and_bins_in_files_make_the_same_model(monkeypatch):
     expected = make().fit(X, Y)
-    monkeypatch.setattr(memory, "memory_size", lambda: 1000)
+    monkeypatch.setattr(machine, "memory_size", lambda: 1000)
     asked = []
-    monkeypatch.setattr(memory, "_in_file", lambda shape, real=memory._in_file: asked.append(shape) or real(shape))
+    monkeypatch.setattr(machine, "_in_file", lambda shape, real=machine._in_file: asked.append(shape) or real(shape))
     assert_same(make().fit(da.from_array(X, chunks=200), Y), expected, X)
     assert asked == [(N, 4), (4, N)]
-    monkeypatch.setattr(memory.os, "posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(machine.os, "posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(CostframeError, match=r"its bins, 0.0 GB, fit neither in memory nor in .*: No space left; TMPD"):
         make().fit(X, Y)
 

@@ -16,7 +16,8 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.storage.saving import _build, _store
 from costframe.core.storage.stored_parts import StoredArrays
-from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
+from costframe.core.tables.operations import Operation
+from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.testing.case import same_bits
 from costframe.testing.strategies import LABELS, rows
 

@@ -8,8 +8,8 @@ from attrs import evolve
 from test_planned import LABORATORY, chain
 
 import costframe as cf
+from costframe.core.display import html_table
 from costframe.core.errors import brief, printable, shown
-from costframe.core.html import html_table
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.frontier import Frontier, Point
 from costframe.frontier.words import next_buys

@@ -5,8 +5,8 @@ import pytest
 
 from costframe.sets.archive import SetArchive, SetPrices
 from costframe.training.data import Rows
-from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.losses import loss_for
+from costframe.trees.bin_mapper import BinMapper
+from costframe.trees.losses import loss_for
 from costframe.trees.settings import TreeSettings
 
 

@@ -12,7 +12,7 @@ from stagewise_cases import LOSSES, evaluation_of, problem, soft_tree, targets, 
 
 import costframe as cf
 from costframe.core.cost.groups import PricedGroups
-from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.bank import OpaqueLearner
 from costframe.stagewise.descent import SupportObjective, cycle, descend
 from costframe.stagewise.evaluation import best_thresholds, halving_threshold, passing_threshold
 from costframe.stagewise.objective import Auxiliaries

@@ -17,7 +17,7 @@ from test_planned import LABORATORY, chain
 
 from costframe import Answer, CostModel, Route, StageTree, SteppedPredictor, WeakLearnerBank
 from costframe.core.errors import CostframeError, StorageError, printable
-from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.bank import OpaqueLearner
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.stops import Rung
 from costframe.core.storage.saving import load, save

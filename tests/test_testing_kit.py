@@ -15,8 +15,8 @@ from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.stages.links import LINKS
 from costframe.hooks import Algorithm
 from costframe.testing import ConformanceError, CountingSource, check_algorithm, laws, parametrize_algorithm
+from costframe.testing.case import COSTS
 from costframe.testing.check import checks
-from costframe.testing.data import COSTS
 
 WEIGHTS = BROKEN["weights_are_repetitions"][0]
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import costframe as cf
-from costframe.core.accurate_sums import sum_over_rows, sum_products
 from costframe.core.errors import DataError, ParameterError
-from costframe.core.exact_sums import exact_mean, exact_sum, to_grid
+from costframe.core.sums import exact_mean, exact_sum, sum_over_rows, sum_products, to_grid
 from costframe.core.tables.row_hashes import number_copies
 from costframe.core.workers import ALONE
 from costframe.engine import leaf_scale, scale_for

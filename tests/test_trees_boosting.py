@@ -10,14 +10,14 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.training.data import Rows
-from costframe.trees.binning.bin_mapper import BinMapper
-from costframe.trees.boosting.banks import train_priced_bank
-from costframe.trees.boosting.boost import boost
-from costframe.trees.boosting.folds import boost_folds, regress_many
-from costframe.trees.boosting.linear_start import LinearStart
-from costframe.trees.boosting.losses import LogisticLoss, SquaredLoss, loss_for
-from costframe.trees.boosting.monitor import Monitor
-from costframe.trees.growing.grow import grow_tree
+from costframe.trees.banks import train_priced_bank
+from costframe.trees.bin_mapper import BinMapper
+from costframe.trees.boost import boost
+from costframe.trees.folds import boost_folds, regress_many
+from costframe.trees.grow import grow_tree
+from costframe.trees.linear_start import LinearStart
+from costframe.trees.losses import LogisticLoss, SquaredLoss, loss_for
+from costframe.trees.monitor import Monitor
 from costframe.trees.settings import TreeSettings
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from costframe import engine
 from costframe.core.learners.bits import bits_of
-from costframe.trees.growing.grow import pack
-from costframe.trees.growing.prices import OncePrices
-from costframe.trees.growing.room import Task
+from costframe.trees.grow import pack
+from costframe.trees.prices import OncePrices
+from costframe.trees.room import Task
 
 pytestmark = pytest.mark.engine
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.errors import DataError
-from costframe.core.learners.leaves import tree_leaves
+from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.prices.needs import Needs
-from costframe.trees.binning.bin_mapper import BinMapper, BinnedData
-from costframe.trees.growing.grow import grow_tree
-from costframe.trees.growing.lazy_prices import LazyPrices
-from costframe.trees.growing.prices import NoPrices, OncePrices
-from costframe.trees.growing.room import new_room, widened
+from costframe.trees.bin_mapper import BinMapper, BinnedData
+from costframe.trees.grow import grow_tree
+from costframe.trees.prices import LazyPrices, NoPrices, OncePrices
+from costframe.trees.room import new_room, widened
 
 UNLIMITED = 10**9
 SHAPE = "feature", "threshold", "missing_left", "left", "right"
@@ -113,8 +112,8 @@ def test_trees_are_the_naive_ones(seed, n, d, growth, priced, weighted, depth, l
         g = (rng.integers(-16, 17, n) / 8).astype(np.float32)
         h = (rng.integers(0, 9, n) / 4).astype(np.float32) if weighted else None
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("costframe.trees.growing.grow._CELLS_WORTH_THREADS", 0)
-            patch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1)
+            patch.setattr("costframe.trees.grow._CELLS_WORTH_THREADS", 0)
+            patch.setattr("costframe.trees.grow._CELLS_PER_THREAD", 1)
             tree = grow_tree(
                 data, g, h, rows=rows, features=features, prices=prices, growth=growth, max_depth=depth, l2=l2,
                 max_leaves=leaves, min_samples_leaf=min_rows, min_hessian_leaf=min_hessian, n_threads=n_threads,
@@ -187,9 +186,9 @@ def alone():
 @pytest.fixture
 def eager_threads(monkeypatch):
     for name, value in (("_CELLS_WORTH_THREADS", 0), ("_CELLS_PER_THREAD", 1), ("_ROWS_PER_PART", 99)):
-        monkeypatch.setattr(f"costframe.trees.growing.grow.{name}", value)
-    monkeypatch.setattr("costframe.trees.growing.finish._ROWS_WORTH_THREADS", 0)
-    monkeypatch.setattr("costframe.trees.growing.finish._ROWS_PER_PART", 101)
+        monkeypatch.setattr(f"costframe.trees.grow.{name}", value)
+    monkeypatch.setattr("costframe.trees.room._ROWS_WORTH_THREADS", 0)
+    monkeypatch.setattr("costframe.trees.room._ROWS_PER_PART", 101)
 
 
 def assert_same(grown, others):
@@ -214,8 +213,8 @@ def test_threads_change_no_bit(monkeypatch, alone, shared_rows, growth):
     free = {"prices": OncePrices(np.full(11, 2.0)), "growth": growth, "max_leaves": 17}
     plain = grow_tree(bin_table(X), g[0], **free)
     if shared_rows:
-        monkeypatch.setattr("costframe.trees.growing.grow._CACHED", 0)
-        monkeypatch.setattr("costframe.trees.growing.grow._ROWS_PER_THREAD", 520)  # few rows are always filled anew
+        monkeypatch.setattr("costframe.trees.grow._CACHED", 0)
+        monkeypatch.setattr("costframe.trees.grow._ROWS_PER_THREAD", 520)  # few rows are always filled anew
     for n_threads in (2, 3):
         assert_same(grown, grow(*draw_rows(), n_threads=n_threads, growth=growth))
         free["prices"] = OncePrices(np.full(11, 2.0))
@@ -236,7 +235,7 @@ def test_an_error_of_a_helping_thread_ends_growth(monkeypatch):
 def test_room_that_is_new_left_by_others_or_widened_on_the_way_changes_nothing(monkeypatch, alone):
     assert_same(alone, grow(*draw_rows(), anew=True))
     for leaves in (2, 1):
-        monkeypatch.setattr("costframe.trees.growing.grow._LEAVES", leaves)
+        monkeypatch.setattr("costframe.trees.grow._LEAVES", leaves)
         assert_same(alone, grow(*draw_rows(), n_threads=leaves))
 
 
@@ -303,9 +302,9 @@ def wide_table(n, d):
 def test_a_tree_is_the_same_whichever_histograms_are_kept(monkeypatch):
     X, y = wide_table(3000, 21)
     trees = []
-    monkeypatch.setattr("costframe.trees.growing.grow._CELLS_PER_THREAD", 1000)
+    monkeypatch.setattr("costframe.trees.grow._CELLS_PER_THREAD", 1000)
     for least in (2**26, 2**20, 0):  # of all columns, of some, of fewer
-        monkeypatch.setattr("costframe.trees.growing.room._LEAST_KEPT", least)
+        monkeypatch.setattr("costframe.trees.room._LEAST_KEPT", least)
         data = BinMapper.fit(X).transform(X)
         trees.append(grow_tree(data, -y, np.abs(y), max_leaves=40, min_samples_leaf=5, n_threads=2))
         ((room, _),) = next(iter(data.rooms.values()))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.training.data import Rows
-from costframe.trees.boosting import losses
-from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from costframe.trees.boosting.ranking import LambdaRankLoss, PairwiseLoss, ranking_loss
+from costframe.trees import losses
+from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from costframe.trees.ranking import LambdaRankLoss, PairwiseLoss, ranking_loss
 
 pytestmark = pytest.mark.engine
 

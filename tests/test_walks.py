@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
 
 import costframe as cf
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from costframe import engine
-from costframe.trees.boosting import grower, losses
-from costframe.trees.growing import finish, grow
+from costframe.trees import boost, grow, losses, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,12 +70,12 @@ def _parts(n_words: int) -> list[Part]:
     word, loss = 8 * n_words, losses.LogisticLoss if n_words == 2 else losses.SquaredLoss
     length = lambda at: lambda *given: len(given[at])  # noqa: E731 - a name for a formula
     return [
-        Part(grower, "bin_rows", lambda *given: given[0].X.size, 10, "cells"),
+        Part(boost, "bin_rows", lambda *given: given[0].X.size, 10, "cells"),
         Part(engine, "grow", length(3), 1, "rows"),
         Part(engine, "pack_rows", length(0), 16 + word, "rows"),
         Part(loss, "gradients", length(1), 24, "rows"),
-        Part(finish, "finish_tree", lambda *given: given[0].n_rows, 20 + word, "rows"),
-        Part(finish.GrownTree, "add_to", length(1), 20, "rows"),
+        Part(room, "finish_tree", lambda *given: given[0].n_rows, 20 + word, "rows"),
+        Part(room.GrownTree, "add_to", length(1), 20, "rows"),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.learners.leaves import code_values
+from costframe.core.learners.node_layout import code_values
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.run_stages import StageRunner
 from harness.fit_phases import seconds_of_this_thread, stream_speed

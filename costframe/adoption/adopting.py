@@ -53,7 +53,7 @@ def adopt(
     from costframe.adoption.adopted import OpaqueOnlyError
     from costframe.adoption.checking import check_answers
     from costframe.adoption.opaque import adopt_opaque
-    from costframe.core.plugins.registry import registry
+    from costframe.core.plugins import registry
 
     if features is not None:
         return adopt_opaque(model, features, feature_names)

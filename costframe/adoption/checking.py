@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.preparation import OpaqueOperation, Operation
+    from costframe.core.tables.operations import Operation
+    from costframe.core.tables.preparation import OpaqueOperation
 
     Column = NDArray[np.float64]
     Pair = tuple[Callable[[Any], Any], Callable[[Any], Any], float]  # the model's answers, ours, and their tolerance

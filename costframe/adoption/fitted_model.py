@@ -22,7 +22,7 @@ from costframe.adoption.opaque import (
     require_probabilities,
 )
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
-from costframe.core.plugins.registry import registry
+from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route

@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from costframe.adoption.adopted import choose_names
 from costframe.core.errors import AdoptionError, BankError, CostframeError, DataError, ParameterError, shown
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.opaque import OpaqueLearner
+from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.core.stages.blend import Blend, Part
+from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven, restore_values
-from costframe.training.estimator import CostAwareEstimator
+from costframe.training.shell import CostAwareEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -177,7 +177,7 @@ def split_names(text: str | None) -> list[str] | None:
 
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
     """Refuse unknown algorithms and scores, and algorithms without the task, before reading a table."""
-    from costframe.core.plugins.registry import registry
+    from costframe.core.plugins import registry
     from costframe.frontier.checks import EVERY, choose_algorithms
     from costframe.training.scoring import score_named
 

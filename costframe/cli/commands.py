@@ -18,7 +18,7 @@ from costframe.cli.group import CostframeGroup, print_broken_plugins
 from costframe.cli.inspect import inspect
 from costframe.cli.predict import predict
 from costframe.core.errors import printable
-from costframe.core.plugins.registry import TASKS
+from costframe.core.plugins import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ def costframe() -> None:
 @click.command(short_help="List the installed algorithms.")
 def algorithms() -> None:
     """List the installed algorithms, and plugins that cannot be loaded."""
-    from costframe.core.plugins.registry import algorithms as usable
+    from costframe.core.plugins import algorithms as usable
     from costframe.report.tables import algorithms_table
     from costframe.training.console import output
 

@@ -135,8 +135,8 @@ def evaluate_cost(
 
 def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, scored: Scored | None = None) -> None:
     """Print the cost of rows, and their payments; with their score and mistakes if they are scored."""
-    from costframe.core.amounts import compare_cost, milliseconds
-    from costframe.core.amounts import cost as shown
+    from costframe.core.display import compare_cost, milliseconds
+    from costframe.core.display import cost as shown
     from costframe.core.errors import format_count, printable
     from costframe.report.tables import paid_table
 

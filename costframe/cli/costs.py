@@ -96,7 +96,7 @@ def _columns(
         dataset = load_named(data)
         refuse_for_named(data, {"--target": target, "--ignore": ignore, "--missing": missing})
         return list(dataset.feature_names), [], known or dataset.costs, {}
-    from costframe.core.tables.splits import SPLIT
+    from costframe.datasets.dataset import SPLIT
     from costframe.datasets.dialects import find_indices
     from costframe.datasets.price_draft import find_ignored, find_one_hot
     from costframe.datasets.table_files import TableFile

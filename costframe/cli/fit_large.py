@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.cli.group import name_written_files
-from costframe.core.amounts import cost as shown_cost
-from costframe.core.amounts import saving
+from costframe.core.display import cost as shown_cost
+from costframe.core.display import saving
 from costframe.core.errors import DataError, ParameterError, format_count, printable
-from costframe.core.plugins.registry import estimator, registry
+from costframe.core.plugins import estimator, registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
 from costframe.datasets.large_tables import LargeDataset, read_large_table
 from costframe.frontier.checks import check_score, name_failures
-from costframe.training.cluster.client import open_client
+from costframe.training.cluster.fitting import open_client
 from costframe.training.console import output as make_console
 from costframe.training.data import Traits
 from costframe.training.scoring import score_named

@@ -305,7 +305,7 @@ def _of_file(
     score: str | None,
 ) -> LabelledRows:
     """Open the rows of a file, block by block; of a part, those that its column ``split`` names."""
-    from costframe.core.tables.splits import SPLIT
+    from costframe.datasets.dataset import SPLIT
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID, Reading, outline
 
@@ -337,7 +337,7 @@ def _of_file(
     def labels() -> Labels:
         import pyarrow as pa
 
-        from costframe.core.tables.file_errors import name_file
+        from costframe.core.errors import name_file
 
         table = {name: pa.chunked_array([each[name] for each in columns]) for name in kept}
         with name_file(opened.path):

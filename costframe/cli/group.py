@@ -28,7 +28,7 @@ def print_error(text: str) -> None:
 
 def print_broken_plugins() -> None:
     """Print the plugins that cannot be loaded, with the reasons."""
-    from costframe.core.plugins.registry import registry
+    from costframe.core.plugins import registry
 
     for reason in registry().broken.values():
         print_error(f"broken: {reason}")

@@ -185,7 +185,7 @@ class LiveRun:
             progress = open_until_the_end.enter_context(bar)
             asked: tuple[Any, Any] = sources, (keys.rows[i] for i in left)
             if self.cluster is not None:
-                from costframe.training.cluster.client import open_client
+                from costframe.training.cluster.fitting import open_client
 
                 open_until_the_end.enter_context(open_client(self.cluster))
                 asked = partial(Sources.load, self.sources.resolve(), self.prices), self._partitions(keys, left)

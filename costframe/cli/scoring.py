@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.amounts import with_error
+from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.report.tables import mistakes_table
 

@@ -1,4 +1,4 @@
-"""Errors of costframe: one root, and one class for each kind of input; and the wording of values, counts and names."""
+"""Errors of costframe: one root, a class for each kind of input; and the wording of values, counts, names and files."""
 
 from __future__ import annotations
 
@@ -165,3 +165,30 @@ def suggestion(name: object, known: Iterable[str]) -> str:
     """Return ``" (did you mean ...?)"`` with the known names closest to `name`, or an empty text if none is close."""
     close = difflib.get_close_matches(name, list(known), n=3) if isinstance(name, str) else []
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+
+
+@contextlib.contextmanager
+def name_reading_errors(file: str | Path) -> Iterator[None]:
+    """Turn errors of reading into one line that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except DataError as error:
+        raise error if str(error).startswith(f"{file}: ") else DataError(f"{file}: {error}") from error
+    except OSError as error:
+        lost = isinstance(error, FileNotFoundError)
+        reason = error.strerror or (f"{' '.join(str(error).split()):.200}" if lost else "not a whole file")
+        raise DataError(f"{file}: cannot be read: {reason}") from error
+    except (pa.ArrowException, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{file}: cannot be read: {reason:.200}") from error
+
+
+@contextlib.contextmanager
+def name_file(file: str | Path) -> Iterator[None]:
+    """Add the file's name to errors."""
+    try:
+        yield
+    except (CostModelError, DataError) as error:
+        raise type(error)(f"{file}: {error}") from error

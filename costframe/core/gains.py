@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.core.learners.leaves import tree_leaves
+from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.stages.mean_outputs import LeftOutputs
+from costframe.core.stages.run_stages import LeftOutputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.stages.mean_outputs import MeanOutputs
+    from costframe.core.stages.run_stages import MeanOutputs
     from costframe.core.stages.stages import Answer
 
     Weights = Mapping[int, NDArray[np.float64]]  # of outputs (C, K), by learner

@@ -23,8 +23,6 @@ from costframe.core.errors import WorkersError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ALONE", "MAX", "SUM", "SUM_OF_DOUBLES", "Operation", "Workers"]
-
 Operation = Literal[0, 1, 2]
 SUM: Operation = 0
 MAX: Operation = 1
@@ -36,18 +34,10 @@ _SIGNATURE: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void
 
 
 class Workers(ABC):
-    """The workers of one training, as one of them sees them.
-
-    Attributes
-    ----------
-    count : int
-        Number of workers.
-    rank : int
-        Number of this one, from 0.
-    """
+    """The workers of one training, as one of them sees them."""
 
     count: int
-    rank: int
+    rank: int  # of this one, from 0
     _error: BaseException | None = None
 
     @abstractmethod

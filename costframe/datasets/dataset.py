@@ -19,7 +19,6 @@ from costframe.core.errors import (
     suggestion,
 )
 from costframe.core.prices.costs import CostModel
-from costframe.core.tables.splits import PARTS, check_split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -357,3 +356,16 @@ def source_of(costs: object, otherwise: str) -> str:
 
 def _side(lone: Sequence[str], other: Sequence[str]) -> str:
     return f"{quote_names(lone)}{suggestion(lone[0], other)}" if lone else "none"
+
+
+SPLIT = "split"
+PARTS = ("train", "valid", "test")
+
+
+def check_split(split: NDArray[np.str_]) -> None:
+    """Refuse a part of another name, and a table without rows to train on; the split is str (n,)."""
+    unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
+    if unknown:
+        raise DataError(f"column {SPLIT!r}: expected {', '.join(PARTS)}, got {unknown[0]!r}")
+    if "train" not in split:
+        raise DataError(f"column {SPLIT!r}: no row is in 'train'")

@@ -9,13 +9,11 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, ParameterError, Problems, quote_names
-from costframe.core.memory import fits_in_memory, share_in_memory
+from costframe.core.errors import DataError, ParameterError, Problems, name_file, quote_names
+from costframe.core.machine import fits_in_memory, share_in_memory
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.columns import as_categories, decode_column, null_texts, table_of
-from costframe.core.tables.file_errors import name_file
-from costframe.core.tables.splits import SPLIT
-from costframe.datasets.dataset import Dataset, check_parts, split_rows
+from costframe.datasets.dataset import SPLIT, Dataset, check_parts, split_rows
 from costframe.datasets.leaks import find_leaks
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.tables import BESIDE_WAYS, QID, Reading

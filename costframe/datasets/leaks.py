@@ -14,7 +14,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import format_count, shown
-from costframe.core.tables.splits import PARTS
+from costframe.datasets.dataset import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

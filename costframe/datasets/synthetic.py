@@ -12,8 +12,7 @@ import numpy as np
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.core.tables.splits import PARTS
-from costframe.datasets.dataset import Dataset
+from costframe.datasets.dataset import PARTS, Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

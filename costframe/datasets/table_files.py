@@ -15,7 +15,15 @@ from attrs import field, frozen
 from pyarrow import csv, feather, ipc, parquet
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, ParameterError, format_count, quote_names, shown
+from costframe.core.errors import (
+    DataError,
+    ParameterError,
+    format_count,
+    name_file,
+    name_reading_errors,
+    quote_names,
+    shown,
+)
 from costframe.core.tables.columns import (
     MISSING_TEXTS,
     decode_column,
@@ -29,10 +37,9 @@ from costframe.core.tables.columns import (
     plain_column,
     text_values,
 )
-from costframe.core.tables.file_errors import name_file, name_reading_errors
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.core.tables.parquet_files import ParquetFiles, is_several
-from costframe.core.tables.splits import SPLIT
+from costframe.datasets.dataset import SPLIT
 from costframe.datasets.dialects import Dialect, find_dialect, without_points
 from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 from costframe.datasets.text_features import count_texts, refuse_texts

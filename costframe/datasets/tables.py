@@ -19,6 +19,7 @@ from costframe.core.errors import (
     ParameterError,
     Problems,
     format_count,
+    name_file,
     quote_names,
     shown,
     suggestion,
@@ -35,9 +36,7 @@ from costframe.core.tables.columns import (
     is_number,
     text_values,
 )
-from costframe.core.tables.file_errors import name_file
-from costframe.core.tables.splits import SPLIT
-from costframe.datasets.dataset import TASKS, Dataset, obey_split, order_prices, source_of
+from costframe.datasets.dataset import SPLIT, TASKS, Dataset, obey_split, order_prices, source_of
 from costframe.datasets.dialects import find_indices
 from costframe.datasets.leaks import describe_columns, describe_few_rows, find_leaks
 from costframe.datasets.price_draft import describe_open

@@ -25,13 +25,14 @@ from costframe.core.errors import (
     shown,
 )
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.plugins.registry import estimator, registry
+from costframe.core.plugins import estimator, registry
 from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.core.stages.stages import Answer, log_odds
+from costframe.core.stages.links import log_odds
+from costframe.core.stages.stages import Answer
 from costframe.core.tables.frames import column_names
 from costframe.frontier.checks import name_failures
 from costframe.frontier.points import CONSTANT

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
-from costframe.core.plugins.registry import TASKS, estimator, plugin_title, registry, two_classes_only
+from costframe.core.plugins import TASKS, estimator, plugin_title, registry, two_classes_only
 from costframe.training.data import Traits
-from costframe.training.query_scores import QueryScore
+from costframe.training.library_scores import QueryScore
 from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, resolve_score
 
 if TYPE_CHECKING:

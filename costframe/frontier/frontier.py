@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from costframe.core.checks import as_path
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
-from costframe.core.threads import thread_count
+from costframe.core.machine import thread_count
 from costframe.frontier.candidates import Entrant, candidates_of, common_prices, fit_constant, task_of
 from costframe.frontier.checks import (
     check_budget,
@@ -35,7 +35,7 @@ from costframe.frontier.store import (
 )
 from costframe.frontier.study import Study, by_cluster, by_joblib, by_processes, process_count
 from costframe.frontier.words import describe_frontier, frontier_html, points_csv, points_frame
-from costframe.training.cluster.client import open_client
+from costframe.training.cluster.fitting import open_client
 
 if TYPE_CHECKING:
     import os

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from costframe.core.amounts import cost
+from costframe.core.display import cost, html_table
 from costframe.core.errors import brief, format_count
-from costframe.core.html import html_table
 
 CONSTANT = "constant"  # in place of an algorithm, where no fit has ended
 FIRST_LOOK = "quick"  # in names of points, after the algorithm: of fits with few rows

@@ -27,8 +27,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
 from costframe.core.errors import CostframeError, WorkersError
-from costframe.core.plugins.registry import registry
-from costframe.core.threads import thread_count
+from costframe.core.machine import thread_count
+from costframe.core.plugins import registry
 from costframe.frontier.checks import FitError, joint_error
 from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.store import Fitted, Store

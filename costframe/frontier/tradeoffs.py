@@ -17,7 +17,7 @@ from costframe.core.tables.rows import as_rows
 from costframe.frontier.choices import Estimate, mix_estimates
 from costframe.frontier.paths import fit_along, has_path
 from costframe.frontier.trial import Promise, continue_progress, fit_at
-from costframe.training.estimator import CostAwareEstimator
+from costframe.training.shell import CostAwareEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,12 +12,12 @@ from attrs import define, field, frozen
 from sklearn.base import is_classifier
 
 from costframe.core.cost.expected import ExpectedCost
+from costframe.core.machine import thread_count
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import apply_link, squeeze
+from costframe.core.stages.links import apply_link, squeeze
 from costframe.core.tables.rows import as_rows
-from costframe.core.threads import thread_count
 from costframe.frontier.choices import estimate_on_rows, join_folds, model_variance
 from costframe.frontier.points import Point
 from costframe.frontier.rows import Rows, folds_alike, halves_of
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from costframe.core.cost.expected import CostReport
     from costframe.frontier.choices import Estimate
     from costframe.frontier.rows import Fold
-    from costframe.training.estimator import CostAwareEstimator
     from costframe.training.library_scores import LibraryScore
+    from costframe.training.shell import CostAwareEstimator
 
 _SETS = 12  # sets of the archive's front, with the empty set and all features
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import fields_dict, frozen
 
-from costframe.core.amounts import compare_cost, cost, saving, with_error
+from costframe.core.display import compare_cost, cost, html_table, saving, with_error
 from costframe.core.errors import brief, format_count, printable, shown
-from costframe.core.html import html_table
 from costframe.frontier.choices import NEGLIGIBLE, NINE_OF_TEN, plain_point
 from costframe.frontier.paths import choose_places
 from costframe.frontier.points import CONSTANT, Point, plus_minus
-from costframe.training.query_scores import QueryScore
+from costframe.training.library_scores import QueryScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -14,14 +14,13 @@ from attrs import evolve, frozen
 from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, Route, apply_link, squeeze
-from costframe.training.duplicates import dominated_duplicates
-from costframe.training.sampling import held_out, split_off
-from costframe.trees.boosting.boost import boost_at_prices
-from costframe.trees.boosting.grower import bin_rows, tree_grower
-from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, loss_for
-from costframe.trees.boosting.monitor import Monitor
-from costframe.trees.growing.prices import NoPrices
+from costframe.core.stages.links import apply_link, squeeze
+from costframe.core.stages.stages import Answer, Route
+from costframe.training.sampling import dominated_duplicates, held_out, split_off
+from costframe.trees.boost import bin_rows, boost_at_prices, tree_grower
+from costframe.trees.losses import LogisticLoss, SoftmaxLoss, loss_for
+from costframe.trees.monitor import Monitor
+from costframe.trees.prices import NoPrices
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from costframe.adoption.fitted_model import GivenColumns, GivenModel, read_proba
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import log_odds
-from costframe.core.tables.frames import is_dask
-from costframe.core.tables.partitions import by_partition
+from costframe.core.stages.links import log_odds
+from costframe.core.tables.frames import by_partition, is_dask
 from costframe.core.tables.rows import check_weights
 from costframe.gates.composite import Predictions, compose, fit_default, mix_predictions
 from costframe.training.cluster.fitting import fit_on_cluster
@@ -23,7 +22,7 @@ from costframe.training.data import Traits
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.model_path import PathCollector
 from costframe.training.shell import restore_on_error
-from costframe.trees.binning.scaling import check_sizes
+from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from costframe.gates.composite import Candidate, ExpensiveModel, ModelOutputs
     from costframe.training.data import Rows, TrainingData
     from costframe.training.model_path import DeferredPath
-    from costframe.trees.boosting.monitor import Predicted
+    from costframe.trees.monitor import Predicted
 
 _LEVELS = 12
 _LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model

@@ -12,8 +12,7 @@ from attrs import frozen
 from scipy.special import expit, softmax
 
 from costframe import engine
-from costframe.core.accurate_sums import product, sum_over_rows, sum_products
-from costframe.core.exact_sums import exact_sum
+from costframe.core.sums import exact_sum, product, sum_over_rows, sum_products
 from costframe.gates.composite import cheap_losses
 
 if TYPE_CHECKING:

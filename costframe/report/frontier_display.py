@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
-from costframe.core.amounts import cost as cost_text
-from costframe.core.amounts import with_error
+from costframe.core.display import cost as cost_text
+from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count
 from costframe.report.pictures import (
     COLORS,

@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from costframe.core.amounts import cost
+from costframe.core.display import cost
 from costframe.core.errors import format_count, printable, quote_names
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.mixed import MixedPredictor

@@ -14,9 +14,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from attrs import frozen
 
-from costframe.core.amounts import compare_cost, cost, milliseconds, saving
 from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
+from costframe.core.display import compare_cost, cost, milliseconds, saving
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
 from costframe.frontier.points import at_tradeoff, best_first

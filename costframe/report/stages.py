@@ -9,6 +9,7 @@ from attrs import frozen
 
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.learners.bits import bits_of, members
+from costframe.core.machine import over_chunks
 from costframe.core.predictors.fitted import as_predictor, what_is
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
@@ -18,7 +19,6 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.run_stages import StageRunner, check_acquisition
 from costframe.core.stages.stages import Answer, Route
 from costframe.core.tables.rows import as_rows
-from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

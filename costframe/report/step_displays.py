@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.core.amounts import cost as cost_text
+from costframe.core.display import cost as cost_text
 from costframe.core.errors import format_count
 from costframe.report.pictures import (
     COLORS,

@@ -12,10 +12,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from costframe.core.amounts import cost, whole_percent
 from costframe.core.cost.expected import ExpectedCost
+from costframe.core.display import cost, whole_percent
 from costframe.core.errors import printable
-from costframe.core.plugins.registry import two_classes_only
+from costframe.core.plugins import two_classes_only
 from costframe.frontier.choices import distinct
 from costframe.frontier.words import rows_of_frontier, to_cells
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.core.threads import run_parallel
+from costframe.core.machine import run_parallel
 from costframe.training.sampling import deal_folds, sample_by_hash
-from costframe.trees.boosting.folds import boost_folds, regress_many
-from costframe.trees.boosting.grower import bin_rows
-from costframe.trees.boosting.losses import loss_for
+from costframe.trees.boost import bin_rows
+from costframe.trees.folds import boost_folds, regress_many
+from costframe.trees.losses import loss_for
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.training.data import Rows, TrainingData
-    from costframe.trees.binning.bin_mapper import BinnedData
-    from costframe.trees.boosting.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+    from costframe.trees.bin_mapper import BinnedData
+    from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 
 @frozen(eq=False, slots=False)

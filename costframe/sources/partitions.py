@@ -17,8 +17,7 @@ from attrs import define, evolve, frozen
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, SourceError, WorkersError, shown
 from costframe.core.predictors.fitted import as_predictor
-from costframe.core.tables.frames import is_dask
-from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
+from costframe.core.tables.frames import blocks, delayed_model, is_dask, one_row, whole_rows
 from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
 from costframe.sources.predictions import Predictions
 from costframe.sources.sources import Sources

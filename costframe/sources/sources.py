@@ -117,7 +117,7 @@ def _features(name: str, entry: Mapping[str, Any], costs: CostModel | None) -> A
 
 def _make(kind: str, options: Mapping[str, Any], file: Path) -> Source:
     """Make a source of a registered kind; its options are texts from the file or the environment."""
-    from costframe.core.plugins.registry import registry
+    from costframe.core.plugins import registry
 
     make = registry().source(kind)
     known = [each for each in inspect.signature(make).parameters if each != "folder"]

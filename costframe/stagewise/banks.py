@@ -10,23 +10,22 @@ from attrs import evolve, frozen
 from scipy.special import expit, log_softmax, softmax
 
 from costframe.adoption.adopted import of_columns
-from costframe.core.accurate_sums import AccurateSums, product, sum_over_rows, sum_products
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
+from costframe.core.sums import AccurateSums, exact_sum, product, sum_over_rows, sum_products
 from costframe.core.tables.categorical import find_categorical
 from costframe.core.tables.frames import column_names
 from costframe.core.tables.rows import as_rows, check_target, check_weights
 from costframe.training.data import Rows
-from costframe.training.duplicates import dominated_duplicates
-from costframe.trees.binning.scaling import check_sizes
-from costframe.trees.boosting.banks import USUAL, boost_trees, train_priced_bank
-from costframe.trees.boosting.losses import SoftmaxLoss, loss_for
+from costframe.training.sampling import dominated_duplicates
+from costframe.trees.banks import USUAL, boost_trees, train_priced_bank
+from costframe.trees.losses import SoftmaxLoss, loss_for
+from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.accurate_sums import sum_over_rows
-from costframe.core.exact_sums import exact_sum
+from costframe.core.sums import exact_sum, sum_over_rows
 from costframe.stagewise.fitting import minimize_smooth
 from costframe.stagewise.objective import Outcome, Slopes, slopes_at
 

@@ -18,9 +18,10 @@ from costframe.stagewise.fitting import USUAL_RIDGE, NormalEquations, fit_at_rid
 from costframe.stagewise.relaxed import as_log_odds, drop_zeros, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
 from costframe.training.data import Traits
-from costframe.training.estimator import CostAwareClassifier, CostAwareEstimator, CostAwareRanker
+from costframe.training.estimator import CostAwareClassifier, CostAwareRanker
 from costframe.training.progress import track
-from costframe.trees.binning.scaling import check_sizes
+from costframe.training.shell import CostAwareEstimator
+from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

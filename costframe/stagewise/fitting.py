@@ -17,9 +17,9 @@ from threadpoolctl import ThreadpoolController
 
 from costframe import engine
 from costframe.core.cost.groups import PricedGroups
-from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.outputs import mirror
-from costframe.core.threads import run_parallel, thread_count
+from costframe.core.machine import run_parallel, thread_count
+from costframe.core.sums import exact_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

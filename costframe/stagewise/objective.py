@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.accurate_sums import sum_over_rows
+from costframe.core.sums import sum_over_rows
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
 from costframe.stagewise.soft_tree import Flow
 

@@ -13,9 +13,9 @@ import numpy as np
 from attrs import evolve, field, frozen
 from scipy.special import expit
 
-from costframe.core.accurate_sums import coarse
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
+from costframe.core.sums import coarse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

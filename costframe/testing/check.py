@@ -12,7 +12,6 @@ from costframe.testing import (  # noqa: F401 - they register themselves
     laws_of_cost,
     laws_of_errors,
     laws_of_limits,
-    laws_of_settings,
     laws_of_shell,
     laws_of_training,
 )
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
     from costframe.hooks import Algorithm
     from costframe.testing.case import Case, Law
-
-__all__ = ["Check", "ConformanceError", "check_algorithm", "checks", "laws", "parametrize_algorithm"]
 
 
 def laws() -> dict[str, Law]:

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.prices.costs import CostModel
 
-__all__ = [
-    "CountingSource",
-    "acquired_names",
-    "expect_as_reported",
-    "expect_close",
-    "inquire",
-    "unavailable_features",
-]
-
 
 class CountingSource:
     """A source of one row's values that records every fetch and charges it by the cost model.

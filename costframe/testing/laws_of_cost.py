@@ -12,17 +12,14 @@ from costframe.core.predictors.importances import importances
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.exact_prices import exact
-from costframe.testing.case import expect, fit, law, priced, same_bits
+from costframe.testing.case import COSTS, expect, fit, law, priced, same_bits
 from costframe.testing.counting import acquired_names, expect_as_reported, expect_close, inquire
-from costframe.testing.data import COSTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from costframe.core.prices.costs import CostModel
     from costframe.testing.case import Case
-
-__all__ = ["all_prices_for", "expect_parts"]
 
 SOME = 20  # rows to step through one by one
 FILLERS = (np.nan, -1e3, 0.0, 1e3)

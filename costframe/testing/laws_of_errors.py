@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from costframe.testing.case import Case
 
-__all__ = ["expect_retries", "inquiries"]
-
 SOME = 2  # rows
 MOST_CALLS = 1_000_000  # in a step
 SPARSER = 4  # of n calls in a step, about SPARSER * log(n) fail in turn

@@ -12,9 +12,8 @@ from costframe.core.errors import CostframeError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import exact
-from costframe.testing.case import expect, expect_likeliest, law, priced, same_bits
+from costframe.testing.case import COSTS, expect, expect_likeliest, law, priced, same_bits
 from costframe.testing.counting import acquired_names, expect_as_reported, inquire, unavailable_features
-from costframe.testing.data import COSTS
 from costframe.testing.laws_of_cost import all_prices_for, expect_parts
 
 if TYPE_CHECKING:

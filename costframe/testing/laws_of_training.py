@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import ParameterError
-from costframe.testing.case import expect, fit, law, law_of_fits, priced, same_bits
-from costframe.testing.data import COSTS, make_table
+from costframe.testing.case import COSTS, expect, fit, law, law_of_fits, make_table, priced, same_bits
 from costframe.testing.parts import run_together
 from costframe.training.data import Traits
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.workers import Workers
-    from costframe.testing.case import Case
-    from costframe.testing.data import Table
+    from costframe.testing.case import Case, Table
 
 HUGE = 1e6
 UNIT = 1024  # a power of two, so that no digit changes

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["run_together"]
-
 T = TypeVar("T")
 
 _SECONDS = 60.0  # until a worker gives another one up

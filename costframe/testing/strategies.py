@@ -15,14 +15,13 @@ try:
 except ImportError as error:
     raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[test]'") from error
 
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.opaque import OpaqueLearner
-from costframe.core.learners.readings import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING
-from costframe.core.learners.tree_table import TreeTable
+from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.learners.tree_table import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING, TreeTable
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.core.stages.stages import LINKS, Answer, Route
+from costframe.core.stages.links import LINKS
+from costframe.core.stages.stages import Answer, Route
 from costframe.core.stages.stops import Rung, Stop
 
 if TYPE_CHECKING:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     ProgressCallback = Callable[[int, int, str], None]  # finished fits, expected fits, a text about the current one
 
-__all__ = ["LEAST_WIDTH", "Lines", "Output", "abandon", "output", "progress_bar", "show_progress", "update_bar"]
-
 WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
 _KNOWN = 0.05  # least share of the work that allows an estimate of the time left
 

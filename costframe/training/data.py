@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from attrs.validators import instance_of, optional
 
 from costframe.core.errors import ParameterError, shown
-from costframe.core.exact_sums import exact_sum
+from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.predictors.classes import both_classes, likeliest, one_margin
-from costframe.core.tables.partitions import by_partition
+from costframe.core.tables.frames import by_partition
 from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["CostAwareClassifier", "CostAwareEstimator", "CostAwareRanker", "CostAwareRegressor"]
 
 LARGEST_GRADE = 100  # gains are 2^grade
 

@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.errors import ParameterError, shown
+from costframe.core.machine import limit_threads
 from costframe.core.predictors.importances import gains
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.tables.partitions import by_partition
-from costframe.core.threads import limit_threads
+from costframe.core.tables.frames import by_partition
 from costframe.training.row_reader import RowReader
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
     from costframe.core.stages.fallbacks import FallbackRows
-
-__all__ = ["Gains", "Predicting"]
 
 
 class Gains:

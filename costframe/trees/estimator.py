@@ -10,14 +10,14 @@ from attrs import define, field, fields_dict
 from costframe.core.checks import check_choice, check_flag
 from costframe.core.errors import DataError, ParameterError
 from costframe.training.data import Traits
-from costframe.training.estimator import CostAwareEstimator, CostAwareRanker
-from costframe.training.shell import restore_on_error
-from costframe.trees.annealing.anneal import Annealer, check_limits
-from costframe.trees.annealing.annealed import Annealing
-from costframe.trees.binning.scaling import check_sizes
-from costframe.trees.boosting.losses import loss_for
-from costframe.trees.boosting.monitor import Monitor, scorer
-from costframe.trees.boosting.ranking import ranking_loss
+from costframe.training.estimator import CostAwareRanker
+from costframe.training.shell import CostAwareEstimator, restore_on_error
+from costframe.trees.annealed import Annealing
+from costframe.trees.annealer import Annealer, check_limits
+from costframe.trees.losses import loss_for
+from costframe.trees.monitor import Monitor, scorer
+from costframe.trees.ranking import ranking_loss
+from costframe.trees.scaling import check_sizes
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows, TrainingData
     from costframe.training.model_path import MeasuredPath
-    from costframe.trees.boosting.losses import Loss
-
-__all__ = ["BoostedEstimator", "BoostedRanker", "Paper"]
+    from costframe.trees.losses import Loss
 
 _PATH_ROUNDS = 1000
 _PATIENCE = 30
@@ -239,7 +237,7 @@ class BoostedRanker(CostAwareRanker, BoostedEstimator):
     ----------
     objective : {"lambdarank", "pairwise", "squared"}, optional
         LambdaRank for NDCG (the default), with the tradeoff in NDCG at 30 per unit of cost per row; or logistic loss of
-        pairs, mean by query; or squared loss of grades, as with recipe="paper". See `costframe.trees.boosting.ranking`.
+        pairs, mean by query; or squared loss of grades, as with recipe="paper". See `costframe.trees.ranking`.
         The validation objective is this loss (LambdaRank: 1 - NDCG at 30) + tradeoff * cost.
     """
 

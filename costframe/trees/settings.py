@@ -10,15 +10,13 @@ from attrs import evolve, frozen
 
 from costframe.core.checks import MOST_ROUNDS, check_choice, check_number
 from costframe.core.errors import ParameterError, shown
-from costframe.core.threads import thread_count
+from costframe.core.machine import thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import NDArray
-
-__all__ = ["LEAST_HESSIAN", "LOGISTIC", "SOFTMAX", "SQUARED", "Growth", "TreeSettings", "read_signs"]
 
 Growth = Literal["best", "breadth"]
 SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in the engine

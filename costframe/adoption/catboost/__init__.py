@@ -33,8 +33,8 @@ from costframe.adoption.catboost.trees import (
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError, shown
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.classes import as_texts
-from costframe.core.stages.blend import Blend
-from costframe.core.stages.blend import Part as BlendPart
+from costframe.core.stages.links import Blend
+from costframe.core.stages.links import Part as BlendPart
 from costframe.core.tables.hashed_labels import HashedLabels
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from attrs import frozen
 from costframe.adoption.adopted import Part, choose_names, is_of, one_answer
 from costframe.adoption.lightgbm.text import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, read_text
 from costframe.core.errors import AdoptionError, BankError, StageError, quote_names, shown
-from costframe.core.learners.readings import PLAIN, TINY, WHOLE, ZERO_MISSING
-from costframe.core.learners.tree_table import TreeTable, ranges
+from costframe.core.learners.tree_table import PLAIN, TINY, WHOLE, ZERO_MISSING, TreeTable, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

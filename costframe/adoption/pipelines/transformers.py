@@ -13,8 +13,8 @@ from attrs import evolve
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import ONLY, OTHER, is_missing
-from costframe.core.tables.operations import CHECKS, ELEMENTWISE
-from costframe.core.tables.preparation import OpaqueOperation, Operation, Preparation
+from costframe.core.tables.operations import CHECKS, ELEMENTWISE, Operation
+from costframe.core.tables.preparation import OpaqueOperation, Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

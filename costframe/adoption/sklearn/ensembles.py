@@ -14,9 +14,9 @@ from costframe.adoption.adopted import OpaqueOnlyError
 from costframe.adoption.opaque import opaque_member
 from costframe.adoption.sklearn.terms import SCORED, Term, add_terms, constant_term
 from costframe.core.errors import AdoptionError
-from costframe.core.plugins.registry import registry
+from costframe.core.plugins import registry
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.blend import Part
+from costframe.core.stages.links import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.adoption.opaque import Method
-    from costframe.core.learners.opaque import OpaqueLearner
+    from costframe.core.learners.bank import OpaqueLearner
     from costframe.core.predictors.predictor import Predictor
 
 _WRAPPERS = {

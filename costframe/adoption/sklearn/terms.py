@@ -13,7 +13,7 @@ from costframe.core.errors import AdoptionError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.blend import Blend, Part
+from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
 
 if TYPE_CHECKING:

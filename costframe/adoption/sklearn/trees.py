@@ -11,7 +11,7 @@ from costframe.adoption.adopted import OpaqueOnlyError, float32_at_most, one_ans
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.plugins.registry import registry
+from costframe.core.plugins import registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.categories import is_missing
 

@@ -21,8 +21,7 @@ from attrs import field, frozen
 from costframe.adoption.adopted import choose_names, float32_less, one_answer, parse_json
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.readings import PLAIN, WHOLE_FLOAT32
-from costframe.core.learners.tree_table import TreeTable
+from costframe.core.learners.tree_table import PLAIN, WHOLE_FLOAT32, TreeTable
 from costframe.core.predictors.classes import as_texts
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer

@@ -10,8 +10,8 @@ from attrs import Factory, field, frozen
 
 from costframe import engine
 from costframe.core.cost.expected import ExpectedCost, Priced
-from costframe.core.exact_sums import exact_sum
 from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:

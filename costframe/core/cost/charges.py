@@ -8,12 +8,12 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe import engine
-from costframe.core.caps.capped import walk_under_limits
+from costframe.core.caps import walk_under_limits
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
+from costframe.core.machine import CHUNK, over_chunks
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stages import Route
-from costframe.core.threads import CHUNK, over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

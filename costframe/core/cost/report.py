@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, fields, frozen
 
+from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count
-from costframe.core.exact_sums import exact_digits, from_digits
-from costframe.core.html import html_table
-from costframe.core.stages.stages import squeeze
+from costframe.core.stages.links import squeeze
+from costframe.core.sums import exact_digits, from_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

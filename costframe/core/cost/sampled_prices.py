@@ -13,8 +13,7 @@ from costframe import engine
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import BankError
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.leaves import layout_leaves
-from costframe.core.learners.node_layout import lay_out_nodes
+from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves
 from costframe.core.learners.tree_table import TREE
 
 if TYPE_CHECKING:

@@ -10,14 +10,140 @@ from attrs import frozen
 
 from costframe import engine
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.cuts import Cuts, lay_out_cuts
-from costframe.core.learners.gate_layout import GateLayout, lay_out_gates
-from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS
+from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS, ranges
+from costframe.core.machine import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.learners.tree_table import TreeTable
+
+_MOST_STEPS = 1024  # of a feature's table
+_CUTS_AT_A_TIME = 1 << 20  # so that memory stays near that of the cuts
+
+
+class Cuts(NamedTuple):
+    """Cuts of features, with a table of equal steps for each.
+
+    Entry (x - low) * scale of a feature's table is a number of cuts certainly below x, and the others below x are among
+    the next `window`. Rounding keeps the order of values, so this is exact; see engine/cuts.h.
+    """
+
+    first: NDArray[np.int64]  # (features + 1,)
+    cut: NDArray[np.float64]  # ascending in each feature, each once, no NaN
+    low: NDArray[np.float64]  # (features,)
+    scale: NDArray[np.float64]  # (features,)
+    first_step: NDArray[np.int64]  # (features + 1,)
+    certain: NDArray[np.int32]
+    window: NDArray[np.int64]  # (features,)
+
+
+def lay_out_cuts(first: NDArray[np.int64], cut: NDArray[np.float64]) -> Cuts:
+    """Make the tables for cuts that begin at `first` in each feature."""
+    d, count = len(first) - 1, np.diff(first)
+    first_step = np.concatenate([[0], np.cumsum(np.clip(2 * count, 1, _MOST_STEPS))])  # one for a feature without cuts
+    certain = np.zeros(first_step[-1], np.int32)
+    cuts = Cuts(first, cut, np.zeros(d), np.zeros(d), first_step, certain, np.zeros(d, np.int64))
+    features = np.flatnonzero(count)
+    for some in np.split(features, np.flatnonzero(np.diff(first[features] // _CUTS_AT_A_TIME)) + 1):
+        if len(some):
+            _tabulate(cuts, some)
+    return cuts
+
+
+def _tabulate(cuts: Cuts, features: NDArray[np.int64]) -> None:
+    """Fill the tables of neighboring features with cuts."""
+    begin, end = cuts.first[features], cuts.first[features + 1]
+    lowest = cuts.cut[np.minimum(begin + np.isneginf(cuts.cut[begin]), end - 1)]  # finite, if several cuts are
+    highest = cuts.cut[np.maximum(end - 1 - np.isposinf(cuts.cut[end - 1]), begin)]
+    n_steps = cuts.first_step[features + 1] - cuts.first_step[features]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        rising = highest > lowest
+        cuts.low[features] = np.where(rising, lowest, 0.0)
+        cuts.scale[features] = np.where(rising, n_steps / (highest - lowest), 0.0)
+        owner = np.repeat(features, end - begin)
+        step = (cuts.cut[begin[0] : end[-1]] - cuts.low[owner]) * cuts.scale[owner]  # as the engine rounds it
+    last = np.diff(cuts.first_step)[owner] - 1
+    steps = slice(cuts.first_step[features[0]], cuts.first_step[features[-1] + 1])
+    at = cuts.first_step[owner] - steps.start + np.clip(np.nan_to_num(step, nan=0.0), 0, last).astype(np.int64)
+    inside = np.bincount(at, minlength=steps.stop - steps.start)
+    cuts.window[features] = np.maximum.reduceat(inside, cuts.first_step[features] - steps.start)
+    every = np.arange(features[0], features[-1] + 1)
+    of_step = np.repeat(every, np.diff(cuts.first_step[features[0] : features[-1] + 2]))
+    below = np.cumsum(inside) - inside - (cuts.first[of_step] - begin[0])
+    # the search stays inside the feature's cuts
+    cuts.certain[steps] = np.minimum(below, (np.diff(cuts.first) - cuts.window)[of_step])
+
+
+MOST_LEAVES = 64
+LEVEL = 16  # gates that take about as long as one level of a walk
+# The first bit of a 32-bit word, times this number, has another five highest bits for each place.
+PLACES = 0x077CB531
+
+
+class GateLayout(NamedTuple):
+    """Gates of each tree, and the nodes at which rows end; a tree that is walked has none."""
+
+    n_words: NDArray[np.int64]  # (trees,): words of 32 leaves, 0 if the tree is walked
+    gate_first: NDArray[np.int64]  # (trees + 1,): gates
+    column: NDArray[np.int64]  # (gates,): code column
+    rank: NDArray[np.unsignedinteger]  # (gates,), of the codes' type; a row fails if its code is above
+    byte: NDArray[np.int64]  # (gates,)
+    kept: NDArray[np.uint8]  # (gates,): bits of the byte that stay
+    exit_first: NDArray[np.int64]  # (trees,)
+    exit: NDArray[np.uint32]  # nodes, 32 for each word, by the five highest bits that `PLACES` names
+
+
+def lay_out_gates(
+    levels: list[NDArray[np.int64]],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    tree: NDArray[np.int64],
+    column: NDArray[np.int64],
+    rank: NDArray[np.unsignedinteger],
+    depth: NDArray[np.int32],
+    walked: NDArray[np.bool_],
+) -> GateLayout:
+    """Lay out the trees that have few leaves for their depth, and are not `walked`, bool (trees,).
+
+    `levels` lists the nodes of each level, roots first; the other arrays, (nodes,), have an entry for each node, and
+    `left` and `right` are -1 at leaves.
+    """
+    count, begin = np.ones(len(left), np.int64), np.zeros(len(left), np.int64)  # leaves below, and on the left
+    inner = [nodes[left[nodes] >= 0] for nodes in levels]
+    for nodes in reversed(inner):
+        count[nodes] = count[left[nodes]] + count[right[nodes]]
+    for nodes in inner:
+        begin[left[nodes]] = begin[nodes]
+        begin[right[nodes]] = begin[nodes] + count[left[nodes]]
+    node = np.flatnonzero(left >= 0)
+    end = begin[node] + count[left[node]]
+    bytes_ = (end - 1) // 8 - begin[node] // 8 + 1
+    n_gates = np.bincount(tree[node], weights=bytes_, minlength=len(depth)).astype(np.int64)
+    n_leaves = np.bincount(tree[left < 0], minlength=len(depth))
+    walked = walked | (n_leaves > MOST_LEAVES) | (n_gates > LEVEL * depth)
+    chosen = ~walked[tree[node]]
+    node, end, bytes_ = node[chosen], end[chosen], bytes_[chosen].astype(np.int32)
+    gate, byte = np.repeat(np.arange(len(node)), bytes_), ranges(begin[node] // 8, bytes_)
+    low, high = (np.clip(bit[gate] - 8 * byte, 0, 8) for bit in (begin[node], end))
+    order = np.lexsort((column[node][gate], byte, tree[node][gate]))
+    n_words = np.where(walked, 0, -(-n_leaves // 32))
+    exit_first = 32 * (np.cumsum(n_words) - n_words)
+    leaf = np.flatnonzero((left < 0) & ~walked[tree])
+    exits = np.zeros(32 * int(n_words.sum()), np.uint32)
+    place = ((1 << begin[leaf] % 32) * PLACES & 0xFFFFFFFF) >> 27
+    exits[exit_first[tree[leaf]] + 32 * (begin[leaf] // 32) + place] = leaf
+    return GateLayout(
+        n_words=n_words,
+        gate_first=np.concatenate([[0], np.cumsum(np.where(walked, 0, n_gates))]),
+        column=column[node][gate][order],
+        rank=rank[node][gate][order],
+        byte=byte[order],
+        kept=(255 ^ ((1 << high) - (1 << low))).astype(np.uint8)[order],
+        exit_first=exit_first,
+        exit=exits,
+    )
+
 
 _WORDS = 8  # of a node's mask
 _SIDES = 8  # code columns of a feature at most: two for each of four readings
@@ -238,3 +364,27 @@ def path_counts(parent: NDArray[np.int64], feature: NDArray[np.int32], n_feature
     counts = np.zeros(len(parent), np.int64)
     engine.count_paths(parent, feature, counts, n_features)
     return counts
+
+
+def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+    """Return the codes of the columns `used` of C-contiguous float64 rows: uint16 or uint32 (code columns, rows)."""
+    codes = np.empty((len(nodes.column_missing), len(X)), nodes.column_missing.dtype)
+    engine.code_rows(X, used, nodes.packed, codes)
+    return codes
+
+
+def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
+    """Set leaves, int32 (rows, trees), to the layout's node at which each row of X, C-contiguous float64, ends."""
+    engine.walk_leaves(code_values(nodes, X, np.arange(X.shape[1])), nodes.packed, leaves)
+
+
+def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
+    """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
+    nodes = lay_out_nodes(trees, X.shape[1])
+    found = np.empty((len(X), len(trees)), np.int32)
+
+    def chunk(part: slice) -> None:
+        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found[part])
+
+    over_chunks(chunk, len(X), n_jobs)
+    return trees.node_positions.astype(np.int32)[nodes.origin][found]

@@ -8,14 +8,12 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe import engine
-from costframe.core.accurate_sums import AccurateSums, product
 from costframe.core.errors import BankError
-from costframe.core.exact_sums import exact_sum
-from costframe.core.learners.leaves import layout_leaves
-from costframe.core.learners.node_layout import lay_out_nodes, path_prices
+from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
 from costframe.core.learners.tree_table import TREE, ranges
+from costframe.core.machine import over_chunks, run_parallel, thread_count
+from costframe.core.sums import AccurateSums, exact_sum, product
 from costframe.core.tables.rows import as_rows
-from costframe.core.threads import over_chunks, run_parallel, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,6 @@ import numpy as np
 from attrs import Factory, evolve, field, fields, frozen
 
 from costframe.core.errors import BankError, brief, format_count
-from costframe.core.learners.readings import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
 MOST_NODES, MOST_COLUMNS, MOST_RANKS = 2**22, 2**18, 2**23 - 1  # what the words of `node_layout` hold
+PLAIN, ZERO_MISSING, WHOLE, WHOLE_FLOAT32 = 0, 1, 2, 3  # readings of a value before a node tests it
+TINY = 1.0000000180025095e-35  # float32(1e-35): LightGBM takes numbers up to here for zero
 SHARED_WORDS = 16  # of bits, for each of the tests for categories that share a code column
 _SMALL = 2**17  # nodes and categories that fit, whatever they are
 

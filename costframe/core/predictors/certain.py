@@ -20,7 +20,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.certain import Goal, certain_rows, certain_walk, lay_out_bounds
 from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
-from costframe.core.stages.stages import squeeze
+from costframe.core.stages.links import squeeze
 from costframe.core.stages.step import StageStepper
 from costframe.core.tables.rows import as_rows
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain import Until
     from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.stages.row_walk import RowWalk
+    from costframe.core.stages.stage_model import RowWalk
 
 __all__ = ["CertainPredictor", "certain"]
 

@@ -11,7 +11,7 @@ from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.errors import ParameterError, brief, shown
 from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.tables.partitions import by_partition
+from costframe.core.tables.frames import by_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,10 +22,19 @@ from costframe.core.predictors.planned_walk import PlannedWalker, planned_charge
 from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.mean_outputs import mean_outputs
-from costframe.core.stages.plan_layout import PlanLayout
-from costframe.core.stages.stages import squeeze
-from costframe.core.stages.stops import Rung, Stop, as_ladder, as_stops, check_ladder, check_stops, read_by, stop_prices
+from costframe.core.stages.links import squeeze
+from costframe.core.stages.run_stages import mean_outputs
+from costframe.core.stages.stops import (
+    PlanLayout,
+    Rung,
+    Stop,
+    as_ladder,
+    as_stops,
+    check_ladder,
+    check_stops,
+    read_by,
+    stop_prices,
+)
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from attrs import frozen
 from costframe import engine
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
+from costframe.core.machine import over_chunks
 from costframe.core.predictors.planned_terms import COMPLETE, PaidSets, Place
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.step import REASONS
-from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.planned_terms import Terms
-    from costframe.core.stages.plan_layout import PlanLayout
     from costframe.core.stages.stages import Answer
+    from costframe.core.stages.stops import PlanLayout
 
 
 class PlannedState(NamedTuple):

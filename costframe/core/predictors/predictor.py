@@ -12,6 +12,7 @@ from attrs import define, evolve, field, frozen
 from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges
+from costframe.core.display import html_table
 from costframe.core.errors import (
     CostModelError,
     ParameterError,
@@ -19,7 +20,6 @@ from costframe.core.errors import (
     format_count,
     quote_names,
 )
-from costframe.core.html import html_table
 from costframe.core.predictors.classes import as_classes, likeliest
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.caps.capped import capped_scores
+from costframe.core.caps import capped_scores
 from costframe.core.cost.charges import charge_tree
 from costframe.core.errors import StageError, format_count
 from costframe.core.gains import gains_of_answers
@@ -19,10 +19,10 @@ from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-from costframe.core.stages.mean_outputs import mean_outputs
-from costframe.core.stages.run_stages import predict_rows
+from costframe.core.stages.links import log_odds, squeeze
+from costframe.core.stages.run_stages import mean_outputs, predict_rows
 from costframe.core.stages.stage_model import StageModel
-from costframe.core.stages.stages import Answer, check_stages, log_odds, squeeze
+from costframe.core.stages.stages import Answer, check_stages
 from costframe.core.stages.step import StageStepper
 from costframe.core.tables.rows import as_rows, check_weights
 
@@ -158,7 +158,7 @@ class StageTree(StageModel, Predictor):
     @cached_property
     def fallbacks(self) -> Fallbacks | None:
         """Fallbacks for rows that limits cut, or None."""
-        from costframe.core.caps.fit_fallbacks import fit_fallbacks
+        from costframe.core.caps import fit_fallbacks
 
         known = self._fallbacks
         return known if not isinstance(known, FallbackRows) else fit_fallbacks(self, known, self._row_costs)

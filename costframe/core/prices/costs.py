@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 from costframe.core.checks import as_path
+from costframe.core.display import html_table
 from costframe.core.errors import CostModelError, brief, format_count, shown, suggestion
-from costframe.core.html import html_table
 from costframe.core.prices import costs_io, entries
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from costframe.core.errors import CostModelError, shown
-from costframe.core.plugins.registry import registry
+from costframe.core.plugins import registry
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 
 if TYPE_CHECKING:

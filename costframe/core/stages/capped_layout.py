@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import Fallbacks
     from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.mean_outputs import LeftOutputs
+    from costframe.core.stages.run_stages import LeftOutputs
     from costframe.core.stages.stages import Stage
 
 _WORD, _SPARE = 64, 2  # bits of a word, and those that a sum of four totals takes beyond those of one

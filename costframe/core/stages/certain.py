@@ -10,11 +10,11 @@ from costframe import engine
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.learners.bits import word_count
+from costframe.core.machine import over_chunks
 from costframe.core.stages.layout import N_ACCOUNT
-from costframe.core.stages.row_walk import RowWalk
 from costframe.core.stages.run_stages import StageRunner
+from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.stages import Answer
-from costframe.core.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -38,28 +38,18 @@ class Fallbacks:
 
     The final score of an answer is its score. The final score of a route is the score of the row's answer if all
     answers have one link and level; else the prediction for ranked answers, and the log odds for others.
-
-    Parameters
-    ----------
-    node_values : float64 (outputs of all inner nodes of trees,)
-        Node by node, the outputs of its tree.
-    column_values : float64 (columns,)
-    opaque_values : float64 (outputs of all opaque learners,)
-    knots : float64 (J,)
-        Ascending from 0 to 1, J > 1.
-    offset, slope, carry : float64 (stages * J, K)
-        a, b and c, stage by stage.
-    mean, low, high : float64 (stages, K)
-        Of final scores; `low` and `high` may be infinite.
     """
 
+    # (outputs of all inner nodes of trees,): node by node, the outputs of its tree
     node_values: NDArray[np.float64] = field(converter=_floats)
-    column_values: NDArray[np.float64] = field(converter=_floats)
-    opaque_values: NDArray[np.float64] = field(converter=_floats)
-    knots: NDArray[np.float64] = field(converter=_floats)
+    column_values: NDArray[np.float64] = field(converter=_floats)  # (columns,)
+    opaque_values: NDArray[np.float64] = field(converter=_floats)  # (outputs of all opaque learners,)
+    knots: NDArray[np.float64] = field(converter=_floats)  # (J,): ascending from 0 to 1, J > 1
+    # offset, slope, carry (stages * J, K): a, b and c, stage by stage
     offset: NDArray[np.float64] = field(converter=_floats)
     slope: NDArray[np.float64] = field(converter=_floats)
     carry: NDArray[np.float64] = field(converter=_floats)
+    # mean, low, high (stages, K): of final scores; `low` and `high` may be infinite
     mean: NDArray[np.float64] = field(converter=_floats)
     low: NDArray[np.float64] = field(converter=_floats)
     high: NDArray[np.float64] = field(converter=_floats)

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.learners.opaque import OpaqueLearner
+    from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
     from costframe.core.learners.tree_table import TreeTable
     from costframe.core.stages.stages import Stage
 

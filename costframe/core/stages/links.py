@@ -1,15 +1,69 @@
-"""Links: functions from the scores of rows to their predictions."""
+"""Links, functions from the scores of rows to their predictions, and blends, weighted sums of links."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import field, frozen
+
+from costframe.core.errors import StageError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from attrs import Attribute
     from numpy.typing import NDArray
+
+
+def as_reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
+    """Return finite numbers as a read-only array of `ndim` dimensions, one or two; refuse others."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StageError(f"{name}: expected numbers, got {shown(values)}") from None
+    if ndim == 2 and array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if ndim == 1 and array.ndim == 0:
+        array = array.reshape(1)
+    if array.ndim != ndim:
+        raise StageError(f"{name}: expected {ndim} dimension(s), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise StageError(f"{name}: expected finite numbers, got NaN or infinity")
+    array.setflags(write=False)
+    return array
+
+
+def as_matrix(values: object) -> NDArray[np.float64]:
+    """Return weights, float64 (C, K)."""
+    return as_reals(values, "weights", 2)
+
+
+def as_vector(values: object) -> NDArray[np.float64]:
+    """Return an intercept, float64 (K,)."""
+    return as_reals(values, "intercept", 1)
+
+
+def as_finite(values: Any, name: str) -> float:
+    """Return a finite number; refuse anything else."""
+    if isinstance(values, bool) or not isinstance(values, int | float | np.integer | np.floating):
+        raise StageError(f"{name}: expected a number, got {shown(values)}")
+    try:
+        number = float(values)
+    except OverflowError:
+        number = np.inf
+    if not np.isfinite(number):
+        raise StageError(f"{name}: expected a finite number, got {shown(values)}")
+    return number
+
+
+def as_temperature(values: Any) -> float:
+    """Return a positive finite number; refuse anything else."""
+    temperature = as_finite(values, "temperature")
+    if temperature <= 0:
+        raise StageError(f"temperature: expected a positive number, got {temperature:g}")
+    return temperature
+
 
 LINKS = ("identity", "sigmoid", "softmax", "ranked", "exp", "softplus", "signed-square", "step", "isolation")
 
@@ -92,3 +146,119 @@ def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return scores of predictions with different links: clipped log(p), or log(p / (1 - p)) for one output."""
     p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
     return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)
+
+
+BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), "normalized", "knots")
+
+
+def _width(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise StageError(f"width: expected a positive whole number, got {shown(value)}")
+    return int(value)
+
+
+def _knots(values: object) -> NDArray[np.float64]:
+    return as_reals(values, "knots", 2)
+
+
+@frozen(eq=False)
+class Part:
+    """Some consecutive values, and the link that a blend applies to them."""
+
+    # a link of answers but "ranked"; "normalized", values divided by their sum, all equal where it is zero; or "knots",
+    # for a single value, linear between knots and constant beyond
+    link: str = field()
+    width: int = field(default=1, converter=_width)  # number of values
+    # positive; the link is applied to values divided by it
+    temperature: float = field(default=1.0, converter=as_temperature)
+    # (2, n): for "knots" only: ascending arguments, and the values at them
+    knots: NDArray[np.float64] = field(default=((), ()), converter=_knots)
+
+    @link.validator
+    def _known_link(self, _attribute: Attribute[str], value: str) -> None:
+        if value not in BLEND_LINKS:
+            raise StageError(f"link of a blend: expected one of {', '.join(BLEND_LINKS)}, got {shown(value)}")
+
+    def __attrs_post_init__(self) -> None:
+        if self.link != "knots":
+            if self.knots.size:
+                raise StageError(f"knots: are not for the link {self.link!r}")
+            return
+        if len(self.knots) != 2 or not self.knots.size or not (np.diff(self.knots[0]) > 0).all():
+            raise StageError("knots: expected ascending arguments and their values, two lists of the same length")
+        if self.width != 1:
+            raise StageError(f"knots: are for a single value, got {self.width}")
+
+    def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply the link to values, float64 (rows, width); the result has the same shape."""
+        if self.temperature != 1.0:
+            values = values / self.temperature
+        if self.link == "knots":
+            found: NDArray[np.float64] = np.interp(values[:, 0], *self.knots)[:, None]
+            return found
+        return _normalize(values) if self.link == "normalized" else apply_link(self.link, values)
+
+
+def _normalize(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = sum_rows(values)
+    nothing = total == 0
+    total[nothing] = 1.0
+    shares = values / total[:, None]
+    shares[nothing] = 1.0 / values.shape[1]
+    return shares
+
+
+def _parts(values: Any) -> tuple[Part, ...]:
+    parts = tuple(values)
+    if not parts or not all(isinstance(part, Part) for part in parts):
+        raise StageError(f"parts: expected a list of Part, got {shown(values)}")
+    return parts
+
+
+@frozen(eq=False)
+class Blend:
+    """A weighted sum of links: intercept_k + sum_c weights[c, k] v_c in ascending c, with the parts' outputs v."""
+
+    parts: tuple[Part, ...] = field(converter=_parts)  # side by side, of all inputs
+    # (C, K): C is the number of inputs. Entries of zero are left out, whatever the value.
+    weights: NDArray[np.float64] = field(converter=as_matrix)
+    intercept: NDArray[np.float64] = field(converter=as_vector)  # (K,)
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.weights) != self.n_inputs:
+            raise StageError(f"blend: its parts have {self.n_inputs} value(s), it has {len(self.weights)} weights")
+        if len(self.intercept) < 1 or self.weights.shape[1] != len(self.intercept):
+            raise StageError(
+                f"blend: weights are for {self.weights.shape[1]} output(s), the intercept for {len(self.intercept)}"
+            )
+
+    @property
+    def n_inputs(self) -> int:
+        """C, the number of values that it takes."""
+        return sum(part.width for part in self.parts)
+
+    @property
+    def n_outputs(self) -> int:
+        """K, the number of values that it gives."""
+        return len(self.intercept)
+
+    @property
+    def divisor(self) -> float | None:
+        """The number by which it divides its values, if that is all it does; else None."""
+        links = {(part.link, part.temperature) for part in self.parts}
+        link, temperature = next(iter(links))
+        plain = len(links) == 1 and link == "identity" and not self.intercept.any()
+        return temperature if plain and np.array_equal(self.weights, np.eye(self.n_inputs)) else None
+
+    def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the outputs, float64 (rows, K), for values, float64 (rows, C)."""
+        found = np.tile(self.intercept, (len(values), 1))
+        first = 0
+        for part in self.parts:
+            # Numpy's exponentials of values with gaps between them, and of values without, differ in the last bit.
+            linked = part.outputs(np.ascontiguousarray(values[:, first : first + part.width]))
+            # One by one, not as a product of matrices, whose sums depend on the number of rows.
+            for c, k in np.argwhere(self.weights[first : first + part.width]):
+                found[:, k] += self.weights[first + c, k] * linked[:, c]
+            first += part.width
+        return found

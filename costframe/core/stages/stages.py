@@ -9,28 +9,22 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import StageError, brief, format_count, shown
-from costframe.core.stages.blend import Blend
-from costframe.core.stages.links import LINKS, SMALLEST, agree_with_scores, apply_link, log_odds, squeeze
-from costframe.core.stages.numbers import as_finite, as_matrix, as_temperature, as_vector
+from costframe.core.stages.links import (
+    LINKS,
+    Blend,
+    agree_with_scores,
+    apply_link,
+    as_finite,
+    as_matrix,
+    as_temperature,
+    as_vector,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from attrs import Attribute
     from numpy.typing import NDArray
-
-__all__ = [
-    "LINKS",
-    "SMALLEST",
-    "Answer",
-    "Route",
-    "Stage",
-    "apply_link",
-    "as_indices",
-    "check_stages",
-    "log_odds",
-    "squeeze",
-]
 
 
 def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.int64]:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.price_arrays import Limits, PriceArrays
-    from costframe.core.stages.row_walk import RowWalk
-    from costframe.core.stages.stage_model import StageModel
+    from costframe.core.stages.stage_model import RowWalk, StageModel
 
 
 REASONS = ("complete", "max_cost", "unavailable", "certain")

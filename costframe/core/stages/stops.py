@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from costframe import engine
 from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, StageError, brief, format_count
-from costframe.core.learners.bits import as_set, members
+from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.learners.tree_table import OPAQUE
+from costframe.core.stages.layout import lay_out
+from costframe.core.stages.run_stages import StageRunner, predict_rows
 from costframe.core.stages.stages import Answer, as_indices, check_stages
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.core.stages.layout import StageLayout
 
 
 def _columns(features: object) -> NDArray[np.int64]:
@@ -160,16 +164,7 @@ def _check_answer(
 
 
 class StopPrices:
-    """The prices of m stops.
-
-    No sum depends on the order, and a lower price never raises one.
-
-    Attributes
-    ----------
-    prices : PriceArrays
-    bundles : tuple of int (m,)
-        Items of each stop: its features, and all resources that they need.
-    """
+    """The prices of m stops; no sum depends on the order, and a lower price never raises one."""
 
     def __init__(self, prices: PriceArrays, sets: Sequence[int], batch: float | None = None) -> None:
         self.prices = prices
@@ -177,6 +172,7 @@ class StopPrices:
         self._amounts = [*self._exact.cost, *self._exact.resource_cost]
         shares = prices.cost if batch is None else prices.cost + prices.once / batch
         self._weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
+        # items of each stop: its features, and all resources that they need
         self.bundles = tuple(self.items(members(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
         self.to_stops = lru_cache(4096)(self._to_stops)
@@ -218,3 +214,73 @@ def stop_prices(prices: PriceArrays, sets: tuple[int, ...], batch: float | None 
         if price:
             raise CostModelError(f"{name}: planner prices what it acquires: features, resources and once-prices")
     return StopPrices(prices, sets, batch)
+
+
+@frozen(eq=False, slots=False)
+class PlanLayout:
+    """Checked stops, m in all, over d features, W words of 64, and K outputs; models are laid out at their first use.
+
+    Rows for its functions are C-contiguous float64 (n, d + K): values, and scores at their stop.
+    """
+
+    stops: Sequence[Stop]
+    bank: WeakLearnerBank
+    gains_bank: WeakLearnerBank
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of features and outputs: d, K."""
+        return len(self.bank.feature_names), len(self.stops[0].answer.intercept)
+
+    @cached_property
+    def sets(self) -> tuple[int, ...]:
+        """Features of each stop, one bit a column."""
+        return tuple(as_set(stop.features.tolist()) for stop in self.stops)
+
+    @cached_property
+    def _models(self) -> dict[tuple[int, str], StageLayout | None]:
+        return {}
+
+    def model(self, stop: int, kind: Literal["answer", "gains", "planned"]) -> StageLayout | None:
+        """Return a model of a stop laid out; None if it has none of the kind, as the last stop has no gains."""
+        if (stop, kind) not in self._models:  # two threads may both make it, and it is the same
+            model, bank = getattr(self.stops[stop], kind), self.bank if kind == "answer" else self.gains_bank
+            there = model is not None and len(model.intercept) > 0
+            self._models[stop, kind] = lay_out(bank, (model,)) if there else None
+        return self._models[stop, kind]
+
+    def answer(self, stop: int) -> StageLayout:
+        """Return the answer of a stop laid out."""
+        model = self.model(stop, "answer")
+        assert model is not None  # noqa: S101 - each stop has one
+        return model
+
+    @cached_property
+    def packed(self) -> engine.Record:
+        """The layout as the engine takes it; each model is there for single rows and for tables."""
+        kinds: tuple[Literal["answer", "gains", "planned"], ...] = ("answer", "gains", "planned")
+        models = [[self.model(stop, kind) for kind in kinds] for stop in range(len(self.stops))]
+        there = [model for own in models for model in own if model]
+        number = {id(model): i for i, model in enumerate(there)}
+        stop = [[*(number.get(id(each), -1) for each in own), self.answer(i).n_opaque] for i, own in enumerate(models)]
+        words = as_words(self.sets, word_count(self.shape[0]))
+        structs = [(each.steps.packed, each.nodes.packed, each.packed) for each in there]
+        tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
+        plan = engine.Plan(words, np.array(stop, np.int64), *(table.reshape(len(there), -1) for table in tables))
+        return evolve(plan, arrays=(*plan.arrays, structs))  # to which the tables point
+
+    def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Score rows at a stop: float64 (n, K), which it also writes to their last K columns."""
+        scores = predict_rows(self.answer(stop), rows, 1)[0]
+        rows[:, self.shape[0] :] = scores
+        return scores
+
+    def expected_gains(self, stop: int, rows: NDArray[np.float64], *, planned: bool) -> NDArray[np.float64]:
+        """Return the expected gains of rows scored at a stop, or those of its plan: float64 (n, later stops)."""
+        model = self.model(stop, "planned" if planned else "gains")
+        assert model is not None  # noqa: S101 - callers know
+        return predict_rows(model, rows, 1)[0]
+
+    def call_opaques(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the outputs of the opaque learners of a stop's answer: float64 (n, any)."""
+        return StageRunner(self.answer(stop), rows).opaque_outputs()

@@ -30,13 +30,14 @@ from costframe.core.storage.stored_parts import (
     build_answer,
     build_bank,
     build_classes,
+    build_preparation,
     check_functions,
     fields_of,
     store_answer,
     store_bank,
     store_classes,
+    store_preparation,
 )
-from costframe.core.storage.stored_preparation import build_preparation, store_preparation
 
 if TYPE_CHECKING:
     import os

@@ -31,20 +31,11 @@ _PARAMETER = "categorical_features"
 
 @frozen(eq=False)
 class CategoricalColumns:
-    """The categorical columns of a table, which trees split by categories.
+    """The categorical columns of a table, which trees split by categories."""
 
-    Attributes
-    ----------
-    names : tuple of str (d,)
-        Names of all columns.
-    chosen : bool (d,)
-        Whether each is categorical.
-    categories : mapping of str to tuple of str
-        Labels of the columns whose categories are texts, and of dates, which are not chosen.
-    """
-
-    names: tuple[str, ...] = ()
-    chosen: NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
+    names: tuple[str, ...] = ()  # (d,): names of all columns
+    chosen: NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))  # (d,): whether each is categorical
+    # labels of the columns whose categories are texts, and of dates, which are not chosen
     categories: Categories = field(factory=dict)
 
     def with_dates(self, dates: Mapping[str, Dates], names: Sequence[str]) -> CategoricalColumns:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError, quote_names, shown
+from costframe.core.errors import DataError, name_file, quote_names, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.dates import Dates
-from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
 
 if TYPE_CHECKING:

@@ -23,31 +23,6 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories, Labels
 
-__all__ = [
-    "MISSING_TEXTS",
-    "as_categories",
-    "as_hashes",
-    "as_numbers",
-    "as_queries",
-    "as_target",
-    "decode_column",
-    "feature_values",
-    "is_categorical",
-    "is_number",
-    "is_numeric",
-    "is_text",
-    "kind_of",
-    "missing_text",
-    "null_texts",
-    "plain_column",
-    "plain_type",
-    "refuse_missing",
-    "show_example",
-    "table_of",
-    "text_values",
-    "way_out",
-]
-
 _NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
 MISSING_TEXTS = tuple(csv.ConvertOptions().null_values)
 """Texts that stand for a missing value in a file, such as NA and nan, unless a model knows them as labels."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from costframe.core.errors import DataError, shown
+from costframe.core.errors import DataError, name_file, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import is_missing, numbers_of
 from costframe.core.tables.columns import (
@@ -22,7 +22,6 @@ from costframe.core.tables.columns import (
     kind_of,
     way_out,
 )
-from costframe.core.tables.file_errors import name_file
 from costframe.core.tables.frames import check_names, is_arrow, is_pandas, types_of
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.tables.categories import Categories, Labels
-
-__all__ = ["column_values", "read_frame"]
 
 _POLARS = re.compile("U?Int(8|16|32|64)|Float(32|64)")
 

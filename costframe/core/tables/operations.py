@@ -158,26 +158,19 @@ def _as_numbers(numbers: ArrayLike) -> NDArray[np.float64]:
 class Operation:
     """One operation: its kind, the columns that it reads, and its numbers.
 
-    Parameters
-    ----------
-    kind : str
-        A name in `ELEMENTWISE` or `WITH_NUMBER`, or "constant" (one number, no column), "product" (of two columns),
-        "lookup" (a default; keys, ascending with NaN last; their values), "replace" (keys and values), "bin" (edges,
-        ascending), "linear" (a matrix, one row a column that it reads, and a last row to add); or a check, "known"
-        (keys, ascending with NaN last) or "within" (lowest, highest, and 1 if NaN is allowed, else 0).
-    reads : tuple of int
-        Columns by number.
-    numbers : float64 (any,)
-
     Raises
     ------
     DataError
         If the kind is unknown, or reads or numbers do not fit it.
     """
 
+    # a name in `ELEMENTWISE` or `WITH_NUMBER`, or "constant" (one number, no column), "product" (of two columns),
+    # "lookup" (a default; keys, ascending with NaN last; their values), "replace" (keys and values), "bin" (edges,
+    # ascending), "linear" (a matrix, one row a column that it reads, and a last row to add); or a check, "known" (keys,
+    # ascending with NaN last) or "within" (lowest, highest, and 1 if NaN is allowed, else 0)
     kind: str
-    reads: tuple[int, ...] = field(converter=as_columns)
-    numbers: NDArray[np.float64] = field(default=(), converter=_as_numbers)
+    reads: tuple[int, ...] = field(converter=as_columns)  # columns by number
+    numbers: NDArray[np.float64] = field(default=(), converter=_as_numbers)  # (any,)
 
     def __attrs_post_init__(self) -> None:
         if all(self.kind not in kinds for kinds in (ELEMENTWISE, WITH_NUMBER, _OTHERS, CHECKS)):

@@ -17,16 +17,13 @@ from attrs import evolve, frozen
 from pyarrow import dataset as datasets
 from pyarrow import fs, parquet
 
-from costframe.core.errors import DataError, quote_names, shown
+from costframe.core.errors import DataError, name_reading_errors, quote_names, shown
 from costframe.core.tables.columns import is_categorical, is_numeric, is_text, plain_type
-from costframe.core.tables.file_errors import name_reading_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-__all__ = ["ParquetFiles", "RowGroup", "is_several"]
 
 ENDING = ".parquet"
 _ADDRESS = re.compile(r"(s3|gs|gcs|hdfs|viewfs|abfss?|file):/")  # a `Path` keeps one slash
@@ -48,23 +45,11 @@ class RowGroup(NamedTuple):
 
 @frozen
 class _Paths:
-    """Parquet files to open on whichever machine reads them.
+    """Parquet files to open on whichever machine reads them."""
 
-    Attributes
-    ----------
-    name : str
-        Of the table, in errors.
-    paths : tuple of str
-        Absolute ones.
-    folder : str
-        Names of folders below it, such as ``year=2024``, are columns.
-    system : pyarrow.fs.FileSystem, or None
-    schema : pyarrow.Schema
-    """
-
-    name: str
-    paths: tuple[str, ...]
-    folder: str
+    name: str  # of the table, in errors
+    paths: tuple[str, ...]  # absolute ones
+    folder: str  # names of folders below it, such as ``year=2024``, are columns
     system: Any
     schema: Any = None
 

@@ -22,31 +22,17 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories
 
-__all__ = ["OpaqueOperation", "Operation", "Preparation"]
-
 _CELLS = 1 << 22  # of columns at a time
 
 
 @define(eq=False, frozen=True)
 class OpaqueOperation:
-    """An operation that costframe can only call.
+    """An operation that costframe can only call."""
 
-    Parameters
-    ----------
-    name : str
-        Name in saved files.
-    function : callable
-        float64 (rows, len(reads)) -> float64 (rows, width).
-    reads : tuple of int
-        Columns by number.
-    width : int
-        Number of columns that it makes.
-    """
-
-    name: str
-    function: Callable[[NDArray[np.float64]], ArrayLike]
-    reads: tuple[int, ...] = field(converter=as_columns)
-    width: int = 1
+    name: str  # name in saved files
+    function: Callable[[NDArray[np.float64]], ArrayLike]  # float64 (rows, len(reads)) -> float64 (rows, width)
+    reads: tuple[int, ...] = field(converter=as_columns)  # columns by number
+    width: int = 1  # number of columns that it makes
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -77,19 +63,6 @@ class Preparation:
 
     Columns have numbers: the d raw ones from zero, then those that each operation makes.
 
-    Parameters
-    ----------
-    feature_names : tuple of str (d,)
-        Raw columns.
-    operations : tuple of Operation or OpaqueOperation
-        Each reads raw columns, and columns that earlier ones make.
-    outputs : tuple of int (m,)
-        Numbers of the columns that the model reads, in its order; a raw column may be one.
-    names : tuple of str (m,)
-        Their names.
-    categories : mapping of str to tuple of str
-        Labels of the raw columns whose categories are texts.
-
     Raises
     ------
     DataError
@@ -97,10 +70,13 @@ class Preparation:
         columns, if a check among the operations behind them refuses a value.
     """
 
-    feature_names: tuple[str, ...] = field(converter=as_names)
+    feature_names: tuple[str, ...] = field(converter=as_names)  # (d,): raw columns
+    # each reads raw columns, and columns that earlier ones make
     operations: tuple[Operation | OpaqueOperation, ...] = field(converter=_as_operations)
+    # (m,): numbers of the columns that the model reads, in its order; a raw column may be one
     outputs: tuple[int, ...] = field(converter=as_columns)
-    names: tuple[str, ...] = field(converter=as_names)
+    names: tuple[str, ...] = field(converter=as_names)  # (m,): their names
+    # labels of the raw columns whose categories are texts
     categories: Categories = field(factory=dict, converter=as_categories)
 
     def __attrs_post_init__(self) -> None:

@@ -9,16 +9,14 @@ import numpy as np
 from attrs import frozen
 
 from costframe import engine
-from costframe.core.exact_sums import to_grid
-from costframe.core.threads import run_parallel
+from costframe.core.machine import run_parallel
+from costframe.core.sums import to_grid
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-__all__ = ["RowDraw", "draw", "draw_rows", "hash_rows", "hash_table", "number_copies", "sample_rows"]
 
 _ROWS_PER_PART = 65_536
 _BYTES = 1 << 26  # of a range of hashes that workers exchange
@@ -115,17 +113,10 @@ def _smallest(parts: list[_Sample], most: int) -> _Sample:
 
 @frozen(eq=False)
 class RowDraw:
-    """Drawn rows.
+    """Drawn rows."""
 
-    Attributes
-    ----------
-    rows : int64 (m,)
-    share : float64 (m,)
-        Their weights, which sum to one.
-    """
-
-    rows: NDArray[np.int64]
-    share: NDArray[np.float64]
+    rows: NDArray[np.int64]  # (m,)
+    share: NDArray[np.float64]  # (m,): their weights, which sum to one
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values, (m, ...), of the drawn rows, given those of all rows, (n, ...)."""

@@ -9,41 +9,22 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.errors import DataError
-from costframe.core.tables.frames import category_columns, is_dask
-from costframe.core.tables.partitions import blocks, whole_rows
+from costframe.core.tables.frames import blocks, category_columns, is_dask, whole_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "Part",
-    "Partitions",
-    "complete_rows",
-    "join_parts",
-    "keep_queries_together",
-    "load_partitions",
-    "without_rows",
-]
-
 Part = dict[str, Any]
 
 
 @frozen(eq=False)
 class Partitions:
-    """Partitions on the workers of a cluster.
+    """Partitions on the workers of a cluster."""
 
-    Attributes
-    ----------
-    parts : list of Future
-        Of dicts, with one table or column for each argument of `fit`.
-    empty : dict
-        The same without rows.
-    """
-
-    parts: list[Any]
-    empty: Part
+    parts: list[Any]  # of dicts, with one table or column for each argument of `fit`
+    empty: Part  # the same without rows
 
 
 def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Partitions:

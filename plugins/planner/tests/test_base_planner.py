@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from costframe.core.errors import CostframeError
-from costframe.core.plugins.registry import registry
+from costframe.core.plugins import registry
 from costframe.hooks import Algorithm
 from costframe.testing.check import checks
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor

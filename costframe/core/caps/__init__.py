@@ -1,1 +1,0 @@
-"""Stage trees under limits: a hard cap, and unavailable features."""

@@ -1,0 +1,341 @@
+"""The registry of plugins: it loads them one by one, so that a broken one does not stop the others."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from importlib.metadata import entry_points
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+from attrs import field, frozen
+
+from costframe import hooks
+from costframe.core.errors import CostframeError, PluginError, shown
+from costframe.hooks import Algorithm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from importlib.metadata import EntryPoint
+
+    from pluggy import HookImpl
+
+GROUP = "costframe"
+TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
+_ANYWHERE = frozenset({"random_state", "n_jobs", "verbose"})  # parameters that an estimator may lack
+NEEDED = ("fit", "predict", "get_params", "set_params")  # what every estimator class has
+
+
+@frozen
+class Registry:
+    """Algorithms, data sets and sources of plugins by name, and the faults of broken plugins."""
+
+    manager: pluggy.PluginManager
+    # algorithms, datasets, sources: usable entries by name
+    algorithms: dict[str, Algorithm] = field(factory=dict)
+    datasets: dict[str, Any] = field(factory=dict)
+    sources: dict[str, Any] = field(factory=dict)
+    # error texts: by entry point for a plugin that failed, and by name for an entry that two plugins claim
+    broken: dict[str, str] = field(factory=dict)
+    owners: dict[str, EntryPoint] = field(factory=dict)  # the plugin of each algorithm
+
+    @classmethod
+    def load(cls, found: Iterable[EntryPoint]) -> Registry:
+        """Load plugins from entry points; note the faults of broken ones instead of raising them."""
+        registry, points = cls(pluggy.PluginManager(GROUP)), list(found)
+        registry.manager.add_hookspecs(hooks)
+        for point in points:
+            registry._register(point)
+        titled = {plugin_title(point): point for point in points}
+        plugins = registry._collect("costframe_algorithms", registry.algorithms, _check_algorithms)
+        registry.owners.update((name, titled[first]) for name, (first, *_) in plugins.items())
+        registry._collect("costframe_datasets", registry.datasets, _check_functions)
+        registry._collect("costframe_sources", registry.sources, _check_functions)
+        return registry
+
+    def algorithm(self, name: str) -> Algorithm:
+        """Return an algorithm by name.
+
+        Raises
+        ------
+        PluginError
+            If no algorithm has the name, its plugin is broken, or two plugins claim the name.
+        """
+        found: Algorithm = self._find(self.algorithms, name, "algorithm")
+        return found
+
+    def kind(self, name: str, task: str) -> Any:
+        """Return the estimator class of an algorithm for a task, or None; errors as for `algorithm`."""
+        algorithm, role = self.algorithm(name), TASKS[task]
+        if role not in algorithm.given:
+            return None
+        try:
+            return _check_kind(name, role, getattr(algorithm, role))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an import of a foreign module may raise anything
+            del self.algorithms[name]
+            self._add_fault(name, f"its {task} cannot be loaded: {_one_line(error)}")
+            return self.algorithm(name)
+
+    def loads(self, name: str, task: str) -> bool:
+        """Return whether the estimator class of an algorithm for a task can be loaded, or there is none."""
+        try:
+            self.kind(name, task)
+        except PluginError:
+            return False
+        return True
+
+    def classes_named(self, name: str) -> dict[type, str]:
+        """Return the estimator classes of a name, and the first algorithm of each."""
+        found: dict[type, str] = {}
+        for algorithm in self.algorithms.values():
+            for role, kind in algorithm.given.items():
+                if _class_name(kind) == name:
+                    found.setdefault(getattr(algorithm, role), algorithm.name)
+        return found
+
+    def estimator_class(self, name: str, beside: Iterable[str] = ()) -> type:
+        """Return the estimator class with a name, of any algorithm: `costframe` has it as an attribute.
+
+        An error suggests one with a near name, or a near one of `beside`.
+
+        Raises
+        ------
+        AttributeError
+            If no algorithm has the class.
+        ImportError
+            If two algorithms have different classes of the name, or none has it and some plugins are broken.
+        """
+        owners = self.classes_named(name)
+        if len(owners) > 1:
+            claimed = " and ".join(map(repr, sorted(owners.values())))
+            raise ImportError(f"{name}: algorithms {claimed} each have a class of this name; use costframe.estimator")
+        if owners:
+            return next(iter(owners))
+        known = [_class_name(kind) for algorithm in self.algorithms.values() for kind in algorithm.given.values()]
+        hint = _suggest(name, [*beside, *known])
+        lacking = f"module 'costframe' has no attribute {name!r}, and no algorithm has such a class{hint}"
+        if self.broken:
+            raise ImportError("; ".join([lacking, *self.broken.values()]))
+        raise AttributeError(lacking)
+
+    def dataset(self, name: str) -> Callable[[], Any]:
+        """Return a data set's loader by name; errors as for `algorithm`."""
+        found: Callable[[], Any] = self._find(self.datasets, name, "data set")
+        return found
+
+    def source(self, kind: str) -> Callable[..., Any]:
+        """Return a function that makes sources of a kind; errors as for `algorithm`."""
+        found: Callable[..., Any] = self._find(self.sources, kind, "kind of source")
+        return found
+
+    def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Any:
+        """Return the `Predictor` that the first plugin makes from a foreign model, or None.
+
+        Raises
+        ------
+        CostframeError
+            If a plugin knows this kind of model, but cannot adopt it.
+        PluginError
+            If no plugin adopts it and some plugins failed; the text names them.
+        """
+        has = "predict", "decision_function", "inquire", "cost"
+        return self._ask("costframe_adopt", "Predictor", has, model=model, feature_names=feature_names)
+
+    def prepare(self, transformer: Any, feature_names: Sequence[str] | None) -> Any:
+        """Return the `Preparation` that the first plugin makes of a foreign transformer, or None; errors as `adopt`."""
+        has = "made_from", "transform"
+        return self._ask("costframe_prepare", "Preparation", has, transformer=transformer, feature_names=feature_names)
+
+    def _ask(self, hook: str, kind: str, has: Iterable[str], **offered: Any) -> Any:
+        """Return the first result of a hook, which must have the attributes of its kind."""
+        failed: list[str] = []
+        for plugin, implementation in self._implementations(hook):
+            try:
+                found = implementation.function(*(offered[name] for name in implementation.argnames))
+            except CostframeError:
+                raise
+            except Exception as error:  # noqa: BLE001 - the next plugin must still have its turn
+                failed.append(f"plugin {plugin}: {hook} failed: {_one_line(error)}")
+                continue
+            if found is None:
+                continue
+            if all(hasattr(found, name) for name in has):
+                return found
+            failed.append(f"plugin {plugin}: {hook} returned no {kind} but {type(found).__name__}")
+        if failed:
+            raise PluginError("; ".join(failed))
+        return None
+
+    def _register(self, point: EntryPoint) -> None:
+        title = plugin_title(point)
+        if self.manager.has_plugin(title):
+            self._add_fault(point.name, f"plugin {title} is installed twice; the first found is used")
+            return
+        plugin = None
+        try:
+            plugin = point.load()
+            self.manager.register(plugin, title)
+            self.manager.check_pending()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an import of a foreign plugin may raise anything
+            if plugin is not None and self.manager.get_plugin(title) is plugin:
+                self.manager.unregister(plugin)
+            self._add_fault(point.name, f"plugin {title} cannot be loaded: {_one_line(error)}")
+
+    def _implementations(self, hook: str) -> Iterator[tuple[str, HookImpl]]:
+        for implementation in reversed(getattr(self.manager.hook, hook).get_hookimpls()):
+            yield implementation.plugin_name, implementation
+
+    def _collect(
+        self, hook: str, into: dict[str, Any], read: Callable[[Any], Mapping[str, Any]]
+    ) -> dict[str, list[str]]:
+        """Collect what a hook brings; return the titles of the plugins of each name."""
+        owners: dict[str, list[str]] = {}
+        for plugin, implementation in self._implementations(hook):
+            try:
+                entries = read(implementation.function())
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+                self._add_fault(_entry_point(plugin), f"plugin {plugin}: {hook} failed: {_one_line(error)}")
+                continue
+            for name, entry in entries.items():
+                owners.setdefault(name, []).append(plugin)
+                into[name] = entry
+        for name, plugins in owners.items():
+            if len(plugins) > 1:
+                del into[name]
+                claimed = " and ".join(sorted(plugins))
+                self._add_fault(name, f"{name!r} is claimed by {claimed}; neither is loaded, uninstall one of them")
+        return owners
+
+    def _add_fault(self, name: str, reason: str) -> None:
+        self.broken[name] = f"{self.broken[name]}; {reason}" if name in self.broken else reason
+
+    def _find(self, table: Mapping[str, Any], name: str, what: str) -> Any:
+        if not isinstance(name, str):
+            raise PluginError(f"{what}: expected a name, got {shown(name)}")
+        if name in table:
+            try:
+                return hooks.load(table[name])
+            except Exception as error:
+                raise PluginError(f"{what} {name!r} cannot be loaded: {_one_line(error)}") from error
+        if name in self.broken:
+            raise PluginError(f"{what} {name!r}: {self.broken[name]}")
+        failed = "".join(f"; {reason}" for reason in self.broken.values())
+        expected = ", ".join(sorted(table)) or "none"
+        raise PluginError(f"{what} {name!r}: expected one of {expected}{_suggest(name, table)}{failed}")
+
+
+@functools.cache
+def registry() -> Registry:
+    """Return the plugins installed beside costframe, loaded on first use."""
+    return Registry.load(entry_points(group=GROUP))
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """Return the usable algorithms by name; this imports all their estimators."""
+    found = registry()
+    for name, task in product(list(found.algorithms), TASKS):
+        found.loads(name, task)
+    return dict(sorted(found.algorithms.items()))
+
+
+def estimator(name: str, task: str = "classification", **parameters: Any) -> Any:
+    """Make an unfitted estimator of an algorithm.
+
+    Parameters
+    ----------
+    name : str
+        As in `algorithms()`.
+    task : {"classification", "regression", "ranking"}
+    **parameters
+        The estimator's own, such as `costs` and `tradeoff`; `random_state`, `n_jobs` and `verbose` for any estimator.
+
+    Raises
+    ------
+    PluginError
+        If the algorithm does not exist, or lacks the task or the parameter.
+    """
+    has = registry().algorithm(name).given
+    if not isinstance(task, str) or task not in TASKS:
+        raise PluginError(f"task: expected one of {', '.join(TASKS)}, got {shown(task)}")
+    kind = registry().kind(name, task)
+    if kind is None:
+        tasks = ", ".join(task for task, role in TASKS.items() if role in has)
+        raise PluginError(f"algorithm {name!r} has no {task}; it has {tasks}")
+    known = list(inspect.signature(kind).parameters)
+    parameters = {name: value for name, value in parameters.items() if name in known or name not in _ANYWHERE}
+    for parameter in parameters:
+        if parameter not in known:
+            hint = _suggest(parameter, known)
+            raise PluginError(f"algorithm {name!r} has no parameter {parameter!r}{hint}; it has {', '.join(known)}")
+    return kind(**parameters)
+
+
+def two_classes_only(kind: Any) -> bool:
+    """Return whether an estimator class has scikit-learn's tag of a classifier for two classes only."""
+    try:
+        return not kind().__sklearn_tags__().classifier_tags.multi_class
+    except Exception:  # noqa: BLE001 - a foreign class may lack tags, or fail
+        return False
+
+
+def plugin_title(point: EntryPoint) -> str:
+    """Return a plugin as `name (distribution version)`."""
+    distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "no distribution"
+    return f"{point.name} ({distribution})"
+
+
+def _entry_point(title: str) -> str:
+    return title.partition(" (")[0]
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _suggest(name: object, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(name), known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _check_algorithms(result: Iterable[Algorithm]) -> dict[str, Algorithm]:
+    entries: dict[str, Algorithm] = {}
+    for algorithm in result:
+        if not isinstance(algorithm, Algorithm):
+            raise TypeError(f"expected Algorithm objects, got {type(algorithm).__name__}")
+        if not isinstance(algorithm.name, str) or not algorithm.name or algorithm.name in entries:
+            raise TypeError(f"expected algorithms with distinct names, got {shown(algorithm.name)}")
+        _check_kinds(algorithm)
+        entries[algorithm.name] = algorithm
+    return entries
+
+
+def _check_kinds(algorithm: Algorithm) -> None:
+    if not algorithm.given:
+        raise TypeError(f"algorithm {algorithm.name!r}: expected at least one of {', '.join(TASKS.values())}")
+    for role, kind in algorithm.given.items():
+        if not isinstance(kind, str):
+            _check_kind(algorithm.name, role, kind)
+
+
+def _class_name(kind: type | str) -> str:
+    return kind.rpartition(":")[2] if isinstance(kind, str) else kind.__name__
+
+
+def _check_kind(name: str, role: str, kind: Any) -> Any:
+    if not isinstance(kind, type):
+        raise TypeError(f"algorithm {name!r}: expected an estimator class as {role}, got {shown(kind)}")
+    if lacking := [part for part in NEEDED if not callable(getattr(kind, part, None))]:
+        raise TypeError(f"algorithm {name!r}: {role} {kind.__name__} lacks {', '.join(lacking)}")
+    return kind
+
+
+def _check_functions(result: Mapping[str, Any]) -> dict[str, Any]:
+    entries = dict(result)
+    for name, function in entries.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"expected names, got {shown(name)}")
+        if not (callable(function) or (isinstance(function, str) and ":" in function)):
+            raise TypeError(f"{name!r}: expected a callable, got {type(function).__name__}")
+    return entries

@@ -1,1 +1,0 @@
-"""Installed plugins, by name."""

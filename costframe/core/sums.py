@@ -1,0 +1,103 @@
+"""Sums that depend neither on the order of rows nor, if exact, on how these are dealt into parts.
+
+Exact sums are of whole numbers. Accurate ones have twice the digits of a double: rounded to doubles, they hardly ever
+depend on the order, so iterations that enlarge small differences have the same result in any.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costframe import engine
+from costframe.core.workers import ALONE, Workers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def exact_digits(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the sum of doubles, (n,), digit by digit: int64 (DIGITS + 3,); digits of parts add up."""
+    sums = np.zeros(engine.DIGITS + 3, np.int64)
+    engine.add_exactly(np.ascontiguousarray(values, np.float64), sums)
+    return sums
+
+
+def from_digits(sums: NDArray[np.int64]) -> float:
+    """Return a sum of `exact_digits` rounded once; infinite if no double is so large."""
+    return float(engine.round_digits(sums))
+
+
+def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
+    """Return the sum of doubles, (n,), of all workers, rounded once."""
+    return from_digits(workers.sum(exact_digits(values)))
+
+
+def exact_mean(
+    values: NDArray[np.float64], weight: NDArray[np.float64] | None = None, workers: Workers = ALONE
+) -> float:
+    """Return the (weighted) mean of finite doubles, (n,); products with weights are rounded one by one."""
+    if weight is None:
+        return exact_sum(values, workers) / workers.count_all(len(values))
+    return exact_sum(values * weight, workers) / exact_sum(weight, workers)
+
+
+def to_grid(values: NDArray[np.float64], workers: Workers = ALONE) -> NDArray[np.float64]:
+    """Round doubles >= 0, (n,), to a grid on which every sum of some of all workers' is exact in any order."""
+    return on_grid(values, workers)[0]
+
+
+def on_grid(values: NDArray[np.float64], workers: Workers = ALONE) -> tuple[NDArray[np.float64], float]:
+    """Return values of `to_grid`, and the power of two whose multiples they are; 1 if all are zero or some infinite."""
+    largest = workers.largest(values.max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return values, 1.0
+    bits = min(53 - workers.count_all(len(values)).bit_length(), 52)
+    unit = math.ldexp(1.0, max(math.frexp(largest)[1] - bits, -1022))
+    return np.rint(values / unit) * unit, unit
+
+
+_BITS = 20
+
+
+class AccurateSums:
+    """Sums over rows of products of C and M numbers, to which blocks of rows are added."""
+
+    def __init__(self, n_left: int, n_right: int) -> None:
+        self._high, self._low = np.zeros((n_right, n_left)), np.zeros((n_right, n_left))
+
+    def add(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> None:
+        """Add the products of numbers (n, C) and (n, M) of the same rows."""
+        engine.add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), self._high, self._low)
+
+    def total(self) -> NDArray[np.float64]:
+        """Return the sums: float64 (C, M)."""
+        return np.ascontiguousarray((self._high + self._low).T)
+
+
+def sum_products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return left' right: float64 (C, M) for (n, C) and (n, M)."""
+    sums = AccurateSums(left.shape[1], right.shape[1])
+    sums.add(left, right)
+    return sums.total()
+
+
+def sum_over_rows(values: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the sums of columns, (n, C), times weights (n,) if given: float64 (C,)."""
+    factor = np.ones(len(values)) if weight is None else weight
+    return sum_products(values, factor[:, np.newaxis])[:, 0]
+
+
+def product(left: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return left @ weights, (n, M) for (n, C) and (C, M); a row's numbers depend on no other row."""
+    found = np.empty((len(left), weights.shape[1]))
+    engine.score_rows(np.ascontiguousarray(left), np.ascontiguousarray(weights.T), found)
+    return found
+
+
+def coarse(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to a few digits: numbers that differ by the order of a sum become equal, hardly ever with an exception."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, _BITS)), exponent - _BITS))

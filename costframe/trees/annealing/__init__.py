@@ -1,1 +1,0 @@
-"""Ensembles with a falling tradeoff; every prefix is a model."""

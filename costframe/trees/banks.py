@@ -1,0 +1,125 @@
+"""Banks of boosted trees, plain or priced; the first priced trees pay most, so that cheap trees come first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.tree_table import TreeTable
+from costframe.trees.boost import bin_rows, boost, tree_grower
+from costframe.trees.losses import loss_for
+from costframe.trees.prices import LazyPrices, NoPrices
+from costframe.trees.settings import TreeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.price_arrays import PriceArrays
+    from costframe.training.data import Rows
+    from costframe.trees.losses import Loss
+    from costframe.trees.prices import SplitPrices
+    from costframe.trees.room import GrownTree
+
+USUAL = TreeSettings(growth="breadth", max_depth=4, l2_regularization=1.0)
+_FIRST, _LAST = 30.0, 0.1  # times the tradeoff: prices of the first and the last tree
+_FEW = 2000.0  # rows, counted by their weights
+_MOST_TREES, _FEWEST_ROUNDS = 1000, 5  # of a default bank for many classes
+_MOST = 1e150  # products with prices and weights stay finite
+
+
+def boost_trees(
+    rows: Rows,
+    settings: TreeSettings,
+    loss: Loss,
+    prices: SplitPrices | None = None,
+    tradeoffs: Iterable[float] = (),
+    categorical: NDArray[np.bool_] | None = None,
+) -> TreeTable:
+    """Boost with the built-in engine; outputs include the learning rate.
+
+    Parameters
+    ----------
+    rows : Rows
+    settings : TreeSettings
+    loss : Loss
+    prices : SplitPrices, optional
+        Prices of splits, at one of the tradeoffs for each tree.
+    tradeoffs : iterable of float
+    categorical : bool (d,), optional
+        Columns to split by categories.
+    """
+    random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
+    grow_at, paid = tree_grower(rows, bin_rows(rows, settings, categorical), settings), prices or NoPrices()
+
+    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+        paid.tradeoff = next(falling, 0.0)
+        return grow_at(gradients, hessians, paid, random)
+
+    ensemble, _ = boost(
+        rows,
+        loss,
+        grow,
+        n_rounds=settings.n_estimators,
+        step=settings.learning_rate,
+        end_when_idle=prices is None and not settings.draws,
+        n_threads=settings.n_threads,
+    )
+    table = TreeTable.concatenate(ensemble.tables)
+    return evolve(table, values=table.values * settings.learning_rate)
+
+
+def train_priced_bank(
+    rows: Rows, prices: PriceArrays, n_classes: int, tradeoff: float, *, n_jobs: int | None = None,
+    categorical: NDArray[np.bool_] | None = None, **given: Any,
+) -> WeakLearnerBank:  # fmt: skip
+    """Boost trees at row-by-row prices, as in CEGB, while the tradeoff falls from 30 times to a tenth.
+
+    The loss is cross-entropy for classes (one tree per class and round for more than two), else squared loss. Outputs
+    include the learning rate; the bank has no constants.
+
+    Parameters
+    ----------
+    rows : Rows
+        Labels are class codes, or numbers.
+    prices : PriceArrays
+        Of the columns.
+    n_classes : int
+        0 for numbers.
+    tradeoff : float
+        lambda; 0 makes plain trees.
+    n_jobs : int, optional
+    categorical : bool (d,), optional
+        Columns to split by categories.
+    given : optional
+        Of `TreeSettings`. `n_estimators` is 200 by default, or 100 for fewer than 2,000 rows; for more than two classes
+        100, or as many as make 1,000 trees, at least 5; the rest as for `train_bank`.
+
+    Raises
+    ------
+    ParameterError
+        If a setting is out of its range.
+    """
+    width = n_classes if n_classes > 2 else 1
+    settings = evolve(USUAL, n_estimators=usual_rounds(rows, n_classes)).replaced(n_jobs=n_jobs, **given)
+    unpaid = LazyPrices(prices, 0.0, len(rows), rows.uneven_weight, rows.workers)
+    falling = np.repeat(_falling(tradeoff, settings.n_estimators), width)
+    trees = boost_trees(rows, settings, loss_for(n_classes), unpaid, falling.tolist(), categorical)
+    return WeakLearnerBank.from_trees(trees, prices.names)
+
+
+def usual_rounds(rows: Rows, n_classes: int) -> int:
+    """Return the default rounds of a bank: at most about 1,000 trees, for weights on a bank take its cube in time."""
+    if n_classes > 2:
+        return max(_FEWEST_ROUNDS, min(100, _MOST_TREES // n_classes))
+    return 100 if max(float(rows.total_rows), rows.total_weight) < _FEW else 200
+
+
+def _falling(tradeoff: float, n_rounds: int) -> NDArray[np.float64]:
+    high = min(_FIRST * tradeoff, _MOST)
+    low = high * _LAST / _FIRST
+    return np.geomspace(high, low, n_rounds) if low > 0 else np.zeros(n_rounds)

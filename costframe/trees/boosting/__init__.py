@@ -1,1 +1,0 @@
-"""Ensembles: losses, the boosting loop, folds, banks."""

@@ -1,0 +1,323 @@
+"""Boosting without each fold in turn: out-of-fold scores, and out-of-fold regressions of many numbers.
+
+All folds of a loss stop at the same round, that of the least loss over all rows: the few rows of one fold choose
+nothing alone.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import frexp
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from costframe import engine
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.machine import run_parallel
+from costframe.core.stages.stages import Answer
+from costframe.core.sums import exact_sum
+from costframe.trees.linear_start import LinearStart
+from costframe.trees.losses import SquaredLoss
+from costframe.trees.prices import NoPrices
+from costframe.trees.room import new_room, task_for
+from costframe.trees.scaling import power_of_two
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.engine import Record
+    from costframe.training.data import Rows
+    from costframe.trees.bin_mapper import BinMapper, BinnedData
+    from costframe.trees.losses import LogisticLoss, SoftmaxLoss
+    from costframe.trees.settings import TreeSettings
+
+    FoldRows = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
+    RowsToGrow = tuple[int, Record, Record, Record]
+    FoldFit = tuple[RowsToGrow, FoldRows, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
+    Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
+
+_HESSIAN = 1e-3  # least of a leaf
+_LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less gain
+_LARGEST = 4.0  # log odds of a leaf, before the step: for a rare class, a Newton step goes far beyond the optimum
+_MOST_PER_ROW = 255  # largest count of a row
+_CHUNK = 16  # rounds between looks at the losses
+
+
+@frozen(eq=False)
+class BoostedFolds:
+    """The result of boosting on folds.
+
+    Attributes
+    ----------
+    scores : float64 (n, K)
+        Of each row, by the ensemble without its fold.
+    loss : float
+        Mean loss of these.
+    n_rounds : int
+        Rounds of every ensemble.
+    gain : float64 (d, d)
+        Decrease of the loss from splits on one feature below tests of another; on the diagonal, from all splits on a
+        feature.
+    """
+
+    scores: NDArray[np.float64]
+    loss: float
+    n_rounds: int
+    gain: NDArray[np.float64]
+    _whole: Trees | None = field(repr=False)
+    _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
+    _start: LinearStart | None = field(default=None, repr=False)
+
+    def whole(self, columns: NDArray[np.int64] | None = None) -> tuple[TreeTable, Answer]:
+        """Return the trees grown on all rows, and their sum as the first learners of a bank.
+
+        `columns`, int64 (k,), renumber the data's columns.
+        """
+        mapper, intercept, step, link = self._made
+        trees, outputs = TreeTable.empty(), np.empty(0, np.int64)
+        if self._whole is not None:
+            nodes, values, sizes = self._whole
+            kept = sizes > 1  # leave out trees without splits
+            trees, outputs = _as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
+        weights = np.zeros((len(outputs), len(intercept)))
+        weights[np.arange(len(outputs)), outputs] = step
+        if self._start is not None:
+            intercept, lines = self._start.intercept, self._start.trees(mapper, columns)
+            weights = np.vstack([np.tile(np.eye(len(intercept)), (len(lines), 1)), weights])
+            trees = TreeTable.concatenate([lines, trees])
+        return trees, Answer(np.arange(len(trees)), weights, intercept, link)
+
+
+def boost_folds(
+    data: BinnedData,
+    rows: Rows,
+    loss: SquaredLoss | LogisticLoss | SoftmaxLoss,
+    fold: NDArray[np.int64],
+    settings: TreeSettings,
+    *,
+    judged: Sequence[int] | None = None,
+    whole: bool = True,
+    linear: bool = False,
+    n_threads: int = 1,
+) -> BoostedFolds:
+    """Boost on the rows outside each fold, with equal rounds, while the out-of-fold loss falls.
+
+    Parameters
+    ----------
+    data : BinnedData
+        The columns to use.
+    rows : Rows
+    loss : SquaredLoss, LogisticLoss or SoftmaxLoss
+    fold : int64 (n,)
+        The fold of each row.
+    settings : TreeSettings
+        With `n_iter_no_change` None it keeps all rounds.
+    judged : sequence of int, optional
+        The folds to leave out in turn; all by default. Rows of others have the constant's score.
+    whole : bool
+        Whether to grow an ensemble on all rows too.
+    linear : bool
+        Whether to begin at linear scores instead of a constant.
+    n_threads : int
+        Does not change the result.
+    """
+    intercept, d = loss.baseline(rows), data.bins.shape[1]
+    start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
+
+    squared, counts = isinstance(loss, SquaredLoss), rows.repeats
+    limits = settings.l2_regularization, min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW), _HESSIAN
+
+    def begin(sides: FoldRows) -> FoldFit:
+        growing = _growing(data, rows, not squared, limits, settings, sides[0])
+        scores = LinearStart.fit(data, rows, loss, sides[0]).scores(data) if linear else start.copy()
+        return growing, sides, scores, np.zeros((d, d))
+
+    def add(member: FoldFit, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
+        """Add rounds; return the losses of held-out rows, their scores after each round, and the trees."""
+        (n_nodes, *structs), (inside, outside), scores, gain = member
+        nodes = np.empty((count, loss.n_outputs, n_nodes, 5), np.int64)
+        values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
+        lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
+        engine.add_rounds(
+            *structs, loss.kind, y, rows.weight, counts, inside, outside, np.inf if squared else _LARGEST,
+            settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
+        )  # fmt: skip
+        return lost, kept, (nodes, values, sizes)
+
+    members = [begin(sides) for sides in _sides(fold, judged)]
+    left_out = [sides[1] for _, sides, *_ in members]
+    total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
+
+    def lose(scores: Sequence[NDArray[np.float64]]) -> float:
+        bits, lost = rows.total_repeats.bit_length(), np.empty((len(left_out), 1))
+        for each, outside, found in zip(scores, left_out, lost, strict=True):
+            engine.sum_losses(loss.kind, y, rows.weight, each, outside, bits, 0, found)
+        return float(sum(lost[:, 0].tolist())) / total
+
+    none, best_scores = lose([start] * len(members)), start.copy()
+    _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
+    best, n_best = lose([best_scores] * len(members)), 0
+    most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
+    while d and done < most and (patience is None or since < patience):
+        count = most if patience is None else min(_CHUNK, most - done)
+        found = run_parallel(partial(add, count=count), members, n_threads)
+        lost = np.sum([each[0] for each in found], axis=0) / total
+        place = len(lost) - 1 if patience is None else int(np.argmin(lost))
+        if patience is None or lost[place] < best:
+            best, n_best = float(lost[place]), done + place + 1
+            _put(best_scores, left_out, [kept[place] for _, kept, _ in found])
+        for value in lost.tolist():
+            since += 1
+            if value < mark - _LEAST_GAIN * none:
+                mark, since = value, 0
+        done += count
+    trees = None
+    if whole and n_best:  # the number of rounds is known only now
+        trees = add(begin(_everyone(rows)), n_best)[2]
+    gain = np.asarray(sum(gain for *_, gain in members))
+    made = data.mapper, intercept, settings.learning_rate, loss.link
+    first = LinearStart.fit(data, rows, loss, _everyone(rows)[0]) if whole and linear else None
+    return BoostedFolds(best_scores, best, n_best, gain, trees, made, first)
+
+
+def _put(scores: NDArray[np.float64], places: Sequence[NDArray[np.int32]], parts: list[NDArray[np.float64]]) -> None:
+    """Write the scores of parts of the rows at their places."""
+    for place, part in zip(places, parts, strict=True):
+        scores[place] = part
+
+
+@frozen(eq=False)
+class ManyFolds:
+    """The result of a cross-fitted regression.
+
+    Attributes
+    ----------
+    predictions : float64 (n, T)
+        Of each row, by the regression without its fold.
+    intercept : float64 (T,)
+    trees : TreeTable
+        Of the regression on all rows, T outputs each.
+    """
+
+    predictions: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    trees: TreeTable
+
+    def shrunk(self, shares: NDArray[np.float64]) -> ManyFolds:
+        """Return the regression with predictions drawn towards their means by shares, (T,); 1 leaves them."""
+        predictions = self.intercept + shares * (self.predictions - self.intercept)
+        values = (self.trees.values.reshape(-1, len(shares)) * shares).ravel()
+        return evolve(self, predictions=predictions, trees=evolve(self.trees, values=values))
+
+
+def regress_many(
+    data: BinnedData,
+    rows: Rows,
+    targets: NDArray[np.float64],
+    fold: NDArray[np.int64],
+    settings: TreeSettings,
+    *,
+    whole: bool = True,
+    n_threads: int = 1,
+) -> ManyFolds:
+    """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
+
+    The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
+    hold the mean residuals of all targets.
+    """
+    intercept = np.array([rows.mean(target) for target in targets.T])
+    centered = targets - intercept
+    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
+    predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
+    if not data.splittable.any():
+        return ManyFolds(predictions, intercept, trees)
+    folds = _sides(fold)
+
+    def fit(sides: FoldRows) -> tuple[NDArray[np.float64], Trees]:
+        residual, trees = _regress(data, rows, centered / unit, sides, settings)
+        return (targets - unit * residual)[sides[1]], trees
+
+    fitted = run_parallel(fit, [*folds, _everyone(rows)] if whole else folds, n_threads)
+    for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):
+        predictions[outside] = predicted
+    if whole:
+        nodes, values, sizes = fitted[-1][1]
+        trees = _as_trees(data.mapper, nodes, settings.learning_rate * values, sizes)
+        trees = evolve(trees, values=trees.values * unit)
+    return ManyFolds(predictions, intercept, trees)
+
+
+def _regress(
+    data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: FoldRows, settings: TreeSettings
+) -> tuple[NDArray[np.float64], Trees]:
+    """Return the residuals, written over the targets, and the trees."""
+    limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
+    n_nodes, *structs = _growing(data, rows, False, limits, settings, sides[0])
+    nodes = np.empty((settings.n_estimators, n_nodes, 5), np.int64)
+    values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
+    count = engine.boost_many(
+        *structs, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
+    )
+    return residual, (nodes[:count], values[:count], sizes[:count])
+
+
+def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[FoldRows]:
+    """Return the rows outside and inside each fold."""
+    numbers = np.unique(fold).tolist() if judged is None else judged
+    return [
+        (np.flatnonzero(fold != number).astype(np.int32), np.flatnonzero(fold == number).astype(np.int32))
+        for number in numbers
+    ]
+
+
+def _everyone(rows: Rows) -> FoldRows:
+    return np.arange(len(rows), dtype=np.int32), np.empty(0, np.int32)
+
+
+def _growing(
+    data: BinnedData,
+    rows: Rows,
+    with_hessians: bool,
+    limits: tuple[float, float, float],
+    settings: TreeSettings,
+    inside: NDArray[np.int32],
+) -> RowsToGrow:
+    """Return the most nodes of a tree, and structs to grow it without prices; by thresholds, categories too."""
+    most = max(1, min(settings.max_leaves or len(inside), len(inside)))
+    words = np.empty((len(rows), 2 if with_hessians or rows.uneven_weight is not None else 1), np.int64)
+    count_bits, columns = rows.total_repeats.bit_length(), np.flatnonzero(data.splittable)
+    task = task_for(data, words, count_bits, limits, columns, max_leaves=most, categorical=np.zeros(0, np.bool_))
+    room = new_room(data, words.shape[1], 0, most)
+    return 2 * most - 1, engine.Task(*task), engine.Room(*room), engine.Prices(*NoPrices().state())
+
+
+def _as_trees(
+    mapper: BinMapper,
+    nodes: NDArray[np.int64],
+    values: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    columns: NDArray[np.int64] | None = None,
+) -> TreeTable:
+    """Make a table of trees, (T, M, 5), (T, M) or (T, M, K) and (T,); `columns` renumber features."""
+    used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]
+    feature, cell, missing, left, right = nodes[used].T
+    leaf, width = feature < 0, values.shape[2] if values.ndim > 2 else 1
+    at = np.where(leaf, 0, mapper.cuts.first[np.maximum(feature, 0)] + cell)
+    threshold = np.where(leaf, 0.0, mapper.cuts.cut[at])
+    if columns is not None:
+        feature = np.where(leaf, -1, columns[np.maximum(feature, 0)])
+    return TreeTable(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        feature,
+        threshold,
+        ~leaf & (missing == 1),
+        np.where(leaf, -1, left),
+        np.where(leaf, -1, right),
+        np.full(len(sizes), width),
+        np.where(leaf, (np.cumsum(leaf) - 1) * width, -1),
+        values[used][leaf].ravel(),
+    )

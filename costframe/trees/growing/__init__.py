@@ -1,1 +1,0 @@
-"""One tree: histograms, splits at prices, partitions."""

@@ -1,0 +1,209 @@
+"""The losses of boosting: squared, logistic and softmax; `ranking` has those of rankings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from costframe import engine
+from costframe.core.errors import DataError
+from costframe.core.machine import run_parallel
+from costframe.core.sums import exact_mean, exact_sum
+from costframe.core.workers import ALONE, Workers
+from costframe.trees.scaling import round_to_float32
+from costframe.trees.settings import LEAST_HESSIAN, LOGISTIC, SOFTMAX, SQUARED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from costframe.training.data import Rows
+
+_ROWS_PER_STRIP = 8192  # temporary arrays stay in the cache
+_ROWS_WORTH_THREADS = 50_000
+_LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite without rows of a class
+
+
+class Loss(Protocol):
+    """A loss of scores (n, K)."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores per row, K."""
+
+    @property
+    def link(self) -> Literal["identity", "sigmoid", "softmax"]:
+        """The function from scores to predictions."""
+
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the best constant scores for the rows of all workers: float64 (K,)."""
+
+    def for_rows(self, rows: Rows) -> RowLoss:
+        """Return the loss of scores of these rows."""
+
+
+class RowLoss(Protocol):
+    """The loss of some rows, and its derivatives by each score."""
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Return first and second derivatives of each row's loss, without weights: (n, K) each, columns contiguous.
+
+        They have the digits of single precision, as float64 if labels may have any size. Threads do not change the
+        result.
+        """
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Return the weighted mean of the loss."""
+
+
+@frozen
+class _LossOfRows:
+    """The base of losses that are means over rows, of all workers."""
+
+    _workers: Workers = field(default=ALONE, eq=False, repr=False, kw_only=True)
+
+    def for_rows(self, rows: Rows) -> Self:
+        """Return the same loss: each row has its own."""
+        return self if rows.workers is self._workers else evolve(self, workers=rows.workers)
+
+    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+        """Return the weighted mean of the loss."""
+        each = None if weight is None else np.asarray(weight, np.float64)
+        return exact_mean(self.each(y, scores), each, self._workers)
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of each row: float64 (n,)."""
+        raise NotImplementedError
+
+
+@final
+@frozen
+class SquaredLoss(_LossOfRows):
+    """1/2 (f - y)^2."""
+
+    n_outputs: ClassVar = 1
+    link: ClassVar[Literal["identity"]] = "identity"
+    kind: ClassVar = SQUARED
+
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the weighted mean: float64 (1,)."""
+        return np.array([rows.mean(np.asarray(rows.y, np.float64))])
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Return float64 f - y with the digits of single precision, and float32 ones: (n, 1) each."""
+        del n_threads  # one thread is enough
+        gradient = round_to_float32(scores[:, 0] - np.asarray(y, np.float64), self._workers)[:, np.newaxis]
+        return gradient, np.ones(gradient.shape, np.float32)
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of each row: float64 (n,)."""
+        return 0.5 * (scores[:, 0] - np.asarray(y, np.float64)) ** 2
+
+
+@final
+@frozen
+class LogisticLoss(_LossOfRows):
+    """log(1 + exp(-s f)) with s = 2y - 1, for y of zeros and ones; scores are log odds of y = 1."""
+
+    n_outputs: ClassVar = 1
+    link: ClassVar[Literal["sigmoid"]] = "sigmoid"
+    kind: ClassVar = LOGISTIC
+
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the log odds of the weighted share of ones, finite also for shares of 0 and 1: float64 (1,)."""
+        share = np.clip(rows.mean(_classes(rows.y, 2).astype(np.float64)), _LEAST_SHARE, 1 - _LEAST_SHARE)
+        return np.array([np.log(share) - np.log1p(-share)])
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return p - y and p (1 - p), with p = 1/(1 + exp(-f)): float32 (n, 1) each."""
+        target = np.ascontiguousarray(_classes(y, 2))
+        gradient, hessian = np.empty((len(target), 1), np.float32), np.empty((len(target), 1), np.float32)
+
+        def derive(rows: slice) -> None:
+            score = np.ascontiguousarray(scores[rows, 0])
+            small = np.exp(-np.abs(score))
+            engine.derive_logistic(target[rows], score, small, gradient[rows, 0], hessian[rows, 0])
+
+        _by_strips(derive, len(target), n_threads)
+        return gradient, hessian
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of each row: float64 (n,)."""
+        margin = np.where(_classes(y, 2) == 1, scores[:, 0], -scores[:, 0])
+        return np.asarray(np.logaddexp(0.0, -margin))
+
+
+@final
+@frozen
+class SoftmaxLoss(_LossOfRows):
+    """Cross-entropy log(sum_k exp f_k) - f_y, for y of class numbers; scores are log probabilities and a constant."""
+
+    n_outputs: int  # classes, at least two
+    link: ClassVar[Literal["softmax"]] = "softmax"
+    kind: ClassVar = SOFTMAX
+
+    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the log of the classes' weighted shares, finite for absent classes: float64 (K,)."""
+        target = _classes(rows.y, self.n_outputs)
+        mass = np.array([exact_sum(rows.weight[target == k], rows.workers) for k in range(self.n_outputs)])
+        return np.array(np.log(np.maximum(mass / exact_sum(mass), _LEAST_SHARE)))
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return p_k - [y = k] and p_k (1 - p_k): float32 (n, K) each."""
+        target = _classes(y, self.n_outputs)
+        gradient, hessian = np.empty(scores.T.shape, np.float32), np.empty(scores.T.shape, np.float32)
+        classes = np.arange(self.n_outputs)[:, np.newaxis]
+
+        def derive(rows: slice) -> None:
+            odds = np.array(scores[rows].T, order="C")  # one class per row: many short sums are slow
+            odds -= odds.max(axis=0)
+            np.exp(odds, out=odds)
+            odds /= odds.sum(axis=0)
+            np.subtract(odds, target[rows] == classes, out=gradient[:, rows], casting="same_kind")
+            odds *= 1 - odds
+            np.maximum(odds, LEAST_HESSIAN, out=hessian[:, rows], casting="same_kind")
+
+        _by_strips(derive, len(target), n_threads)
+        return gradient.T, hessian.T
+
+    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of each row: float64 (n,)."""
+        target, highest = _classes(y, self.n_outputs), scores.max(axis=1)
+        log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
+        return np.asarray(log_total - scores[np.arange(len(target)), target])
+
+
+def _by_strips(derive: Callable[[slice], None], n_rows: int, n_threads: int) -> None:
+    """Derive rows strip by strip."""
+    strips = [slice(first, first + _ROWS_PER_STRIP) for first in range(0, n_rows, _ROWS_PER_STRIP)]
+    run_parallel(derive, strips, n_threads if n_rows >= _ROWS_WORTH_THREADS else 1)
+
+
+def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
+    """Check class numbers, and return them: int64 (n,)."""
+    given = np.asarray(y)
+    target = given.astype(np.int64, copy=False)
+    if target.ndim != 1 or (target is not given and (target != given).any()):
+        raise DataError(f"y: must be a vector of class numbers, got {given.dtype} of shape {given.shape}")
+    if len(target) and (target.min() < 0 or target.max() >= n_classes):
+        raise DataError(f"y: class numbers must run from 0 to {n_classes - 1}, got {target.min()} to {target.max()}")
+    return target
+
+
+def loss_for(n_classes: int) -> Loss:
+    """Return the loss of a task: squared for numbers (no classes), logistic for two classes, softmax for more."""
+    if n_classes == 0:
+        return SquaredLoss()
+    return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)

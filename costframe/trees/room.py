@@ -1,0 +1,278 @@
+"""The grower's task, its memory, the room, which the next tree uses again, and the finished tree."""
+
+from __future__ import annotations
+
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import attrs
+import numpy as np
+
+from costframe import engine
+from costframe.core.learners.bits import bits_of
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.machine import run_parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from costframe.trees.bin_mapper import BinnedData
+
+UNLIMITED = 2**31
+FEW_ROWS = 1024  # with at most so many, a leaf's histograms are as quickly filled anew as read from memory
+# Places in arrays that the engine knows as records; see `engine/room.h`.
+LEAVES = 0  # of `Room.state`
+WEIGHT = 3  # of `Room.numbers`
+NODE_SET = 6  # of `Room.nodes`
+STOP, ROWS_PER_THREAD, THREADS = 16, 30, 31  # of `Room.board`
+LINE = 8  # words of a bin in the histograms of a group of columns, as many as in a line of a cache
+
+
+class Task(NamedTuple):
+    """The tree to grow."""
+
+    bins: NDArray[np.uint8]  # (n, d)
+    by_column: NDArray[np.uint8]  # (d, n): the same
+    words: NDArray[np.int64]  # (n, 1 or 2): packed gradients, and hessians if not all are one
+    columns: NDArray[np.int64]  # (k,): of splits, ascending
+    n_bins: NDArray[np.int64]  # (k,): of these, without the missing bin
+    categorical: NDArray[np.bool_]  # (d,): features whose bins are categories; (0,) if there are none
+    # (d,): 1 if outputs must not fall, -1 if they must not rise; (0,) without constraints
+    signs: NDArray[np.int8]
+    count_bits: int  # low bits of (sums of) first words that count rows
+    units: NDArray[np.float64]  # (2,): units of gradients and of hessians
+    limits: NDArray[np.float64]  # (3,): l2, and the least rows and hessian of a leaf
+    max_depth: int  # comparisons on a path
+    max_leaves: int
+    breadth: bool  # whether to split leaves level by level, or else best first
+    price_unit: float  # factor from prices to the unit of gains
+    cells_worth_threads: int  # least work for several threads, in cells added to a histogram
+    # of the function that combines with other workers (`Workers.address`), 0 for a worker alone. Limits and sums are of
+    # the rows of all.
+    address: int
+
+
+class Room(NamedTuple):
+    """Memory of a growing tree. Every leaf has a slot; the larger of two children takes the slot of its parent.
+
+    A price depends on the leaf and the feature but not on the threshold. So even after changes of prices, the best
+    split of a leaf is that of the feature with the largest gain minus price, without another scan of histograms.
+    """
+
+    # (4,): number of leaves, the next node, and slots of the smaller and of the larger leaf to search
+    state: NDArray[np.int64]
+    # gain (leaves, d), best (leaves, d, 4 or 8): the best split of each leaf on each feature: its gain, or -inf
+    # without a split; two sums of words that go left, the highest bin that goes left, and whether missing values do;
+    # for categories also the set of bins, as bits
+    gain: NDArray[np.float64]
+    best: NDArray[np.int64]
+    # paid (leaves, items), money (leaves, d): weight of a leaf's rows that have paid for each item, and the rows'
+    # payments for a split on each feature
+    paid: NDArray[np.float64]
+    money: NDArray[np.float64]
+    # (leaves, 8): node, depth, first row, number of rows, best feature at present prices, whether the leaf may still
+    # split, and its sums of words
+    place: NDArray[np.int64]
+    # (leaves, 4): least and largest output in units of gradients over hessians, worth of the best split, and weight of
+    # the rows
+    numbers: NDArray[np.float64]
+    tested: NDArray[np.bool_]  # (leaves, d) or (leaves, 0): features tested on the way to a leaf, for prices of items
+    # (nodes, 10): the tree: feature, bin, missing left, left and right child, slot, and the set of bins that go left,
+    # as bits; -1 for feature and children at leaves
+    nodes: NDArray[np.int64]
+    gained: NDArray[np.float64]  # (nodes,): the worth of each split
+    # (leaves, kept, bins, 8, 1) or (leaves, kept, bins, 4, 2): sums of words by group of columns and bin, of the first
+    # groups only if those of all would take much more memory than the table; the last bin holds missing values
+    histogram: NDArray[np.int64]
+    rows: NDArray[np.int32]  # (n,): scratch, as the next two
+    price: NDArray[np.float64]  # (d,)
+    goes_left: NDArray[np.bool_]  # (256,)
+    board: NDArray[np.int64]  # (64,): of `engine/share.h`, for jobs of several threads
+    # (helpers, kept, bins, 8, 1), (helpers, kept, bins, 4, 2) or (0, ...): histograms of rows that helpers read
+    parts: NDArray[np.int64]
+
+
+_LEAST_KEPT = 2**26  # bytes of histograms for any table
+_WIDENED = Room._fields[1 : Room._fields.index("rows")]  # with leaves
+
+
+def task_for(
+    data: BinnedData,
+    words: NDArray[np.int64],
+    count_bits: int,
+    limits: tuple[float, float, float],
+    columns: NDArray[np.int64],
+    **more: Any,
+) -> Task:
+    """Return a task of one thread, best first, without prices and signs, unless `more` replaces these.
+
+    Parameters
+    ----------
+    data : BinnedData
+    words, count_bits, limits, columns, more
+        As in `Task`; units are ones by default.
+    """
+    return Task(
+        data.bins,
+        data.columns,
+        words,
+        columns,
+        data.mapper.n_bins[columns],
+        data.mapper.categorical if data.mapper.has_categories else np.zeros(0, np.bool_),
+        np.zeros(0, np.int8),
+        count_bits,
+        np.ones(2),
+        np.array(limits, np.float64),
+        max_depth=UNLIMITED,
+        max_leaves=UNLIMITED,
+        breadth=False,
+        price_unit=1.0,
+        cells_worth_threads=2**62,
+        address=data.workers.address,
+    )._replace(**more)
+
+
+def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
+    """Return room for trees of at most `leaves` leaves on the columns of the data; see `widened`."""
+    n, d = data.bins.shape
+    everyone = data.total_rows  # all workers keep as many histograms
+    n_bins = data.mapper.n_bins[data.splittable]
+    width, lanes = 1 << int(n_bins.max(initial=1)).bit_length(), LINE // n_words
+    kept = min(-(-len(n_bins) // lanes), _most_kept(data, 8 * leaves * width * LINE)) if everyone > FEW_ROWS else 0
+    return Room(
+        np.zeros(4, np.int64),
+        np.empty((leaves, d)),
+        np.empty((leaves, d, 8 if data.mapper.has_categories else 4), np.int64),
+        np.empty((leaves, n_items)),
+        np.empty((leaves, d)),
+        np.empty((leaves, 8), np.int64),
+        np.empty((leaves, 4)),
+        np.empty((leaves, d if n_items else 0), np.bool_),
+        np.empty((2 * leaves, 10), np.int64),
+        np.empty(2 * leaves),
+        np.empty((leaves, kept, width, lanes, n_words), np.int64),
+        np.empty(n, np.int32),
+        np.empty(d),
+        np.empty(256, np.bool_),
+        np.zeros(64, np.int64),
+        np.empty((0, kept, width, lanes, n_words), np.int64),
+    )
+
+
+def widened(room: Room, data: BinnedData) -> Room:
+    """Return a copy with room for twice as many leaves of a tree on these data."""
+    kept = min(room.histogram.shape[1], _most_kept(data, 2 * room.histogram[:, :1].nbytes))
+    fewer = room._replace(histogram=room.histogram[:, :kept])
+    old = ((name, getattr(fewer, name)) for name in _WIDENED)
+    return fewer._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})
+
+
+def _most_kept(data: BinnedData, bytes_per_group: int) -> int:
+    """Return the most groups whose histograms may be kept: these take half as much as a table of doubles, or few."""
+    cells = data.total_rows // data.workers.count * int(data.bins.shape[1])
+    return max(_LEAST_KEPT, 4 * cells) // max(bytes_per_group, 1)
+
+
+_ROWS_WORTH_THREADS = 80_000
+_ROWS_PER_PART = 16_384
+
+
+@attrs.frozen(eq=False)
+class GrownTree:
+    """One tree of one output."""
+
+    feature: NDArray[np.int32]  # (nodes,): column that an inner node tests; -1 at a leaf
+    threshold: NDArray[np.float64]  # (nodes,): `x <= threshold` goes left. NaN at tests for categories.
+    missing_left: NDArray[np.bool_]  # (nodes,): whether missing values go left
+    # left, right (nodes,): children; -1 at leaves
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    outputs: NDArray[np.float64]  # (nodes,): -G/(H+l2) of the training rows at leaves; 0 at inner nodes
+    leaf_of_row: NDArray[np.int32]  # (n,): the leaf of each training row, also of rows outside the subsample
+    # (any,): for each node that tests categories, those that go the other way than missing values
+    categories: Mapping[int, NDArray[np.float64]] = attrs.field(factory=dict)
+
+    @cached_property
+    def table(self) -> TreeTable:
+        """The tree, ready for a bank."""
+        shape = self.feature, self.threshold, self.missing_left, self.left, self.right
+        return TreeTable.single(*shape, self.outputs, self.categories, grown=True)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves; 1 for a constant tree."""
+        return (len(self.feature) + 1) // 2
+
+    def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
+        """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
+        scores += (step * self.outputs)[self.leaf_of_row]
+
+
+def finish_tree(
+    data: BinnedData,
+    room: Room,
+    gradients: NDArray[np.float64],
+    hessians: NDArray[np.float64] | None,
+    rows: NDArray[np.int32],
+    l2: float,
+    gradient_unit: float,
+    n_threads: int,
+) -> GrownTree:
+    """Make a tree from the grower's memory.
+
+    Outputs use the exact gradients, splits the packed ones.
+
+    Parameters
+    ----------
+    data : BinnedData
+    room : Room
+    gradients, hessians : float64 (n,)
+        The exact ones; hessians None are ones.
+    rows : int32 (m,)
+        The rows of the tree, as permuted by growth.
+    l2 : float
+    gradient_unit : float
+        Factor of the room's bounds of outputs.
+    n_threads : int
+    """
+    count, mapper = int(room.state[LEAVES]), data.mapper
+    nodes, leaf_of_row = room.nodes[: 2 * count - 1], np.full(len(data.bins), -1, np.int32)
+    engine.label_rows(room.place[:count], rows, leaf_of_row)
+    many = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
+
+    second = np.empty(0) if hessians is None else hessians
+    address = data.workers.address
+    scales = (
+        engine.leaf_scale(gradients, address),
+        1.0 if hessians is None else engine.leaf_scale(hessians, address),
+    )
+
+    def add_up(first: int) -> NDArray[np.int64]:
+        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((len(nodes), 2), np.int64)
+        engine.sum_leaves(leaf_of_row[here], gradients[here], second[here], *scales, sums)
+        return sums
+
+    def route(first: int) -> None:
+        here = slice(first, first + _ROWS_PER_PART)
+        engine.route_rows(data.bins[here], nodes, leaf_of_row[here])
+
+    first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
+    nothing = np.zeros((len(nodes), 2), np.int64)
+    sums = data.workers.sum(reduce(np.add, run_parallel(add_up, first_rows, many), nothing)) / scales
+    feature, left, right = (np.empty(len(nodes), np.int32) for _ in range(3))
+    threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.zeros(len(nodes))
+    shape, cuts = (feature, threshold, missing_left, left, right), mapper.cuts
+    engine.describe_nodes(
+        nodes, cuts.first, cuts.cut, room.place[:count], room.numbers[:count], sums, l2, gradient_unit, *shape, outputs
+    )
+    categories = {}
+    by_category = mapper.has_categories and (feature >= 0) & mapper.categorical[np.maximum(feature, 0)]
+    for node in np.flatnonzero(by_category).tolist():
+        goes_left, threshold[node] = bits_of(nodes[node : node + 1, NODE_SET:].view(np.uint64), 256)[0], np.nan
+        known = mapper.thresholds[feature[node]]  # lists those that go the other way than missing values
+        categories[node] = known[goes_left[: len(known)] != missing_left[node]]
+    if len(rows) < len(leaf_of_row):
+        run_parallel(route, first_rows, n_threads)
+    return GrownTree(*shape, outputs, leaf_of_row, categories)
