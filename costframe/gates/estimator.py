@@ -26,13 +26,14 @@ from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Unpack
 
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.adoption.fitted_model import FittedModel
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.gates.composite import Candidate, ExpensiveModel, ModelOutputs
-    from costframe.training.data import Rows, TrainingData
+    from costframe.training.data import FitRows, Rows, TrainingData
     from costframe.training.model_path import DeferredPath
     from costframe.trees.monitor import Predicted
 
@@ -229,16 +230,12 @@ class GatedClassifier(CostAwareClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
         expensive_proba: ArrayLike | None = None,
         tradeoffs: Sequence[float] | None = None,
         full_shares: Sequence[float | None] | None = None,
         scoring: Any = None,
         progress: Callable[[float], None] | None = None,
+        **others: Unpack[FitRows],
     ) -> DeferredPath[GatePoint]:
         """Fit a grid over tradeoffs and shares, and return all non-dominated models.
 
@@ -247,8 +244,8 @@ class GatedClassifier(CostAwareClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val, expensive_proba
-            As for `fit`.
+        X, y, sample_weight, expensive_proba, **others
+            As for `fit`, with validation data.
         tradeoffs : sequence of float, optional
             By default 12, from almost no purchases to almost no effect of prices.
         full_shares : sequence of float or None, optional
@@ -267,9 +264,7 @@ class GatedClassifier(CostAwareClassifier):
         CostframeError
             As for `fit`; also if there are no validation data, or a parameter has no effect on a grid.
         """
-        data = self.path_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
+        data = self.path_data(X, y, sample_weight, **others)
         proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
         self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)

@@ -185,6 +185,8 @@ class CostAwareEstimator(Predicting):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
     ) -> TrainingData:
         """Check the arguments of `fit`."""
+        if odd := others.keys() - FitRows.__optional_keys__:
+            raise ParameterError(f"{min(odd)}: no argument of {type(self).__name__}'s training")
         qid, qid_val = others.get("qid"), others.get("qid_val")
         check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):

@@ -22,10 +22,11 @@ from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Unpack
 
     from numpy.typing import ArrayLike
 
-    from costframe.training.data import Rows, TrainingData
+    from costframe.training.data import FitRows, Rows, TrainingData
     from costframe.training.model_path import MeasuredPath
     from costframe.trees.losses import Loss
 
@@ -169,15 +170,11 @@ class BoostedEstimator(CostAwareEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
         tradeoffs: tuple[float, float] | None = None,
         scoring: Any = None,
         look_ahead: bool = True,
         progress: Callable[[float], None] | None = None,
+        **others: Unpack[FitRows],
     ) -> MeasuredPath[Any]:
         """Train with a falling tradeoff; return all models on the way with their exact validation cost.
 
@@ -186,8 +183,8 @@ class BoostedEstimator(CostAwareEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for `fit`.
+        X, y, sample_weight, **others
+            As for `fit`, with validation data.
         tradeoffs : (float, float), optional
             lambda of the first and of the last level, with a geometric fall between; by default from almost no
             purchases to no effect of prices.
@@ -213,9 +210,7 @@ class BoostedEstimator(CostAwareEstimator):
         for name in _NO_EFFECT:
             if getattr(self, name, None) is not None and getattr(self, name) is not False:
                 raise ParameterError(f"{name}: has no effect on a path; leave it out, or fit at given tradeoffs")
-        data = self.path_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
+        data = self.path_data(X, y, sample_weight, **others)
         most = _PATH_ROUNDS if self.n_estimators is None else self.n_estimators
         annealer = Annealer(most, scorer(scoring))
         limits = None if tradeoffs is None else check_limits(tradeoffs)

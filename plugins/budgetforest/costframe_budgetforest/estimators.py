@@ -29,10 +29,11 @@ from costframe_budgetforest.pruning import Pruner, PruneSettings, prune_path, re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Unpack
 
     from numpy.typing import ArrayLike, NDArray
 
-    from costframe.plugin import DeferredPath, StageTree, TrainingData
+    from costframe.plugin import DeferredPath, FitRows, StageTree, TrainingData
     from costframe.trees import Predicted
     from costframe_budgetforest.forest import Forest, ForestPoint
 
@@ -65,14 +66,10 @@ class ForestClassifier(CostAwareClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        X_val: Any,
-        y_val: ArrayLike,
-        sample_weight_val: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        qid_val: ArrayLike | None = None,
         tradeoffs: Sequence[float] | None = None,
         scoring: Any = None,
         progress: Callable[[float], None] | None = None,
+        **others: Unpack[FitRows],
     ) -> DeferredPath[ForestPoint]:
         """Return all non-dominated forests of one fit with their exact cost on validation rows.
 
@@ -80,8 +77,8 @@ class ForestClassifier(CostAwareClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val
-            As for `fit`.
+        X, y, sample_weight, **others
+            As for `fit`, with validation data.
         tradeoffs : sequence of float, optional
             Of BudgetPrune: by default up to 16, at which the best pruning changes. BudgetRF has none.
         scoring : "loss", name of a score, or callable, optional
@@ -98,9 +95,7 @@ class ForestClassifier(CostAwareClassifier):
         CostframeError
             As for `fit`; also if there are no validation data.
         """
-        data = self.path_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
+        data = self.path_data(X, y, sample_weight, **others)
         path = self._find_path(data, read_tradeoffs(tradeoffs), scorer(scoring), progress)
         point = path.at(float(self.tradeoff))
         self.n_iter_ = point.n_rounds

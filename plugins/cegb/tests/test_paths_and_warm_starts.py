@@ -113,6 +113,7 @@ def test_a_path_leaves_nothing_of_an_earlier_fit(rows):
         ({}, {"tradeoffs": (1, "a")}, "tradeoffs: expected two falling numbers > 0"),
         ({}, {"scoring": 3}, "scoring: expected the name of a score"),
         ({}, {"X_val": None, "y_val": None}, "X_val: a path needs validation data"),
+        ({}, {"weight_val": None}, "weight_val: no argument of CEGBClassifier's training"),
     ],
 )
 def test_bad_settings_are_named(rows, settings, keywords, message):
