@@ -230,31 +230,14 @@ class SoftCascadeClassifier(TwoClassesOnly, _PriceCascade):
 
     Parameters
     ----------
-    costs : CostModel, dict, path, array or None
-        Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row.
+    costs, tradeoff, bank, categorical_features, class_weight, random_state, n_jobs, verbose, acquisition
+        As for `ReweightedClassifier`, as are settings of the bank.
     n_stages : int, optional
         Most stages, 5 by default; their bounds are distinct prices of the learners' features, evenly by rank.
     bounds : sequence of float, optional
         Ascending: the highest price of a feature in each stage, with the resources that it needs.
-    bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
-        Learners to weigh; by default trees boosted on the training rows. Train a given bank on other rows: on its
-        own training rows a bank looks too good.
-    categorical_features : list of str or int, bool (d,), or dict, optional
-        Columns that the trees of the default bank split by categories, by name or position, with labels if a dict; by
-        default those of a category dtype.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state, n_jobs, verbose : int, optional
-        Seed of the trained bank's draws; threads, all cores by default, which do not change the model; 1 shows a
-        progress bar.
     ridge : float, optional
         Penalty of squared weights, 0.01 by default, in units of the outputs' median variance.
-    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        Of the default bank; see `costframe.train_bank`.
-    acquisition : {"path", "learner"}, optional
-        Whether trees acquire features split by split, the default, or all features before their evaluation.
 
     Attributes
     ----------

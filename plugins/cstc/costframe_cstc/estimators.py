@@ -79,36 +79,18 @@ class CSTCClassifier(CostAwareClassifier, _Tree):
 
     Parameters
     ----------
-    costs : CostModel, dict, path, array or None
-        Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row.
+    costs, tradeoff, bank, categorical_features, class_weight, random_state, n_jobs, verbose, acquisition
+        As for `ReweightedClassifier`, as are settings of the bank.
     depth : int, optional
         Levels of nodes, 3 by default; validation rows prune branches. A depth of 1 is the single stage.
     loss : {"logistic", "squared"}, optional
         Cross-entropy, or squared loss of labels -1 and 1 (of one 0/1 column per class, for more), with calibrated
         answers. Depth 1 and "squared" is the algorithm `reweighted`.
-    bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
-        Learners to choose from; by default trees boosted on the training rows. Train a given bank on other rows: on its
-        own training rows a bank looks too good.
-    categorical_features : list of str or int, bool (d,), or dict, optional
-        Columns that the trees of the default bank split by categories, by name or position, with labels if a dict; by
-        default those of a category dtype.
-    class_weight : dict or "balanced", optional
-        Multiplies the sample weights.
-    random_state, n_jobs, verbose : int, optional
-        Seed of the trained bank's draws; threads, all cores by default, which do not change the model; 1 shows a
-        progress bar.
     ridge : float, optional
         Of all fits, in units of the outputs' median variance; by default chosen from 1e-4 to 100.
     inflation : float, optional
         A node of level l grows at prices times inflation^(depth - l), as the nodes below it can buy more; by default
         chosen by validation from 0.3 to 30.
-    engine, n_estimators, learning_rate, max_depth, min_samples_leaf, l2_regularization, max_bins, max_features
-        Of the default bank; see `costframe.train_bank`. By default trees pay for the features they
-        read, the first trees most.
-    acquisition : {"path", "learner"}, optional
-        Whether trees acquire features split by split, the default, or all features before their evaluation.
     optimize : bool, optional
         False keeps the start of the tree, pruned. By default routes move too, and the tree is no worse than its start
         on the held-out rows; with `recipe="paper"` cycles minimize eq. 5.
