@@ -30,12 +30,7 @@ class TargetError(OSError):
 def check_target(path: Path) -> Path:
     """Return `path` with links resolved, if it is free or a regular file.
 
-    Raises
-    ------
-    TargetError
-        If it is a directory, pipe, device, socket, or a link to nothing, which a rename would replace.
-    OSError
-        If the system refuses the query.
+    A `TargetError` refuses a directory, pipe, device, socket, or a link to nothing, which a rename would replace.
     """
     with _name_errors(path):
         target = Path(os.path.realpath(path))  # a link stays a link
@@ -54,10 +49,7 @@ def check_target(path: Path) -> Path:
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace the file at `path` by `content` in one step; after an interruption, the old file is still there.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; `filename` is `path`. A `TargetError` if `path` is not a regular file.
+    An OSError whose `filename` is `path`, or a `TargetError`, says why it cannot be written.
     """
     write_together({path: content})
 

@@ -134,12 +134,8 @@ def share_in_memory(size: int, share: float) -> float:
 def empty_bytes(*shapes: tuple[int, int]) -> list[NDArray[np.uint8]]:
     """Return arrays of bytes of these shapes, in temporary files if together they are more than half of the memory.
 
-    The files are in the system's folder for temporary files, and vanish with the arrays.
-
-    Raises
-    ------
-    DataError
-        If there is no room for them.
+    The files are in the system's folder for temporary files, and vanish with the arrays. A DataError says that there is
+    no room for them.
     """
     size = sum(rows * columns for rows, columns in shapes)
     if fits_in_memory(size, 0.5):
@@ -150,10 +146,7 @@ def empty_bytes(*shapes: tuple[int, int]) -> list[NDArray[np.uint8]]:
 def rows_in_file(blocks: Iterable[NDArray[np.float64]], columns: int) -> NDArray[np.float64]:
     """Write rows to a temporary file, one block after the other, and return them mapped into memory: float64 (n, d).
 
-    Raises
-    ------
-    DataError
-        If there is no room for them.
+    A DataError says that there is no room for them.
     """
     rows = 0
     with tempfile.TemporaryFile() as file:

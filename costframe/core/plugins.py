@@ -58,10 +58,7 @@ class Registry:
     def algorithm(self, name: str) -> Algorithm:
         """Return an algorithm by name.
 
-        Raises
-        ------
-        PluginError
-            If no algorithm has the name, its plugin is broken, or two plugins claim the name.
+        A PluginError refuses a name that no algorithm has, that two plugins claim, or whose plugin is broken.
         """
         found: Algorithm = self._find(self.algorithms, name, "algorithm")
         return found
@@ -98,14 +95,8 @@ class Registry:
     def estimator_class(self, name: str, beside: Iterable[str] = ()) -> type:
         """Return the estimator class with a name, of any algorithm: `costframe` has it as an attribute.
 
-        An error suggests one with a near name, or a near one of `beside`.
-
-        Raises
-        ------
-        AttributeError
-            If no algorithm has the class.
-        ImportError
-            If two algorithms have different classes of the name, or none has it and some plugins are broken.
+        An AttributeError suggests one with a near name, or a near one of `beside`. It is an ImportError if two
+        algorithms have different classes of the name, or some plugins are broken.
         """
         owners = self.classes_named(name)
         if len(owners) > 1:
@@ -196,7 +187,7 @@ class Registry:
             try:
                 entries = read(implementation.function())
             except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-                self._add_fault(_entry_point(plugin), f"plugin {plugin}: {hook} failed: {_one_line(error)}")
+                self._add_fault(plugin.partition(" (")[0], f"plugin {plugin}: {hook} failed: {_one_line(error)}")
                 continue
             for name, entry in entries.items():
                 owners.setdefault(name, []).append(plugin)
@@ -284,10 +275,6 @@ def plugin_title(point: EntryPoint) -> str:
     """Return a plugin as `name (distribution version)`."""
     distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "no distribution"
     return f"{point.name} ({distribution})"
-
-
-def _entry_point(title: str) -> str:
-    return title.partition(" (")[0]
 
 
 def _one_line(error: BaseException) -> str:

@@ -44,10 +44,7 @@ class Workers(ABC):
     def _combine(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
         """Combine equal arrays (n,) of all workers, int64, or float64 for SUM_OF_DOUBLES; every worker gets the result.
 
-        Raises
-        ------
-        WorkersError
-            If a worker has ended, or does not answer in time.
+        A WorkersError says that a worker has ended, or does not answer in time.
         """
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:

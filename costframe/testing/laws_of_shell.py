@@ -27,7 +27,7 @@ from costframe.testing.case import (
 from costframe.testing.counting import expect_close, inquire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import pandas as pd
 
@@ -378,11 +378,6 @@ def unused_settings_are_refused(case: Case) -> None:
     expect_refused(lambda: case.make().fit(table.X, table.y, **queries, qid_val=np.zeros(len(table.X))), "qid_val")
     if not queries:
         expect_refused(lambda: case.make().fit(table.X, table.y, qid=np.arange(len(table.X)) // 10), "qid")
-
-
-def settings_of(case: Case) -> Iterator[tuple[str, str]]:
-    """List every parameter with the name of every hostile value."""
-    return ((name, label) for name in case.parameters for label in HOSTILE)
 
 
 def check_setting(case: Case, name: str, label: str, **settings: Any) -> None:

@@ -78,10 +78,7 @@ class LibraryScore:
     def named(name: object) -> LibraryScore | None:
         """Return scikit-learn's score of a name, None for other names.
 
-        Raises
-        ------
-        ParameterError
-            If the score compares clusterings, or is for several labels a row.
+        A ParameterError refuses scores that compare clusterings, or are for several labels a row.
         """
         return _find(name) if isinstance(name, str) else None
 
@@ -94,12 +91,8 @@ class LibraryScore:
     ) -> float:
         """Return the score; NaN if scikit-learn warns that it is undefined and gives NaN.
 
-        Raises
-        ------
-        DataError
-            If scikit-learn, or the caller's function, refuses the labels or predictions; the text is its own.
-        ParameterError
-            If there are weights, and the score takes none.
+        A DataError has the text of scikit-learn, or of the caller's function, that refuses labels or predictions; a
+        ParameterError refuses weights if the score takes none.
         """
         if self.own and self.labels is None and np.asarray(y).dtype.kind in "iu":
             raise ParameterError(f"score: {self.name} takes labels, and these rows have only codes of classes")
@@ -306,13 +299,7 @@ class QueryScore:
         weight: NDArray[np.float64] | None = None,
         qid: ArrayLike | None = None,
     ) -> float:
-        """Return the mean over counted queries, see `by_query`; 0 if none counts.
-
-        Raises
-        ------
-        DataError
-            If no row has grade `least`.
-        """
+        """Return the mean over counted queries, see `by_query`; 0 if none counts. Some row must have grade `least`."""
         self.check_grades(y, "score")
         each = self.by_query(y, p, weight, _numbered(qid, len(p)))
         each = each[~np.isnan(each)]

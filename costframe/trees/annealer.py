@@ -143,15 +143,8 @@ def falling_tradeoffs(
 ) -> NDArray[np.float64]:
     """Return geometrically falling tradeoffs, float64 (levels,), by default from almost no purchases down to 0.
 
-    Parameters
-    ----------
-    loss : float
-        Loss of the best constant minus that of the best model, the largest possible gain.
-    full : float
-        Cost per row of the model without prices, or of all features if that is more.
-    prices : PriceArrays
-    limits : (float, float), optional
-        The first and the last tradeoff.
+    `loss` is that of the best constant minus that of the best model, the largest possible gain; `full` is the cost per
+    row of the model without prices, or of all features if that is more; `limits` are the first and the last tradeoff.
     """
     if limits is not None:
         return _levels(*limits)

@@ -42,16 +42,7 @@ def boost_trees(
 ) -> TreeTable:
     """Boost with the built-in engine; outputs include the learning rate.
 
-    Parameters
-    ----------
-    rows : Rows
-    settings : TreeSettings
-    loss : Loss
-    prices : SplitPrices, optional
-        Prices of splits, at one of the tradeoffs for each tree.
-    tradeoffs : iterable of float
-    categorical : bool (d,), optional
-        Columns to split by categories.
+    Each tree has prices at one of the tradeoffs; columns in `categorical`, bool (d,), are split by categories.
     """
     random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
     grow_at, paid = tree_grower(rows, bin_rows(rows, settings, categorical), settings), prices or NoPrices()
@@ -79,30 +70,11 @@ def train_priced_bank(
 ) -> WeakLearnerBank:  # fmt: skip
     """Boost trees at row-by-row prices, as in CEGB, while the tradeoff falls from 30 times to a tenth.
 
-    The loss is cross-entropy for classes (one tree per class and round for more than two), else squared loss. Outputs
-    include the learning rate; the bank has no constants.
-
-    Parameters
-    ----------
-    rows : Rows
-        Labels are class codes, or numbers.
-    prices : PriceArrays
-        Of the columns.
-    n_classes : int
-        0 for numbers.
-    tradeoff : float
-        lambda; 0 makes plain trees.
-    n_jobs : int, optional
-    categorical : bool (d,), optional
-        Columns to split by categories.
-    given : optional
-        Of `TreeSettings`. `n_estimators` is 200 by default, or 100 for fewer than 2,000 rows; for more than two classes
-        100, or as many as make 1,000 trees, at least 5; the rest as for `train_bank`.
-
-    Raises
-    ------
-    ParameterError
-        If a setting is out of its range.
+    A tradeoff of 0 makes plain trees. The loss is cross-entropy for classes (one tree per class and round for more than
+    two), else, with `n_classes` 0, squared loss. Outputs include the learning rate; the bank has no constants. Columns
+    in `categorical`, bool (d,), are split by categories. Of the settings `given`, `n_estimators` is 200 by default, or
+    100 for fewer than 2,000 rows; for more than two classes 100, or as many as make 1,000 trees, at least 5; the rest
+    as for `train_bank`. A ParameterError refuses a setting that is out of its range.
     """
     width = n_classes if n_classes > 2 else 1
     settings = evolve(USUAL, n_estimators=usual_rounds(rows, n_classes)).replaced(n_jobs=n_jobs, **given)

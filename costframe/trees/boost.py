@@ -219,37 +219,14 @@ def boost(
 ) -> tuple[Ensemble, int]:
     """Boost: in each round, for each output k, H_k += step * grow(gradients of k), from one set of gradients.
 
-    It starts at the loss's best constant, or at the end of earlier boosting. It ends after `n_rounds`, or when the
-    monitor stops it. It leaves out trees without splits.
+    It returns the ensemble of all rounds, and the best number of rounds. It starts at the loss's best constant, or
+    continues `boosted`, which changes. It ends after `n_rounds`, with earlier ones, or when the monitor stops it, or
+    with `end_when_idle` at a round without splits: without random draws in `grow`, later rounds have no splits either.
+    It leaves out trees without splits.
 
-    Parameters
-    ----------
-    rows : Rows
-    loss : Loss
-    grow : callable
-        (weighted gradients, weighted hessians), (n,) each -> GrownTree.
-    n_rounds : int
-        Total number, with earlier rounds.
-    step : float
-    monitor : Monitor, optional
-        Finds the best round, and stops boosting. It sees earlier rounds too, so that the result equals that of one run,
-        which may stop at one of these.
-    boosted : Boosted, optional
-        The state to continue; changed.
-    end_when_idle : bool
-        Whether to end at a round without splits: without random draws in `grow`, later rounds have no splits either.
-    n_threads : int
-        Does not change the result.
-
-    Returns
-    -------
-    Ensemble, int
-        All rounds, and the best number of rounds.
-
-    Raises
-    ------
-    DataError
-        If labels or weights are too large or too small.
+    `grow` makes a tree of weighted gradients and hessians, (n,) each. The monitor finds the best round; it sees earlier
+    rounds too, so that the result equals that of one run, which may stop at one of these. Threads do not change the
+    result. A DataError refuses labels or weights that are too large or too small.
     """
     check_sizes(rows)
     boosted = Boosted.constant(rows, loss, step) if boosted is None else boosted

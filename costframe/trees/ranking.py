@@ -115,13 +115,7 @@ class Queries:
 
     @classmethod
     def of(cls, rows: Rows) -> Queries:
-        """Sort rows by query.
-
-        Raises
-        ------
-        DataError
-            If the rows have no queries.
-        """
+        """Sort rows by query; a DataError refuses rows without queries."""
         if rows.qid is None:
             raise DataError("qid: expected the query of each row, a ranking loss compares rows of one query; got None")
         order = np.argsort(rows.qid, kind="stable")

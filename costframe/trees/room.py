@@ -106,14 +106,7 @@ def task_for(
     columns: NDArray[np.int64],
     **more: Any,
 ) -> Task:
-    """Return a task of one thread, best first, without prices and signs, unless `more` replaces these.
-
-    Parameters
-    ----------
-    data : BinnedData
-    words, count_bits, limits, columns, more
-        As in `Task`; units are ones by default.
-    """
+    """Return a task of one thread, best first, without prices and signs, in units of one; `more` may replace these."""
     return Task(
         data.bins,
         data.columns,
@@ -220,22 +213,10 @@ def finish_tree(
     gradient_unit: float,
     n_threads: int,
 ) -> GrownTree:
-    """Make a tree from the grower's memory.
+    """Make a tree from the grower's memory, with outputs of the exact gradients and hessians, (n,), None for ones.
 
-    Outputs use the exact gradients, splits the packed ones.
-
-    Parameters
-    ----------
-    data : BinnedData
-    room : Room
-    gradients, hessians : float64 (n,)
-        The exact ones; hessians None are ones.
-    rows : int32 (m,)
-        The rows of the tree, as permuted by growth.
-    l2 : float
-    gradient_unit : float
-        Factor of the room's bounds of outputs.
-    n_threads : int
+    Splits are those of the packed ones. `rows`, int32 (m,), are the rows of the tree, as growth has permuted them; the
+    `gradient_unit` is the factor of the room's bounds of outputs.
     """
     count, mapper = int(room.state[LEAVES]), data.mapper
     nodes, leaf_of_row = room.nodes[: 2 * count - 1], np.full(len(data.bins), -1, np.int32)

@@ -29,18 +29,11 @@ def between_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
-    """Choose at most `max_bins` ascending thresholds, with +inf as the last, for more distinct values.
+    """Choose at most `max_bins` ascending thresholds, with +inf as the last, for more distinct values, ascending, (m,).
 
     The k-th cut comes after the first value at which the cumulated weight reaches k / max_bins of the whole. A value
     heavier than one bin's share counts as one share, as it fills one bin anyway: a feature with mostly zeros still gets
     fine bins for the rest.
-
-    Parameters
-    ----------
-    values, masses : float64 (m,)
-        Distinct values, ascending, and the weight of each.
-    max_bins : int
-        At least two.
     """
     cuts = _quantile_cuts(masses, max_bins)
     return np.append(midpoints(values[cuts], values[cuts + 1]), np.inf)
@@ -93,13 +86,8 @@ def _quantile_cuts(masses: NDArray[np.float64], max_bins: int) -> NDArray[np.int
 def choose_categories(values: NDArray[np.float64], masses: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
     """Choose the categories that have a bin: all, or the `max_bins` heaviest ones, of equals the lowest; ascending.
 
-    Parameters
-    ----------
-    values : float64 (m,)
-        Distinct values of a column.
-    masses : float64 (m,)
-        The weight of each, if there are more than `max_bins`.
-    max_bins : int
+    Of a column they are given as its distinct values, float64 (m,), and the weight of each, if there are more than
+    bins.
     """
     if not np.isfinite(values).all():
         raise DataError("X: categories must be finite numbers or missing, got an infinite one")
@@ -109,18 +97,9 @@ def choose_categories(values: NDArray[np.float64], masses: NDArray[np.float64], 
 
 
 def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) -> list[NDArray[np.float64] | None]:
-    """Find the distinct values, ascending and without NaN, of each column with at most `limit`; None for others.
+    """Find the distinct values, ascending and without NaN, of each column with at most `limit` <= 255; None for others.
 
-    It reads all rows, as a rare value may matter.
-
-    Parameters
-    ----------
-    table : (n, d)
-        Numbers.
-    limit : int
-        At most 255.
-    n_threads : int
-        Does not change the result.
+    It reads all rows of the table (n, d), as a rare value may matter.
     """
     many = np.zeros(table.shape[1], np.bool_)  # columns that later parts may skip
 

@@ -273,12 +273,7 @@ def ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int
 
 
 def _check_trees(table: TreeTable) -> None:
-    """Refuse arrays that do not describe trees, and name the first wrong tree and node.
-
-    Raises
-    ------
-    BankError
-    """
+    """Refuse arrays that do not describe trees, and name the first wrong tree and node."""
     _check_shapes(table)
     _check_nodes(table)
     _check_categories(table)
@@ -286,12 +281,7 @@ def _check_trees(table: TreeTable) -> None:
 
 
 def _check_values(table: TreeTable) -> None:
-    """Refuse outputs that are not finite.
-
-    Raises
-    ------
-    BankError
-    """
+    """Refuse outputs that are not finite."""
     if not np.isfinite(table.values).all():
         raise BankError("trees: 'values' must be finite, got NaN or infinity")
 
@@ -350,12 +340,7 @@ def _check_categories(table: TreeTable) -> None:
 
 
 def _check_sizes(table: TreeTable) -> None:
-    """Refuse trees whose nodes do not fit the words of `node_layout`: before anybody lays them out, and all alike.
-
-    Raises
-    ------
-    BankError
-    """
+    """Refuse trees whose nodes do not fit the words of `node_layout`: before anybody lays them out, and all alike."""
     _refuse_many(int(np.diff(table.first).max(initial=0)), MOST_NODES, "nodes in one tree")
     if table.n_nodes + len(table.categories) < _SMALL:
         return

@@ -55,13 +55,7 @@ class Fallbacks:
     high: NDArray[np.float64] = field(converter=_floats)
 
     def check(self, bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> None:
-        """Refuse fallbacks of another model, and values that are not finite.
-
-        Raises
-        ------
-        StageError
-            If an array is wrong; the text names it, with the expected and the given value.
-        """
+        """Refuse fallbacks of another model, and values that are not finite, by the name of the array."""
         trees, knots = bank.trees, len(self.knots)
         inner = int(trees.width[trees.tree_of_node[trees.feature >= 0]].sum())
         outputs = max(len(stage.intercept) for stage in stages)
@@ -95,15 +89,8 @@ class Fallbacks:
     ) -> NDArray[np.float64]:
         """Return the expected final scores of rows that were cut: float64 (rows, K).
 
-        Parameters
-        ----------
-        stages : int64 (rows,)
-            Stages at which they were cut.
-        share : float64 (rows,)
-            Share of the stage's learners that are finished.
-        partial : float64 (rows, K), or (rows, 1) at routes
-        route_score : float64 (rows,)
-            Scores of the route before, 0 at the root.
+        Of each row it takes the stage at which it was cut, int64, the share of its learners that are finished, the
+        `partial` score, float64 (rows, K) or (rows, 1) at routes, and the score of the route before, 0 at the root.
         """
         knots = self.knots
         left = np.searchsorted(knots[1:-1], share, side="right")

@@ -205,10 +205,7 @@ def read_by(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLear
 def stop_prices(prices: PriceArrays, sets: tuple[int, ...], batch: float | None = None) -> StopPrices:
     """Prepare the prices of stops whose features are `sets`, one bit a column; `batch` rows share once-prices.
 
-    Raises
-    ------
-    CostModelError
-        If there is a price for learners, comparisons or reuse.
+    A CostModelError refuses prices of learners, comparisons and reuse.
     """
     for name, price in (("learner", prices.learner), ("split", prices.split.any()), ("reuse", prices.reuse)):
         if price:

@@ -35,15 +35,7 @@ _MOST_DIMENSIONS = 2
 
 
 def pack(model: object, arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the content of a file.
-
-    Parameters
-    ----------
-    model : dict, list, str, int, float, bool or None, nested
-        Any JSON value.
-    arrays : mapping of str to ndarray
-        At most two dimensions, each with one of `DTYPES`.
-    """
+    """Return the content of a file: any JSON value, and arrays of at most two dimensions, each with one of `DTYPES`."""
     directory: list[dict[str, Any]] = []
     parts: list[bytes] = []
     offset = 0
@@ -59,10 +51,7 @@ def pack(model: object, arrays: Mapping[str, NDArray[Any]]) -> bytes:
 def unpack(content: bytes) -> tuple[Any, dict[str, NDArray[Any]]]:
     """Return the model's part of the header, and the arrays in the machine's byte order.
 
-    Raises
-    ------
-    StorageError
-        If `pack` did not return the content. Arrays are allocated only after all sizes are checked.
+    A StorageError refuses what `pack` did not return. Arrays are allocated only after all sizes are checked.
     """
     check_magic(content[: len(MAGIC)])
     end = len(content) - _CHECKSUM

@@ -73,22 +73,12 @@ class CategoricalColumns:
 
 
 def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalColumns:
-    """Find the categorical columns of training data, and their labels.
+    """Find the categorical columns of training data, rows (n, d) with `names`, and their labels.
 
-    Parameters
-    ----------
-    given : None, sequence of str or int, bool (d,), or mapping
-        None: the columns of a category dtype. Else names or positions of columns, or a mask of them; or a mapping from
-        them to the labels of a column's numbers, None where the numbers are the categories.
-    X : data frame, or array-like (rows, d)
-    names : sequence of str (d,)
-
-    Raises
-    ------
-    ParameterError
-        If `given` has another form, or names an unknown column.
-    DataError
-        If a column's categories are neither all texts nor all numbers.
+    If `given` is None, they are the columns of a category dtype. Else it has names or positions of columns, or a mask
+    of them; or it is a mapping from them to the labels of a column's numbers, None where the numbers are the
+    categories. A ParameterError refuses another form or an unknown column, a DataError categories that are neither all
+    texts nor all numbers.
     """
     check_names(column_names(X) or (), "X")
     chosen = np.zeros(len(names), np.bool_)
@@ -149,12 +139,8 @@ def _find_labels(X: Any, columns: Sequence[int], names: Sequence[str]) -> list[t
 def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     """Return the labels of a categorical column; None if its categories are numbers.
 
-    A category dtype gives all its categories, in its order; other texts are in alphabetical order.
-
-    Raises
-    ------
-    DataError
-        If some categories are texts and others not, or of another kind.
+    A category dtype gives all its categories, in its order; other texts are in alphabetical order. A DataError refuses
+    texts among other categories.
     """
     if is_numeric(getattr(column, "dtype", "")):
         return None

@@ -101,24 +101,10 @@ def encode_value(value: object, labels: Labels) -> object:
 
 
 def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: str = "the data") -> Any:
-    """Replace labels by numbers.
+    """Replace labels of rows (n, d) by numbers; errors call the data `what`.
 
-    Parameters
-    ----------
-    X : array-like (rows, d)
-        Columns with labels hold texts or objects. An array of numbers holds the numbers of labels already; only whole
-        numbers with `HashedLabels` are categories themselves.
-    categories : mapping of str to tuple of str, HashedLabels, AsGiven or Dates
-        The labels of features.
-    feature_names : sequence of str
-        Names of the columns.
-    what : str
-        Name of the data in error texts.
-
-    Raises
-    ------
-    DataError
-        If a value has no hash; numbers of an array of float64 are hashes.
+    Columns with labels hold texts or objects. An array of numbers holds the numbers of labels already; only whole
+    numbers with `HashedLabels` are categories themselves. A DataError refuses values without a hash.
     """
     if not categories:
         return X

@@ -39,25 +39,10 @@ def read_frame(
 ) -> NDArray[np.float64]:
     """Return all columns of a data frame as numbers, float64 (rows, d), with the labels of some as their numbers.
 
-    Labels are looked up by text, not by the frame's own codes; missing values become NaN.
-
-    Parameters
-    ----------
-    X : data frame
-    names : sequence of str (d,)
-        Names of the columns, of which the frame may have others.
-    categories : mapping of str to tuple of str, HashedLabels or AsGiven
-        Labels by name.
-    what : str
-        Name of the data in error texts.
-    hint : str
-        End of the error text for texts without labels.
-
-    Raises
-    ------
-    DataError
-        If names are repeated, a column without labels holds neither numbers nor truth values, or one with labels other
-        values than texts; with `HashedLabels` whole numbers will do.
+    Labels are looked up by text, not by the frame's own codes; missing values become NaN. The frame may have other
+    columns. A DataError, which calls the data `what` and ends in `hint` for texts without labels, refuses repeated
+    names, a column without labels that holds neither numbers nor truth values, and one with labels that holds other
+    values than texts; with `HashedLabels` whole numbers will do.
     """
     check_names(names, what)
     plain = np.array(

@@ -165,12 +165,7 @@ def _plain(parts: Sequence[str]) -> list[str]:
 def find_remote_files(path: Path) -> tuple[Any, PurePosixPath, tuple[PurePosixPath, ...]]:
     """Return a pyarrow file system, a folder of it, and the Parquet files that `find_files` would find there.
 
-    A ``*`` of a pattern stands for a part of one name.
-
-    Raises
-    ------
-    DataError
-        If the file system cannot be reached, or there are no such files.
+    A ``*`` of a pattern stands for a part of one name. A DataError says that the system cannot be reached, or has none.
     """
     scheme, *parts = path.parts
     root, plain = scheme + ("///" if scheme == "file:" else "//"), _plain(parts)
@@ -215,12 +210,8 @@ def _absolute(path: PurePath) -> str:
 def find_files(path: Path) -> tuple[Path, ...]:
     """Return the Parquet files in a folder, also in folders below, or that match a pattern such as ``2024-*``.
 
-    Files and folders whose names begin with a dot or an underscore are not parts of a table.
-
-    Raises
-    ------
-    DataError
-        If there are no such files, or a file that matches is not one.
+    Files and folders whose names begin with a dot or an underscore are not parts of a table. A DataError says that
+    there are none, or that a match is no such file.
     """
     if path.is_dir():
         inside = (each.relative_to(path) for each in path.rglob(f"*{ENDING}") if each.is_file())

@@ -26,17 +26,7 @@ _SPREAD = 0x9E3779B97F4A7C15  # an odd number without pattern
 
 
 def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads: int = 1) -> NDArray[np.uint64]:
-    """Return a hash of each row, uint64 (n,); equal rows have equal hashes.
-
-    Parameters
-    ----------
-    table : (n, d)
-        Numbers.
-    start : uint64 (n,), optional
-        Hashes to mix in.
-    n_threads : int
-        Does not change the result.
-    """
+    """Return a hash of each row of numbers (n, d), mixed into `start` if given: uint64 (n,); equal for equal rows."""
     hashes = np.zeros(len(table), np.uint64) if start is None else start.copy()
 
     def hash_part(first: int) -> None:
@@ -80,17 +70,7 @@ def sample_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the `most` distinct rows of all workers with the smallest hashes, and the weights of all their copies.
 
-    Parameters
-    ----------
-    X : (n, d)
-    weight : float64 (n,), optional
-        Ones by default.
-    most : int
-    workers : Workers
-
-    Returns
-    -------
-    float64 (m, d), float64 (m,)
+    These are float64 (m, d) and (m,), of rows (n, d) and their weights, ones by default.
     """
     grid = None if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
     found = _smallest([(hash_table(X), np.ones(len(X)) if grid is None else grid, X)], most)

@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 def open_client(cluster: Any) -> Iterator[Any]:
     """Yield the dask client of a cluster, given that or the address of a scheduler; close what it opens.
 
-    Raises
-    ------
-    ParameterError
-        If dask is not installed, or there is no scheduler at the address.
+    A ParameterError says that dask is not installed, or that there is no scheduler at the address.
     """
     try:
         from distributed import Client
@@ -65,12 +62,8 @@ def open_client(cluster: Any) -> Iterator[Any]:
 def fit_alone(estimator: Any, train: Mapping[str, Any], valid: Mapping[str, Any]) -> dict[str, Any]:
     """Fit an estimator in this process, which reads one partition after the other; return its attributes.
 
-    Parameters
-    ----------
-    estimator : CostAwareEstimator
-        A copy, not fitted, which changes.
-    train, valid : mapping of str to table or column
-        The arguments of `fit`: dask collections, and columns beside them maybe in memory; None where it has none.
+    The estimator is a copy, not fitted, which changes. The arguments of `fit` are dask collections, and columns beside
+    them maybe in memory; None where it has none.
     """
     columns = None
     if _has_columns(X := complete_rows(train["X"], "X")):
@@ -152,23 +145,9 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
     """Fit an estimator on the workers of a dask cluster that hold the rows, without a client in this process.
 
     The model is that of one machine with all rows. A worker that is lost is replaced once by the others, which load its
-    partitions again.
-
-    Parameters
-    ----------
-    estimator : CostAwareEstimator
-        Gets the attributes of the fit.
-    client : distributed.Client, optional
-        By default the current one, if there is one.
-    train : mapping of str to table or column
-        X, y and other arguments of `fit` with a value for each row of X; None where it has none.
-    valid : mapping of str to table or column
-        X_val, y_val and others likewise.
-
-    Raises
-    ------
-    CostframeError
-        As of `fit`; also if the algorithm does not train together, or workers are lost.
+    partitions again. `train` and `valid` are arguments of `fit` with a value for each row of X and of X_val; None where
+    it has none. The client is by default the current one, if there is one. Errors are those of `fit`, and of algorithms
+    that do not train together, or of lost workers.
     """
     estimator.check_trains_together()
     if not is_dask(train["X"]):

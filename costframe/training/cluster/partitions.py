@@ -28,20 +28,10 @@ class Partitions:
 
 
 def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Partitions:
-    """Load the partitions of the arguments of `fit`, all cut as X, and wait for them.
+    """Load the partitions of the arguments of `fit`, all cut as `X`, and wait for them.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    given : mapping of str to table or column
-        Dask collections; columns beside X may be in memory. None is left out.
-    X : str
-        Name of the rows.
-
-    Raises
-    ------
-    DataError
-        If a column is longer or shorter than X, or a table does not fit.
+    They are dask collections; columns beside X may be in memory, and None is left out. A DataError refuses a column
+    that is longer or shorter than X, and a table that does not fit.
     """
     held = {name: value for name, value in given.items() if value is not None}
     held[X] = complete_rows(held[X], X)

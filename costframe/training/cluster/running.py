@@ -53,28 +53,11 @@ def train_together(
     seconds: float,
     is_wanted: Callable[[], bool],
 ) -> T:
-    """Train among other workers, and return the result of `train`.
+    """Train as worker `rank` of `count`, and return the result of `train`, which gets the workers.
 
-    The training has a thread of its own, to which xgboost's communicator belongs. If this worker fails, or the training
-    is not wanted any more, it leaves the others, so that they end too.
-
-    Parameters
-    ----------
-    train : callable
-        Gets the workers.
-    rank, count : int
-        Number of this worker, from 0, and of all.
-    address : mapping
-        That of the `Tracker`; a worker alone needs none.
-    seconds : float
-        Until a worker that does not answer is given up.
-    is_wanted : callable
-        Whether anybody still waits for the model.
-
-    Raises
-    ------
-    WorkersError
-        If another worker does not come or answer in time, or ends; or if the training is not wanted.
+    The training has a thread of its own, to which xgboost's communicator belongs. `address` is that of the `Tracker`; a
+    worker alone needs none. If this worker fails, or the training `is_wanted` no more, it leaves the others, so that
+    they end too; after `seconds` it gives up a worker that does not answer. A WorkersError tells of both.
     """
     workers, training = _CollectiveWorkers(rank, count, seconds), Future[T]()
 
@@ -175,21 +158,9 @@ def run_workers(
 ) -> dict[str, Any]:
     """Train on the workers that hold partitions; return the attributes of the fitted estimator.
 
-    Trainings of one cluster wait for each other: tasks of two, each on some workers, would wait for ever.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    estimator : CostAwareEstimator
-        Not fitted.
-    train, valid : Partitions
-    seconds : float
-        Until a worker that does not answer is given up.
-
-    Raises
-    ------
-    CostframeError
-        The error of a worker; of several the first that is not for the end of another worker.
+    Trainings of one cluster wait for each other: tasks of two, each on some workers, would wait for ever. After
+    `seconds`, a worker that does not answer is given up. Of several errors it raises the first that is not for the end
+    of another worker.
     """
     from distributed import Lock
 
