@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
-from scipy.special import logsumexp
 
 from costframe import engine
 from costframe.core.machine import over_chunks
@@ -230,6 +229,8 @@ def _potential(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return 0.5 * scores * scores
     if link == "sigmoid":
         return np.logaddexp(0.0, scores)
+    from scipy.special import logsumexp
+
     return np.asarray(logsumexp(scores, axis=1, keepdims=True) / scores.shape[1] + 0.0 * scores)
 
 

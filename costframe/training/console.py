@@ -73,11 +73,8 @@ def output() -> Output:
 
 
 @contextlib.contextmanager
-def show_progress(instead: ProgressCallback | None = None) -> Iterator[ProgressCallback]:
-    """Yield the progress callback of a sweep: `instead` if given, else one for the error stream."""
-    if instead is not None:
-        yield instead
-        return
+def show_progress() -> Iterator[ProgressCallback]:
+    """Yield the progress callback of a sweep, for the error stream."""
     console = Output(stderr=True, highlight=False)
     if not console.is_terminal:
         yield Lines(console)
