@@ -117,7 +117,7 @@ def evaluate_cost(
     reports, step, seen = [], 1, 0
     some: list[NDArray[np.float64]] = []
     for rows in blocks:
-        report = fitted.cost(rows, costs, **how)
+        report = fitted.cost(rows, costs=costs, **how)
         if predictions is not None:
             predictions.append(np.asarray(report.predictions))
         reports.append(evolve(report, predictions=None))
@@ -129,7 +129,7 @@ def evaluate_cost(
     report = CostReport.merge(reports)
     if not seen:
         return report
-    timed = fitted.cost(np.concatenate(some), costs, latency=True, **how)
+    timed = fitted.cost(np.concatenate(some), costs=costs, latency=True, **how)
     return evolve(report, latency=timed.latency)
 
 

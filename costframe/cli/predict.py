@@ -198,7 +198,7 @@ class _Predictions:
 
     def columns(self, X: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
         """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
-        report = self.fitted.cost(X, self.prices, **self.limits)
+        report = self.fitted.cost(X, costs=self.prices, **self.limits)
         self.rows += len(X)
         self.cut += 0 if report.cut is None else int(report.cut.sum())
         self.paid += float(report.per_row.sum())

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import DataError, ParameterError, printable, shown
-from costframe.core.predictors.classes import both_classes, likeliest, one_margin
+from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.tables.frames import by_partition
 from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
@@ -58,11 +58,12 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[Any]:
-        """Return the class of each row: that of the predictor, by default the likeliest."""
+        """Return the class of each row: of least expected error cost where prices have errors, else the likeliest.
+
+        Other `costs` decide by their errors.
+        """
         check_is_fitted(self, "predictor_")
-        if self.predictor_.classes is not None:
-            return self._ask("labels", X, max_cost, unavailable, terms)
-        return likeliest(self._ask("predict", X, max_cost, unavailable, terms), self.classes_, self.predictor_.half)
+        return self._ask("labels", X, max_cost, unavailable, terms)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy."""

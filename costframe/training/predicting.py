@@ -74,6 +74,7 @@ class Predicting(RowReader):
     def cost(
         self,
         X: Any,
+        y: ArrayLike | None = None,
         *,
         acquisition: str = "path",
         sample_weight: ArrayLike | None = None,
@@ -84,7 +85,7 @@ class Predicting(RowReader):
         costs: object = None,
         **terms: Any,
     ) -> CostReport:
-        """Return the exact cost of predicting rows; see `Predictor.cost`.
+        """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`.
 
         No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
         early as `cut`. `costs` replace the estimator's prices; a plan also accepts another `tradeoff`.
@@ -92,7 +93,7 @@ class Predicting(RowReader):
         check_is_fitted(self, "predictor_")
         how: dict[str, Any] = {
             "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
-            "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
+            "max_cost": max_cost, "unavailable": unavailable, "y": y, **self._terms(terms),
         }  # fmt: skip
         rows, prices = self._read(X), self.costs_ if costs is None else costs
         with self._own_threads():
@@ -108,8 +109,9 @@ class Predicting(RowReader):
     def _ask(
         self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
     ) -> NDArray[np.float64]:
-        """Call a method of the predictor for checked rows."""
-        rows, terms = self._read(X), self._terms(terms)
+        """Call a method of the predictor for checked rows; any model decides for labels by other prices of errors."""
+        decided = {"costs": terms.pop("costs", None)} if method == "labels" else {}
+        rows, terms = self._read(X), self._terms(terms) | decided
         with self._own_threads():
             found: NDArray[np.float64] = getattr(self.predictor_, method)(
                 rows, max_cost=max_cost, unavailable=unavailable, **terms

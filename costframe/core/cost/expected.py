@@ -58,6 +58,11 @@ class Priced(Protocol):
     ) -> Charges:
         """Charge rows."""
 
+    def error_costs(
+        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], costs: CostModel
+    ) -> NDArray[np.float64]:
+        """Return what the answers for rows cost where the truth is y."""
+
     def replay(self, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
         """Return the trips to the sources of each row, and its milliseconds."""
 
@@ -119,6 +124,7 @@ class ExpectedCost:
         self,
         predictor: Priced,
         X: Any,
+        y: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
@@ -131,6 +137,8 @@ class ExpectedCost:
         ----------
         predictor : Predictor
         X : float64 (rows, d), or data frame
+        y : (rows,), optional
+            Labels; with them the report has the costs of errors, and the bill (hard routing only).
         sample_weight : float64 (rows,), optional
             Means are weighted by it; a weight of two is a row given twice.
         rounds : bool
@@ -144,12 +152,14 @@ class ExpectedCost:
         ------
         ParameterError
             If `latency` is asked of prices without times.
+        CostModelError
+            If there are labels, and prices without errors.
         """
         rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
         weight = _weights(sample_weight, len(rows))
         model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         prices = model.select(predictor.feature_names)
-        for name, wanted in (("rounds", rounds), ("latency", latency)):
+        for name, wanted in (("rounds", rounds), ("latency", latency), ("y", y is not None)):
             if wanted and self.routing == "soft":
                 raise ParameterError(f"{name}: rows of a softened routing go all ways; use routing='hard'")
         if latency and not model.has_times:
@@ -160,7 +170,11 @@ class ExpectedCost:
             ends = predictor.replay(rows, model, self)
             counted = np.array([trips for trips, _ in ends], np.int64) if rounds else None
             times = np.array([time for _, time in ends]) if latency else None
-        return CostReport.of(prices, charges, weight, counted, times)
+        report = CostReport.of(prices, charges, weight, counted, times)
+        if y is None:
+            return report
+        assert report.predictions is not None  # noqa: S101 - routing is hard
+        return report.with_errors(predictor.error_costs(rows, y, report.predictions, model), weight)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
     from costframe.core.prices.price_arrays import PriceArrays
 
-BY_ROW = ("per_row", "acquired", "rounds", "predictions", "cut", "latency")  # arrays of a report with a value a row
+BY_ROW = (
+    "per_row",
+    "acquired",
+    "rounds",
+    "predictions",
+    "cut",
+    "latency",
+    "errors",
+)  # arrays of a report with a value a row
 _MOST_PARTS = 20  # in a notebook
 
 
@@ -91,6 +99,8 @@ class Totals:
         Of the rows that acquired each feature; likewise for resources and stages.
     resource_weight : float64 (R,)
     stage_weight : float64 (stages,)
+    errors, squared_bill : int64 (digits,)
+        Exact sums: of the costs of errors, and of the squares of the bills.
     none_acquired : float64 (d,)
         Probability that no row acquired each feature, if some are priced once.
     """
@@ -104,6 +114,8 @@ class Totals:
     feature_weight: NDArray[np.float64]
     resource_weight: NDArray[np.float64]
     stage_weight: NDArray[np.float64]
+    errors: NDArray[np.int64]
+    squared_bill: NDArray[np.int64]
     none_acquired: NDArray[np.float64]
 
     @classmethod
@@ -126,6 +138,8 @@ class Totals:
             charges.feature_weight,
             charges.resource_weight,
             charges.stage_weight,
+            add(None),
+            add(None),
             none,
         )
 
@@ -199,6 +213,8 @@ class CostReport:
         `costframe.certain`); None without either.
     latency : float64 (rows,), or None
         Milliseconds that each row waits for its sources, if requested: the sum over rounds of the slowest fetch.
+    errors : float64 (rows,), or None
+        Cost of each row's error; None without labels.
     totals : Totals
         Sums over the rows, for `merge`.
     """
@@ -217,6 +233,7 @@ class CostReport:
     feature_names: tuple[str, ...]
     cut: NDArray[np.bool_] | None = None
     latency: NDArray[np.float64] | None = None
+    errors: NDArray[np.float64] | None = None
     totals: Totals = field(kw_only=True, repr=False)
 
     def __repr__(self) -> str:
@@ -225,6 +242,8 @@ class CostReport:
         fixed = f"{self.fixed:g} once per batch" if self.fixed else ""
         largest = [f"{name} {100 * part / self.mean:.0f} %" for name, part in self._largest_parts()[:3]]
         facts: tuple[str, ...] = format_count(len(self.per_row), "row"), cut, f"mean {self.mean:g} {self.unit}", fixed
+        if self.errors is not None:
+            facts = (*facts, f"bill {self.mean_bill:g} ± {self.bill_error:.2g} with errors of {self.mean_errors:g}")
         if self.latency is not None and len(self.latency):
             middle, late = self.latency_quantiles((0.5, 0.99))
             facts = (*facts, f"latency {middle:.4g} ms, 99 % within {late:.4g}")
@@ -235,6 +254,43 @@ class CostReport:
         left = len(parts) - _MOST_PARTS
         more = [(f"{left} more", "", "")] if left > 0 else []
         return html_table(repr(self), ("", f"mean {self.unit}", "share"), [*parts[:_MOST_PARTS], *more])
+
+    def with_errors(self, errors: NDArray[np.float64], weight: NDArray[np.float64]) -> CostReport:
+        """Return the report with the cost of each row's error, float64 (rows,); rows have these weights."""
+        squares = (self.per_row + errors) ** 2
+        sums = evolve(self.totals, errors=exact_digits(errors * weight), squared_bill=exact_digits(squares * weight))
+        return evolve(self, errors=errors, totals=sums)
+
+    @property
+    def bill(self) -> NDArray[np.float64]:
+        """What each row costs with its error, float64 (rows,)."""
+        return self.per_row + self._known_errors()
+
+    @property
+    def mean_errors(self) -> float:
+        """Weighted mean of `errors`; 0 for no rows."""
+        self._known_errors()
+        return from_digits(self.totals.errors) / (self.totals.total_weight or math.inf)
+
+    @property
+    def mean_bill(self) -> float:
+        """Weighted mean of `bill`: `mean` and `mean_errors` together."""
+        return self.mean + self.mean_errors
+
+    @property
+    def bill_error(self) -> float:
+        """Standard error of `mean_bill`, over rows drawn like these; a weight of two is two rows. NaN for one row."""
+        total = self.totals.total_weight
+        mean = self.mean_bill
+        if total <= 1.0:
+            return math.nan
+        spread = from_digits(self.totals.squared_bill) / total - mean * mean
+        return math.sqrt(max(spread, 0.0) / (total - 1.0))
+
+    def _known_errors(self) -> NDArray[np.float64]:
+        if self.errors is None:
+            raise ParameterError("errors: are known with labels only; use cost(X, y) at prices with errors")
+        return self.errors
 
     def latency_quantiles(self, shares: Sequence[float] = (0.5, 0.9, 0.99)) -> NDArray[np.float64]:
         """Return the milliseconds within which these shares of the rows have their values: float64 (shares,)."""

@@ -159,8 +159,19 @@ class CertainPredictor(Alike):
         """Score rows at the model's own prices; see `StageTree.decision_function`. It takes no limits."""
         return self.inner.margins(*self._scores(X, n_jobs, max_cost, unavailable))
 
-    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
+    def decide(self, predictions: NDArray[np.float64], X: Any, costs: object = None) -> NDArray[Any]:
+        """Return the class of each row; see `Predictor.decide`. Prices cannot decide where a class is certain."""
+        if isinstance(self.until, str) and self._errors(costs) is not None:
+            raise ParameterError(
+                f"certain: rows end when their likeliest class is certain ({shown(self.until)}), not that of least "
+                "expected error cost; use the model itself, or prices without errors"
+            )
+        return super().decide(predictions, X, costs)
+
+    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,); see `Predictor.labels`."""
+        if self._errors(costs) is not None:
+            return super().labels(X, costs=costs, **terms)
         return self.inner.labels_of(*self._scores(X, **terms))
 
     def begin(self, request: RowRequest) -> StageStepper:

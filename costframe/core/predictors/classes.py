@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import DataError, shown
+from costframe.core.errors import DataError, quote_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +58,16 @@ def likeliest(p: NDArray[np.float64], classes: NDArray[Any], half: float = 0.5) 
     Of two classes the second one has p above `half`; with `half` zero, p may be scores.
     """
     return np.asarray(classes[p.argmax(axis=1) if p.ndim == 2 else (p > half).astype(np.int64)])
+
+
+def places(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the position of the class of each row, int64 (rows,); refuse labels that are no class."""
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    labels = np.asarray(y).tolist()
+    unknown = [label for label in dict.fromkeys(labels) if label not in place] if np.ndim(y) == 1 else [shown(y)]
+    if unknown:
+        raise DataError(f"y: expected one of the classes {quote_names(place)} for each row, got {quote_names(unknown)}")
+    return np.array([place[label] for label in labels], np.int64)
 
 
 def one_margin(scores: NDArray[np.float64]) -> NDArray[np.float64]:

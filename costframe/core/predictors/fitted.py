@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from attrs import Attribute
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.inquiry import Inquiry
@@ -139,6 +139,6 @@ class FittedEstimator:
         return self.predictor_.inquire(*arguments, **terms)
 
     @cost_by_partition
-    def cost(self, X: Any, costs: object = None, **how: Any) -> CostReport:
-        """Return the exact cost of predicting rows; see `Predictor.cost`."""
-        return self.predictor_.cost(X, costs, **how)
+    def cost(self, X: Any, y: ArrayLike | None = None, *, costs: object = None, **how: Any) -> CostReport:
+        """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`."""
+        return self.predictor_.cost(X, costs, y=y, **how)

@@ -203,6 +203,10 @@ class PlannedPredictor(Predictor):
         parts = self.walk(X, self.terms(costs, tradeoff, max_cost, unavailable), n_jobs)
         return squeeze(np.concatenate([self.linked(part) for part in parts]))
 
+    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
+        """Return the class of each row, (rows,); see `Predictor.labels`. Other costs decide what is bought, too."""
+        return self.decide(self.predict(X, costs=costs, **terms), X, costs)
+
     def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
         """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
         parts = self.walk(X, self.terms(**terms), n_jobs)

@@ -15,18 +15,19 @@ from costframe.core.cost.report import Charges
 from costframe.core.display import html_table
 from costframe.core.errors import (
     CostModelError,
+    DataError,
     ParameterError,
     brief,
     format_count,
     quote_names,
 )
-from costframe.core.predictors.classes import as_classes, likeliest
+from costframe.core.predictors.classes import as_classes, both_classes, likeliest, places
 from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.categories import as_categories, check_features
-from costframe.core.tables.rows import as_rows
+from costframe.core.tables.rows import as_rows, check_target
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import CostReport
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Prediction, Walker
+    from costframe.core.prices.error_prices import ErrorPrices
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
@@ -99,10 +101,54 @@ class Predictor(ABC):
         """The prediction above which a row is of the second of two classes; of more, the class is the likeliest."""
         return 0.5
 
-    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
-        """Return the class of each row, (rows,), if it knows `classes`; further terms are those of `predict`."""
+    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
+        """Return the class of each row, (rows,), if it knows `classes`; see `decide`. Terms are of `predict`."""
+        return self.decide(self.predict(X, **terms), X, costs)
+
+    def decide(self, predictions: NDArray[np.float64], X: Any, costs: object = None) -> NDArray[Any]:
+        """Return the class of each row, (rows,), given its prediction.
+
+        Where prices have errors, that of least expected error cost, of equal ones the first; else the likeliest.
+        `costs` replace the predictor's own prices.
+        """
         assert self.classes is not None  # noqa: S101 - callers look
-        return likeliest(self.predict(X, **terms), self.classes, self.half)
+        errors = self._errors(costs)
+        if errors is None:
+            return likeliest(predictions, self.classes, self.half)
+        rows = as_rows(X, self.feature_names, self.categories, errors.columns)
+        prices = errors.of_classes(self.classes, self.feature_names)
+        return np.asarray(self.classes[prices.decide(both_classes(predictions), rows)])
+
+    def _errors(self, costs: object = None) -> ErrorPrices | None:
+        own = self.costs if costs is None else CostModel.of(costs, self.feature_names)
+        return None if own is None else own.errors
+
+    def error_costs(
+        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], costs: CostModel
+    ) -> NDArray[np.float64]:
+        """Return what the answers for rows cost where the truth is y, (rows,): float64 (rows,).
+
+        Raises
+        ------
+        CostframeError
+            If the prices have no errors, those of another kind, or y has other labels or another length.
+        """
+        errors = costs.errors
+        if errors is None:
+            raise CostModelError(
+                "y: expected prices with errors, to tell what wrong answers cost; got prices without any"
+            )
+        if self.classes is None:
+            if not errors.is_regression:
+                raise CostModelError(
+                    "errors: expected prices per unit of error, absolute or squared, for a model without classes"
+                )
+            return errors.of_answers(check_target(y, len(X), "y"), predictions)
+        prices, truth = errors.of_classes(self.classes, self.feature_names), places(y, self.classes)
+        if len(truth) != len(X):
+            raise DataError(f"y: expected one label a row, shape ({len(X)},), got ({len(truth)},)")
+        answers = places(self.decide(predictions, X, costs), self.classes)
+        return prices.of_answers(truth, answers, X)
 
     @property
     def used_features(self) -> tuple[str, ...]:
@@ -259,12 +305,13 @@ class Predictor(ABC):
         latency: bool = False,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
+        y: ArrayLike | None = None,
     ) -> CostReport:
         """Return the exact cost of predicting rows; shorthand for `ExpectedCost`."""
         evaluator = ExpectedCost(
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
         )
-        return evaluator.evaluate(self, X, sample_weight=sample_weight, rounds=rounds, latency=latency)
+        return evaluator.evaluate(self, X, y, sample_weight=sample_weight, rounds=rounds, latency=latency)
 
 
 class Alike(Predictor):

@@ -78,8 +78,10 @@ class StageTree(StageModel, Predictor):
         """The prediction above which a row is of the second of two classes; see `Answer`."""
         return 0.5 if self.only_answer is None else self.only_answer.half
 
-    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
+    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,); see `Predictor.labels`."""
+        if self._errors(costs) is not None:
+            return super().labels(X, costs=costs, **terms)
         return self.labels_of(*self._scores(X, **terms))
 
     @property

@@ -15,6 +15,7 @@ from costframe.core.display import html_table
 from costframe.core.errors import CostModelError, brief, format_count, shown, suggestion
 from costframe.core.prices import costs_io, entries
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
+from costframe.core.prices.error_prices import ColumnPrice, ErrorPrices
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.prices.price_table import dearest, dearest_rows, total_price
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CostModel", "FeaturePrice", "ResourcePrice", "ThroughPrices"]
+__all__ = ["ColumnPrice", "CostModel", "ErrorPrices", "FeaturePrice", "ResourcePrice", "ThroughPrices"]
 
 
 @attrs.frozen(cache_hash=True, repr=False)
 class CostModel:
-    """The price of every feature and resource, and of evaluating learners; immutable, compared by value.
+    """The price of every feature and resource, of evaluating learners and of errors; immutable, compared by value.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ class CostModel:
         need the same resources come in one trip.
     ignore : tuple of str
         Columns of a table that are no features; they need no price.
+    errors : ErrorPrices or None
+        Prices of wrong answers.
 
     Raises
     ------
@@ -67,6 +70,7 @@ class CostModel:
     reuse: float = 0.0
     trip_time: float = 0.0
     ignore: tuple[str, ...] = ()
+    errors: ErrorPrices | None = None
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "features", entries.as_prices(self.features, FeaturePrice, "features"))
@@ -80,6 +84,20 @@ class CostModel:
         entries.check_needs(self.features, self.resources)
         own = {key: getattr(self, key) for key in ("split", "learner", "reuse")}
         entries.check_sum(own, self.features, self.resources)
+        if self.errors is not None:
+            object.__setattr__(self, "errors", ErrorPrices.of(self.errors))
+            self._check_error_columns(self.errors.columns)
+
+    def _check_error_columns(self, columns: tuple[str, ...]) -> None:
+        """Refuse a price of errors that is no free feature: its value must be known to decide."""
+        prices = {feature.name: feature for feature in self.features}
+        for name in columns:
+            if name not in prices:
+                raise CostModelError(
+                    f"errors: expected a feature as column, got {shown(name)}{suggestion(name, prices)}"
+                )
+            if total_price([prices[name]], self.resources) or prices[name].once:
+                raise CostModelError(f"errors: expected a free feature as column, got {shown(name)}, which has a price")
 
     def __repr__(self) -> str:
         """Name its size, the cost of all features and the highest prices; all of them would fill pages."""
@@ -130,13 +148,14 @@ class CostModel:
         """Make a cost model from a mapping with the keys of the file format.
 
         These are ``features`` and, optionally, ``resources``, ``unit``, ``split``, ``learner``, ``reuse``,
-        ``trip_time`` and ``ignore``. An entry of the first two is a number, or a table with at least a ``cost``. A
-        `CostModelError` names the entry that is missing, unknown or not allowed.
+        ``trip_time``, ``ignore`` and ``errors``. An entry of the first two is a number, or a table with at least a
+        ``cost``. A `CostModelError` names the entry that is missing, unknown or not allowed.
         """
         table = entries.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
         features = entries.as_entries(table.pop("features", None), FeaturePrice, "features")
         resources = entries.as_entries(table.pop("resources", {}), ResourcePrice, "resources")
-        return cls(features, resources, **table)
+        errors = ErrorPrices.of(table.pop("errors")) if "errors" in table else None
+        return cls(features, resources, **table, errors=errors)
 
     @classmethod
     def from_array(cls, costs: NDArray[Any] | Sequence[float], names: Iterable[str]) -> CostModel:
@@ -154,14 +173,17 @@ class CostModel:
         return cls(tuple(FeaturePrice(name, cost) for name in entries.as_names(names, "names")))
 
     @classmethod
-    def of(cls, costs: object, names: Iterable[str] | None = None) -> CostModel:
+    def of(cls, costs: object, names: Iterable[str] | None = None, *, errors: object = None) -> CostModel:
         """Make a cost model from any value that estimators accept as `costs`.
 
         A mapping of features to prices, such as ``{"age": 1.0}``, or one with keys of the file format, as for
         `from_dict`; a pandas Series with features as its index; a text or path, a file to `load`; an array, sequence or
         other Series of numbers, the prices of `names` by position; None, which prices each of `names` at one. Anything
-        else is a `CostModelError` that names ``costs``.
+        else is a `CostModelError` that names ``costs``. `errors`, anything that `ErrorPrices.of` accepts,
+        are prices of wrong answers in place of those that the value has.
         """
+        if errors is not None:
+            return attrs.evolve(cls.of(costs, names), errors=ErrorPrices.of(errors))
         if isinstance(costs, CostModel):
             return costs
         try:
@@ -188,6 +210,8 @@ class CostModel:
         table["features"] = {feature.name: entries.to_plain(feature) for feature in self.features}
         if self.resources:
             table["resources"] = {resource.name: entries.to_plain(resource) for resource in self.resources}
+        if self.errors is not None:
+            table["errors"] = self.errors.to_dict()
         return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -217,8 +241,13 @@ class CostModel:
         Raises
         ------
         CostModelError
-            If a raw column has no price, or prices cannot be shared exactly: once-per-batch prices, and reuse.
+            If a raw column has no price, or prices cannot be shared exactly: once-per-batch prices, reuse, and prices
+            of errors that are a column.
         """
+        if self.errors is not None and self.errors.columns:
+            raise CostModelError(
+                f"errors: no column is a price of errors after a transformation: {self.errors.columns}"
+            )
         return self.trace(trace_columns(transformer, self.names, feature_names)).costs
 
     def trace(self, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False) -> ThroughPrices:
@@ -227,7 +256,10 @@ class CostModel:
         features, resources, names = price_through(
             self.features, self.resources, made_from, split=self.split, reuse=self.reuse, paid_apart=paid_apart
         )
-        return ThroughPrices(attrs.evolve(self, features=features, resources=resources), names)
+        errors = (
+            None if self.errors is None or self.errors.columns else self.errors
+        )  # whoever reads raw columns decides
+        return ThroughPrices(attrs.evolve(self, features=features, resources=resources, errors=errors), names)
 
     @property
     def has_times(self) -> bool:
@@ -271,6 +303,7 @@ class CostModel:
             **{key: worth * getattr(self, key) for key in ("split", "learner", "reuse")},
             trip_time=self.trip_time,
             ignore=self.ignore,
+            errors=None if self.errors is None or not worth else self.errors.times(worth),
         )
 
     def full_cost(self, names: Iterable[str] | None = None) -> float:
