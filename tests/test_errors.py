@@ -1,0 +1,165 @@
+"""Prices of wrong answers: their entries, the answers they decide, and the bill."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import costframe as cf
+from costframe.core.errors import CostModelError, DataError, ParameterError
+
+PRICES = {"a": 1.0, "b": 2.0, "amount": 0.0}
+BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}
+BY_ROW = {"ill": {"well": {"column": "amount", "times": 2.0}}, "well": {"ill": 1.0}}
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400), "amount": RNG.uniform(0, 9, 400)})
+Y = np.where(X.a + RNG.normal(size=400) > 0.8, "ill", "well")
+
+
+def price(truth, answer, amount, errors):
+    """Return the price of an answer, entry by entry."""
+    found = errors.get(truth, {}).get(answer, 0.0)
+    return found["times"] * amount if isinstance(found, dict) else found
+
+
+def least(p, classes, amount, errors):
+    """Return the answer of least expected price, the first of equal ones."""
+    expected = [
+        sum(q * price(truth, answer, amount, errors) for q, truth in zip(p, classes, strict=True)) for answer in classes
+    ]
+    return classes[int(np.argmin(expected))]
+
+
+@pytest.fixture(scope="module", params=[BY_CLASS, BY_ROW], ids=["by class", "by row"])
+def fitted(request):
+    """Return a model and its errors."""
+    costs = cf.CostModel.of(PRICES, errors=request.param)
+    return cf.estimator("miser", costs=costs, tradeoff=1e-3, n_estimators=20).fit(X[:300], Y[:300]), request.param
+
+
+@pytest.mark.parametrize(
+    ("errors", "same"),
+    [
+        ({1: {0: 5}, 0: {1: 2}}, {"1": {"0": 5.0}, "0": {"1": 2.0}}),
+        ({True: {False: 5}}, {"true": {"false": 5.0}}),
+        ({1.0: {0.0: 5}}, {"1": {"0": 5.0}}),
+        (
+            pd.DataFrame([[0, 1], [2, 0]], ["x", "y"], ["x", "y"]),
+            {"x": {"x": 0.0, "y": 1.0}, "y": {"x": 2.0, "y": 0.0}},
+        ),
+        ((np.array([[0, 1], [2, 0]]), ["x", "y"]), {"x": {"x": 0.0, "y": 1.0}, "y": {"x": 2.0, "y": 0.0}}),
+        ([[0, 1], [2, 0]], {"matrix": [[0.0, 1.0], [2.0, 0.0]]}),
+        ({"absolute": 2}, {"absolute": 2.0}),
+        (BY_ROW, BY_ROW),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["toml", "json"])
+def test_errors_are_read_and_written(errors, same, suffix, tmp_path):
+    costs = cf.CostModel.of(PRICES, errors=errors)
+    assert costs.to_dict()["errors"] == same
+    costs.save(tmp_path / f"prices.{suffix}")
+    assert cf.CostModel.load(tmp_path / f"prices.{suffix}") == costs
+
+
+@pytest.mark.parametrize(
+    ("errors", "message"),
+    [
+        ({}, "errors: expected the price of at least one wrong answer"),
+        ({"ill": 3}, "errors.ill: expected a table, got 3"),
+        ({"ill": {"well": -1}}, "errors.ill.well: expected a finite number >= 0, got -1"),
+        ({"ill": {"well": None}}, "errors.ill.well: expected a finite number >= 0, got None"),
+        ({"ill": {"well": {"times": 2}}}, "errors.ill.well.column: expected the name of a free feature, got no entry"),
+        ({"ill": {"well": {"column": "a"}}}, "errors: expected a free feature as column, got 'a', which has a price"),
+        ({"ill": {"well": {"column": "amout"}}}, "got 'amout' (did you mean 'amount'?)"),
+        ({1: {0: 1}, "1": {0: 2}}, "errors: expected different names, got '1' twice"),
+        ([[1, 2]], "errors: expected a price for each true class and answer, got the shape (1, 2)"),
+        ([[0, np.nan], [1, 0]], 'errors."row 0": expected a finite number >= 0, got nan'),
+        ("high", "errors: expected prices by true class and answer, got 'high'"),
+    ],
+)
+def test_wrong_entries_are_named(errors, message):
+    with pytest.raises(CostModelError) as refused:
+        cf.CostModel.of(PRICES, errors=errors)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("errors", "message"),
+    [
+        ({"ill": {"wel": 1}}, "errors.ill.wel: expected one of the classes 'ill', 'well', got 'wel' (did you mean"),
+        ([[0, 1, 2], [1, 0, 2], [1, 2, 0]], "errors: expected 2 x 2 prices"),
+        ({"absolute": 1}, "errors: expected prices by class, got prices per unit of error"),
+    ],
+)
+def test_fit_refuses_errors_that_do_not_fit_the_classes(errors, message):
+    with pytest.raises(CostModelError) as refused:
+        cf.estimator("miser", costs=cf.CostModel.of(PRICES, errors=errors)).fit(X, Y)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("task", ["regression", "ranking"])
+def test_fit_refuses_errors_of_another_task(task):
+    costs = cf.CostModel.of(PRICES, errors=BY_CLASS)
+    with pytest.raises(CostModelError, match="errors: expected prices"):
+        cf.estimator("cegb", task, costs=costs).fit(X, np.arange(400) % 3)
+
+
+def test_the_answer_is_that_of_least_expected_price(fitted, tmp_path):
+    model, errors = fitted
+    p, classes = model.predict_proba(X), model.classes_.tolist()
+    wanted = [least(each, classes, amount, errors) for each, amount in zip(p, X.amount, strict=True)]
+    assert model.predict(X).tolist() == wanted
+    assert wanted != model.classes_[p.argmax(axis=1)].tolist()  # or the prices would decide nothing
+    assert [model.predict(X[i : i + 1])[0] for i in range(40)] == wanted[:40]
+    cf.save(model, tmp_path / "saved.model")
+    assert cf.load(tmp_path / "saved.model").predict(X).tolist() == wanted
+    plain = model.predict(X, costs=PRICES)
+    assert plain.tolist() == model.classes_[p.argmax(axis=1)].tolist()
+
+
+def test_ties_go_to_the_first_class():
+    p, half = np.array([[0.5, 0.5], [0.25, 0.75]]), cf.CostModel.of(PRICES, errors=[[0, 1], [1, 0]])
+    prices = half.errors.of_classes(np.array(["ill", "well"]), half.names)
+    assert prices.decide(p, np.zeros((2, 3))).tolist() == [0, 1]
+
+
+def test_the_bill_is_the_cost_and_the_price_of_the_answer(fitted):
+    model, errors = fitted
+    rows, truth = X[300:], Y[300:]
+    report, answers = model.cost(rows, truth), model.predict(rows)
+    wanted = [price(*each, errors) for each in zip(truth, answers, rows.amount, strict=True)]
+    np.testing.assert_allclose(report.errors, wanted, rtol=1e-12)
+    np.testing.assert_array_equal(report.bill, report.per_row + report.errors)
+    assert report.mean_bill == pytest.approx(report.bill.mean())
+    assert report.bill_error == pytest.approx(report.bill.std(ddof=1) / 10)
+    parts = cf.CostReport.merge([model.cost(rows[:30], truth[:30]), model.cost(rows[30:], truth[30:])])
+    assert (parts.mean_bill, parts.bill_error) == (report.mean_bill, report.bill_error)
+    twice = model.cost(rows, truth, sample_weight=np.full(100, 2.0))
+    both = model.cost(pd.concat([rows, rows]), np.concatenate([truth, truth]))
+    assert (twice.mean_bill, twice.bill_error) == (both.mean_bill, both.bill_error)
+    assert "bill" in repr(report)
+    assert "bill" not in repr(model.cost(rows))
+
+
+def test_regressions_pay_by_the_unit():
+    y, prices = X.a + X.b, cf.CostModel.of(PRICES, errors={"absolute": 2.0, "squared": 0.5})
+    model = cf.estimator("miser", "regression", costs=prices, n_estimators=10).fit(X[:300], y[:300])
+    off = np.abs(model.predict(X[300:]) - y[300:])
+    np.testing.assert_allclose(model.cost(X[300:], y[300:]).errors, 2.0 * off + 0.5 * off**2, rtol=1e-12)
+
+
+def test_what_cannot_be_told_is_refused(fitted):
+    model, errors = fitted
+    with pytest.raises(DataError, match="y: expected one of the classes 'ill', 'well' for each row, got 'sick'"):
+        model.cost(X[:3], ["ill", "sick", "well"])
+    with pytest.raises(DataError, match=r"y: expected one label a row, shape \(3,\), got \(2,\)"):
+        model.cost(X[:3], ["ill", "well"])
+    with pytest.raises(CostModelError, match="y: expected prices with errors"):
+        model.cost(X[:3], Y[:3], costs=PRICES)
+    with pytest.raises(ParameterError, match="errors: are known with labels only"):
+        model.cost(X[:3]).bill  # noqa: B018
+    if errors is BY_ROW:
+        with pytest.raises(DataError, match=r"errors: expected finite numbers >= 0 in 'amount'.*got nan in row 1"):
+            model.predict(X[:3].assign(amount=[1.0, np.nan, 2.0]))
+    certain = cf.certain(model, "class")
+    with pytest.raises(ParameterError, match="certain: rows end when their likeliest class is certain"):
+        certain.predict(X[:3])
