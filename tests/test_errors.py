@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import costframe as cf
-from costframe.core.errors import CostModelError, DataError, ParameterError
+from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 
 PRICES = {"a": 1.0, "b": 2.0, "amount": 0.0}
 BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}
@@ -163,3 +163,50 @@ def test_what_cannot_be_told_is_refused(fitted):
     certain = cf.certain(model, "class")
     with pytest.raises(ParameterError, match="certain: rows end when their likeliest class is certain"):
         certain.predict(X[:3])
+
+
+def test_inquiries_decide_like_tables(fitted):
+    model, errors = fitted
+    wanted, report = model.predict(X[300:]), model.cost(X[300:])
+    for place in range(100):
+        row = X.iloc[300 + place].to_dict()
+        inquiry = model.predictor_.inquire()
+        assert errors is BY_CLASS or "amount" in inquiry.needs  # at once, with the model's own needs
+        while inquiry.needs:
+            inquiry.supply({name: row[name] for name in inquiry.needs})
+        assert (inquiry.answer.label, inquiry.answer.cost) == (wanted[place], report.per_row[place])
+    known = model.predictor_.inquire(known=row)
+    assert (known.needs, known.answer.label) == ((), wanted[-1])
+    assert cf.predict_one(model, row).label == wanted[-1]
+    assert [each.label for each in cf.predict_many(model, X[300:])] == wanted.tolist()
+
+
+def test_a_plan_that_reads_the_price_of_an_error_asks_for_it_once():
+    costs = cf.CostModel.of({"a": 1.0, "amount": 0.0}, errors=BY_ROW)
+    y = np.where((X.amount > 4) ^ (X.a > 0), "ill", "well")
+    model = cf.estimator("cegb", costs=costs, tradeoff=1e-4, n_estimators=10).fit(X[["a", "amount"]], y)
+    rows = X[["a", "amount"]][:50]
+    for row, label in zip(rows.to_dict("records"), model.predict(rows), strict=True):
+        inquiry, asked = model.predictor_.inquire(), []
+        while inquiry.needs:
+            asked += inquiry.needs
+            inquiry.supply({name: row[name] for name in inquiry.needs})
+        assert sorted(asked) == ["a", "amount"] == sorted(inquiry.answer.acquired)
+        assert inquiry.answer.label == label
+
+
+def test_an_inquiry_refuses_what_it_cannot_decide(fitted):
+    model, errors = fitted
+    predictor = model.predictor_
+    with pytest.raises(CostModelError, match=r"errors\.ill\.sick: expected one of the classes"):
+        predictor.inquire(cf.CostModel.of(PRICES, errors={"ill": {"sick": 1}}))
+    with pytest.raises(ParameterError, match="certain: rows end when their likeliest class is certain"):
+        cf.certain(model, "class").predictor_.inquire()
+    if errors is BY_ROW:
+        with pytest.raises(ParameterError, match="unavailable: expected no price of errors"):
+            predictor.inquire(unavailable=["amount"])
+        inquiry = predictor.inquire()
+        before = inquiry.needs
+        with pytest.raises(InquiryError, match="value of 'amount': expected a finite number >= 0"):
+            inquiry.supply(dict.fromkeys(before, np.nan))
+        assert inquiry.needs == before

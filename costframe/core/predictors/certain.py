@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
     from costframe.core.predictors.predictor import RowRequest
+    from costframe.core.prices.error_prices import ErrorPrices
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.certain import Until
     from costframe.core.stages.fallbacks import FallbackRows
@@ -161,12 +162,15 @@ class CertainPredictor(Alike):
 
     def decide(self, predictions: NDArray[np.float64], X: Any, costs: object = None) -> NDArray[Any]:
         """Return the class of each row; see `Predictor.decide`. Prices cannot decide where a class is certain."""
-        if isinstance(self.until, str) and self._errors(costs) is not None:
+        self._refuse(self._errors(costs))
+        return super().decide(predictions, X, costs)
+
+    def _refuse(self, errors: ErrorPrices | None) -> None:
+        if isinstance(self.until, str) and errors is not None:
             raise ParameterError(
                 f"certain: rows end when their likeliest class is certain ({shown(self.until)}), not that of least "
                 "expected error cost; use the model itself, or prices without errors"
             )
-        return super().decide(predictions, X, costs)
 
     def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,); see `Predictor.labels`."""
@@ -177,6 +181,7 @@ class CertainPredictor(Alike):
     def begin(self, request: RowRequest) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`. It takes no limits."""
         _check_terms(request.limits, request.acquisition)
+        self._refuse(request.costs.errors)
         prices, paid = request.prices, request.ledger.paid_before
         return StageStepper(self.inner, prices, True, request.values, paid=paid, walk=self.walk(prices))
 

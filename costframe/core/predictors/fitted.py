@@ -135,7 +135,7 @@ class FittedEstimator:
         return one_margin(scores) if self.kind == "classifier" else scores
 
     def inquire(self, *arguments: Any, **terms: Any) -> Inquiry:
-        """Begin the prediction of one row; see `Predictor.inquire`. Its answer has probabilities, not labels."""
+        """Begin the prediction of one row; see `Predictor.inquire`. Its answer has probabilities, and the `label`."""
         return self.predictor_.inquire(*arguments, **terms)
 
     @cost_by_partition

@@ -6,6 +6,7 @@ charges. The inquiry joins the two; every driver, and every replay of a cost, is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from copy import copy
 from fractions import Fraction
@@ -19,7 +20,7 @@ from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
@@ -52,6 +53,8 @@ class Prediction:
         Price of what sources were asked for in vain; not part of `cost`.
     failures : tuple of str
         Features that a source was asked for and that did not come, or came late, at some time.
+    label : class label, or None
+        Class of the row, as from an estimator's `predict`; None if the model knows no classes.
     """
 
     value: float | NDArray[np.float64]
@@ -62,12 +65,14 @@ class Prediction:
     reason: str = "complete"
     failed_cost: float = 0.0
     failures: tuple[str, ...] = ()
+    label: Any = None
 
     def __repr__(self) -> str:
         """Name value, cost, and why and when it ended, in one line."""
         bought = f"{format_count(len(self.acquired), 'feature')} in {format_count(self.rounds, 'round')}"
+        label = () if self.label is None else (shown(self.label),)
         return brief(
-            self, f"{np.round(self.value, 6)}", f"cost {self.cost:g}", bought, f"exit {self.exit}", self.reason
+            self, *label, f"{np.round(self.value, 6)}", f"cost {self.cost:g}", bought, f"exit {self.exit}", self.reason
         )
 
 
@@ -96,6 +101,42 @@ class Walker(Protocol):
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far: of learners, comparisons, and uses of features beyond the first."""
+
+
+class AskingToo:
+    """A walker that asks for further features, prices of errors, with its first needs, and keeps all values."""
+
+    def __init__(
+        self, walker: Walker, further: Iterable[int], values: Mapping[int, float], names: Sequence[str]
+    ) -> None:
+        self._walker, self._further, self.values, self._names = walker, frozenset(further), dict(values), names
+        self._check(values)
+
+    def _check(self, values: Mapping[int, float]) -> None:
+        for f in self._further & values.keys():
+            if not 0.0 <= values[f] < math.inf:
+                raise InquiryError(
+                    f"value of {self._names[f]!r}: expected a finite number >= 0, as it is the price of an error, "
+                    f"got {values[f]:g}"
+                )
+
+    @property
+    def needs(self) -> Collection[int]:
+        """Features of the model's needs that are not known, and the further ones."""
+        return {*self._walker.needs, *self._further} - self.values.keys()
+
+    def advance(self, values: Mapping[int, float]) -> None:
+        """Go on with the values of all features in `needs`, and with those known."""
+        self._check(values)
+        known, walker = {**self.values, **values}, copy(self._walker)
+        while (needs := walker.needs) and known.keys() >= set(needs):
+            walker.advance({f: known[f] for f in needs})
+        self._walker, self.values = walker, known
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"answer", "reason", "evaluated"}:  # nor does it advance together with others
+            raise AttributeError(name)
+        return getattr(self._walker, name)
 
 
 _NOTHING: AbstractSet[int] = frozenset()
@@ -169,7 +210,7 @@ class Inquiry:
     nothing.
     """
 
-    __slots__ = ("_categories", "_columns", "_ledger", "_names", "_needs", "_rounds", "walker")
+    __slots__ = ("_categories", "_columns", "_label", "_ledger", "_names", "_needs", "_rounds", "walker")
 
     def __init__(
         self,
@@ -177,8 +218,9 @@ class Inquiry:
         names: tuple[str, ...],
         ledger: Ledger,
         categories: Categories | None = None,
+        label: Callable[[Any, Walker], Any] | None = None,
     ) -> None:
-        self._names, self._categories = names, categories or {}
+        self._names, self._categories, self._label = names, categories or {}, label
         self._keep(walker, ledger, 0)
 
     def _keep(self, walker: Walker, ledger: Ledger, rounds: int) -> None:
@@ -260,7 +302,8 @@ class Inquiry:
         if self._needs:
             raise InquiryError(f"answer: the inquiry still needs {self._needs}")
         value, leaf = self.walker.answer
-        return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self.walker.reason)
+        label = None if self._label is None else self._label(value, self.walker)
+        return Prediction(value, self.cost, self.acquired, self._rounds, leaf, self.walker.reason, label=label)
 
 
 def supply_inquiries(inquiries: Sequence[Inquiry], values: Sequence[Mapping[str, Any]]) -> list[Exception | None]:

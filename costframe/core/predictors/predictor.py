@@ -22,7 +22,7 @@ from costframe.core.errors import (
     quote_names,
 )
 from costframe.core.predictors.classes import as_classes, both_classes, likeliest, places
-from costframe.core.predictors.inquiry import Inquiry, Ledger, as_number
+from costframe.core.predictors.inquiry import AskingToo, Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
@@ -200,7 +200,33 @@ class Predictor(ABC):
             Those of the kind of predictor, such as the `tradeoff` of a plan.
         """
         request = RowRequest.of(self, costs, acquisition, known, max_cost, unavailable)
-        return Inquiry(self.begin(request, **terms), self.feature_names, request.ledger, self.categories)
+        walker, label = self.begin(request, **terms), None if self.classes is None else self._label
+        if label is not None and request.costs.errors is not None:
+            walker, label = self._deciding(walker, request)
+        return Inquiry(walker, self.feature_names, request.ledger, self.categories, label)
+
+    def _label(self, value: Any, _walker: Walker) -> Any:
+        """Return the likeliest class, for the prediction of one row."""
+        place = int(value > self.half) if isinstance(value, float) else int(value.argmax())
+        return self.classes.item(place)  # type: ignore[union-attr]
+
+    def _deciding(self, walker: Walker, request: RowRequest) -> tuple[Walker, Any]:
+        """Return a walker that also asks for columns that are prices of errors, and what decides at its end."""
+        costs, names = request.costs, self.feature_names
+        assert costs.errors is not None  # noqa: S101 - callers look
+        costs.errors.of_classes(self.classes, names)  # type: ignore[arg-type] # refuses what fits no class, before rows pay
+        if not costs.errors.columns:
+            return walker, lambda value, _: self.decide(np.array([value]), np.zeros((1, len(names))), costs).item()
+        if barred := set(costs.errors.columns).intersection(request.unavailable):
+            raise ParameterError(f"unavailable: expected no price of errors, which decides, got {quote_names(barred)}")
+
+        def decide(value: Any, asking: AskingToo) -> Any:
+            row = np.full((1, len(names)), np.nan)
+            row[0, list(asking.values)] = list(asking.values.values())
+            return self.decide(np.array([value]), row, costs).item()
+
+        further = [names.index(name) for name in costs.errors.columns]
+        return AskingToo(walker, further, request.values, names), decide
 
     @abstractmethod
     def begin(self, *request: Any, **terms: Any) -> Walker:
