@@ -68,7 +68,10 @@ def test_errors_are_read_and_written(errors, same, suffix, tmp_path):
         ({"ill": {"well": -1}}, "errors.ill.well: expected a finite number >= 0, got -1"),
         ({"ill": {"well": None}}, "errors.ill.well: expected a finite number >= 0, got None"),
         ({"ill": {"well": {"times": 2}}}, "errors.ill.well.column: expected the name of a free feature, got no entry"),
-        ({"ill": {"well": {"column": "a"}}}, "errors: expected a free feature as column, got 'a', which has a price"),
+        (
+            {"ill": {"well": {"column": "a"}}},
+            "errors: expected a free feature without needs as column, got 'a'",
+        ),
         ({"ill": {"well": {"column": "amout"}}}, "got 'amout' (did you mean 'amount'?)"),
         ({1: {0: 1}, "1": {0: 2}}, "errors: expected different names, got '1' twice"),
         ([[1, 2]], "errors: expected a price for each true class and answer, got the shape (1, 2)"),
@@ -203,10 +206,38 @@ def test_an_inquiry_refuses_what_it_cannot_decide(fitted):
     with pytest.raises(ParameterError, match="certain: rows end when their likeliest class is certain"):
         cf.certain(model, "class").predictor_.inquire()
     if errors is BY_ROW:
-        with pytest.raises(ParameterError, match="unavailable: expected no price of errors"):
-            predictor.inquire(unavailable=["amount"])
         inquiry = predictor.inquire()
         before = inquiry.needs
         with pytest.raises(InquiryError, match="value of 'amount': expected a finite number >= 0"):
             inquiry.supply(dict.fromkeys(before, np.nan))
         assert inquiry.needs == before
+
+
+def test_without_the_price_of_an_error_the_likeliest_class_is_the_answer():
+    costs = cf.CostModel.of(PRICES, errors=BY_ROW)
+    model = cf.estimator("miser", costs=costs, tradeoff=1e-3, n_estimators=20).fit(X[:300], Y[:300])
+    terms = {"unavailable": ["amount"]}
+    wanted = model.classes_[model.predict_proba(X[300:], **terms).argmax(axis=1)]
+    assert model.predict(X[300:], **terms).tolist() == wanted.tolist() != model.predict(X[300:]).tolist()
+    right = Y[300:] == wanted
+    assert (model.cost(X[300:], Y[300:], **terms).errors[right] == 0).all()
+    for row, label in zip(X[300:320].to_dict("records"), wanted, strict=False):
+        inquiry = model.predictor_.inquire(**terms)
+        while inquiry.needs:
+            inquiry.supply({name: row[name] for name in inquiry.needs})
+        assert (inquiry.answer.label, inquiry.answer.reason) == (label, "unavailable")
+
+
+def test_commands_answer_by_the_prices_of_errors(fitted, run, tmp_path):
+    model, rows, truth = fitted[0], X[300:], Y[300:]
+    report, saved, table, answers = (
+        model.cost(rows, truth),
+        *(tmp_path / name for name in ("m.model", "x.csv", "y.csv")),
+    )
+    cf.save(model, saved)
+    rows.assign(state=truth).to_csv(table, index=False)
+    shown = run("cost", saved, table, "--target", "state")
+    assert f"its errors cost {report.mean_errors:,.6g}, so the bill is {report.mean_bill:,.6g}" in shown.output
+    assert f"Mistakes: {np.count_nonzero(model.predict(rows) != truth)} rows of 100" in shown.output
+    assert run("predict", saved, table, "--output", answers).exit_code == 0
+    assert pd.read_csv(answers).prediction.tolist() == model.predict(rows).tolist()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.cli.scoring import Scored
+    from costframe.cli.scoring import Answers, Scored
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
@@ -74,7 +74,8 @@ def cost(
     default prices are those in MODEL.
 
     With --target, or with --score for a data set, the command scores the predictions as `costframe compare` does, gives
-    the standard errors of the score and of the mean cost, and counts the mistakes. By default the score is that of the
+    the standard errors of the score and of the mean cost, counts the mistakes, and tells what they cost if the prices
+    have [errors]. By default the score is that of the
     run of which MODEL is, else one by task. Of a model in the folder of a run of `costframe compare`, --part is the
     part that the run made, also where it split the rows by a seed.
     """
@@ -89,13 +90,12 @@ def cost(
         report, scored = evaluate_cost(fitted, blocks, prices, acquisition=acquisition), None
     else:
         from costframe.cli.given_data import open_labelled
-        from costframe.cli.scoring import choose, score_report
+        from costframe.cli.scoring import Answers, choose, score_report
 
         rows = open_labelled(model, fitted, data, target, part, missing)
-        predictions: list[NDArray[np.float64]] = []
-        chosen = choose(fitted, rows.task, rows.score, score)
-        report = evaluate_cost(fitted, rows.blocks, prices, predictions, acquisition=acquisition)
-        scored = score_report(fitted, report, np.concatenate(predictions), *rows.labels(), chosen)
+        answers, chosen = Answers(fitted, prices), choose(fitted, rows.task, rows.score, score)
+        report = evaluate_cost(fitted, rows.blocks, prices, answers, acquisition=acquisition)
+        report, scored = score_report(answers, report, *rows.labels(), chosen)
     console = output()
     show_cost(console, report, prices, part or "all", scored)
     console.finish()
@@ -105,12 +105,12 @@ def evaluate_cost(
     fitted: FittedEstimator,
     blocks: Iterable[NDArray[np.float64]],
     costs: CostModel,
-    predictions: list[NDArray[np.float64]] | None = None,
+    answers: Answers | None = None,
     **how: Any,
 ) -> CostReport:
     """Return the cost of rows in blocks; where prices have times, with latencies of at most 20,000 evenly spaced.
 
-    It adds the predictions of each block to `predictions`, if there is such a list.
+    It adds the answers of each block to `answers`, if these are asked for.
     """
     from costframe.core.cost.report import CostReport
 
@@ -118,8 +118,8 @@ def evaluate_cost(
     some: list[NDArray[np.float64]] = []
     for rows in blocks:
         report = fitted.cost(rows, costs=costs, **how)
-        if predictions is not None:
-            predictions.append(np.asarray(report.predictions))
+        if answers is not None:
+            answers.add(rows, report)
         reports.append(evolve(report, predictions=None))
         if costs.has_times:
             some.append(rows[-seen % step :: step])
@@ -150,6 +150,11 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, 
         f"{rows} {cost} {report.mean:,.6g}{error} {printable(report.unit)} per row on average{compared}",
         f"  least {least}, median {median}, most {most}",
     ]
+    if report.errors is not None:
+        lines.append(
+            f"  its errors cost {report.mean_errors:,.6g}, so the bill is {report.mean_bill:,.6g} "
+            f"\u00b1{report.bill_error:.2g} {printable(report.unit)} per row"
+        )
     if report.latency is not None and len(report.latency):
         mean = milliseconds(float(report.latency.mean()))
         middle, p95, late = map(milliseconds, report.latency_quantiles((0.5, 0.95, 0.99)))

@@ -212,7 +212,7 @@ class LiveRun:
         money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
         degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
         ended = {"reason": end.reason, "error": None, "fetched": bool(end.acquired)}
-        return {"value": value, **money, **ended} | ({"degraded": True} if degraded else {})
+        return {"value": value, "label": end.label, **money, **ended} | ({"degraded": True} if degraded else {})
 
     def _digest(self, keys: Keys) -> str:
         """Return a text that differs between runs whose rows must not be mixed."""
@@ -280,7 +280,7 @@ class LiveRun:
 
     def _answers(self, records: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the columns of predictions; None where a row has no answer."""
-        from costframe.core.predictors.classes import both_classes, likeliest
+        from costframe.core.predictors.classes import both_classes
 
         there = [i for i, record in enumerate(records) if record["value"] is not None]
 
@@ -298,9 +298,8 @@ class LiveRun:
         classes = self.fitted.classes_
         values = values if there else np.empty((0, len(classes)))
         named = zip(classes.tolist(), both_classes(values).T, strict=True)
-        return {"prediction": spread(likeliest(values, classes, self.fitted.predictor_.half))} | {
-            f"probability_{label}": spread(p) for label, p in named
-        }
+        labels = [None if record["value"] is None else record["label"] for record in records]
+        return {"prediction": labels} | {f"probability_{label}": spread(p) for label, p in named}
 
     def _close(self, records: list[dict[str, Any]], without_keys: dict[str, bool], failures: dict[str, str]) -> int:
         """Print what the run paid, and how it ended."""

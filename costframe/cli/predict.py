@@ -203,16 +203,16 @@ class _Predictions:
         self.cut += 0 if report.cut is None else int(report.cut.sum())
         self.paid += float(report.per_row.sum())
         self.bought |= np.asarray(report.acquired).any(axis=0)
-        return self._answers(report) | {"cost": report.per_row}
+        return self._answers(X, report) | {"cost": report.per_row}
 
-    def _answers(self, report: CostReport) -> dict[str, NDArray[Any]]:
-        from costframe.core.predictors.classes import both_classes, likeliest
+    def _answers(self, X: NDArray[np.float64], report: CostReport) -> dict[str, NDArray[Any]]:
+        from costframe.core.predictors.classes import both_classes
 
         values = report.predictions
         assert values is not None  # noqa: S101 - routing is hard
         if self.fitted.kind == "classifier":
             classes = self.fitted.classes_
-            labels = likeliest(values, classes, self.fitted.predictor_.half)
+            labels = self.fitted.predictor_.decide(values, X, self.prices, self.limits.get("unavailable", ()))
             probabilities = both_classes(values).T
             named = zip(classes.tolist(), probabilities, strict=True)
             return {"prediction": labels} | {f"probability_{label}": p for label, p in named}

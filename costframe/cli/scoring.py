@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 
 from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count, printable
+from costframe.core.predictors.classes import likeliest, places
 from costframe.report.tables import mistakes_table
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.prices.costs import CostModel
     from costframe.frontier.choices import Estimate
+    from costframe.frontier.rows import Rows
     from costframe.training.console import Output
     from costframe.training.library_scores import LibraryScore
 
@@ -67,46 +70,69 @@ def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | 
     return choose_score("score", score, task, n_classes)
 
 
+@define(eq=False)
+class Answers:
+    """The answers for rows, block by block, to be scored with labels that come at the end."""
+
+    fitted: FittedEstimator
+    costs: CostModel
+    predictions: list[NDArray[np.float64]] = field(factory=list)
+    classes: list[NDArray[np.int64]] = field(factory=list)  # places of the answers among the classes
+    priced: list[NDArray[np.float64]] = field(factory=list)  # columns that are prices of errors
+
+    def add(self, rows: NDArray[np.float64], report: CostReport) -> None:
+        """Add the answers for some rows."""
+        predictor, values = self.fitted.predictor_, np.asarray(report.predictions)
+        self.predictions.append(values)
+        if predictor.classes is not None:
+            self.classes.append(places(predictor.decide(values, rows, self.costs), predictor.classes))
+        columns = () if self.costs.errors is None else self.costs.errors.columns
+        self.priced.append(rows[:, [predictor.feature_names.index(name) for name in columns]])
+
+    def error_costs(self, rows: Rows) -> NDArray[np.float64] | None:
+        """Return what the answers cost for rows with labels, float64 (n,); None for prices without errors."""
+        errors = self.costs.errors
+        if errors is None or self.fitted.kind == "ranker":
+            return None
+        if self.fitted.kind == "regressor":
+            return errors.of_answers(rows.y, np.concatenate(self.predictions))
+        prices = errors.of_classes(self.fitted.classes_, errors.columns)
+        return prices.of_answers(rows.codes(self.fitted), np.concatenate(self.classes), np.concatenate(self.priced))
+
+
 def score_report(
-    fitted: FittedEstimator,
-    report: CostReport,
-    predictions: NDArray[np.float64],
-    y: NDArray[Any],
-    qid: NDArray[np.int64] | None,
-    score: str | LibraryScore,
-) -> Scored:
-    """Score predictions of rows, float64 (n,) or (n, K), with labels (n,) and queries (n,), and count mistakes."""
+    answers: Answers, report: CostReport, y: NDArray[Any], qid: NDArray[np.int64] | None, score: str | LibraryScore
+) -> tuple[CostReport, Scored]:
+    """Score answers for rows with labels (n,) and queries (n,), count mistakes, and add their costs to the report."""
     from costframe.frontier.choices import estimate_on_rows
     from costframe.frontier.rows import Rows
 
+    fitted, predictions = answers.fitted, np.concatenate(answers.predictions)
     if fitted.kind != "classifier" and predictions.ndim > 1:
         raise ParameterError(f"--target: the model predicts {predictions.shape[1]} values for each row, not one")
     rows = Rows(np.empty((len(y), 0)), y, None, qid)
     found: dict[str, Any] = {}
     if fitted.kind == "classifier":
-        found = _count_mistakes(fitted, rows.codes(fitted), predictions, str(score))
+        named = np.concatenate(answers.classes)
+        if answers.costs.errors is None:
+            _check_argmax(str(score), predictions, named, len(fitted.classes_))
+        confusion = np.zeros((len(fitted.classes_), len(fitted.classes_)), np.int64)
+        np.add.at(confusion, (rows.codes(fitted), named), 1)
+        found = {"confusion": confusion, "classes": tuple(fitted.classes_.tolist())}
     elif qid is None:
         error = predictions - y
         found = {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean())}
-    estimate = estimate_on_rows(score, rows, fitted, predictions)
-    return Scored(str(score), estimate, _mean_error(report.per_row, qid), **found)
+    estimate, errors = estimate_on_rows(score, rows, fitted, predictions), answers.error_costs(rows)
+    scored = Scored(str(score), estimate, _mean_error(report.per_row, qid), **found)
+    return report if errors is None else report.with_errors(errors, np.ones(len(errors))), scored
 
 
-def _count_mistakes(
-    fitted: FittedEstimator, codes: NDArray[np.int64], predictions: NDArray[np.float64], score: str
-) -> dict[str, Any]:
-    from costframe.core.predictors.classes import likeliest
-
-    places = np.arange(len(fitted.classes_))
-    named = likeliest(predictions, places, fitted.predictor_.half)
-    if score not in _ARGMAX_FREE and not np.array_equal(named, likeliest(predictions, places)):
+def _check_argmax(score: str, predictions: NDArray[np.float64], named: NDArray[np.int64], n_classes: int) -> None:
+    if score not in _ARGMAX_FREE and not np.array_equal(named, likeliest(predictions, np.arange(n_classes))):
         raise ParameterError(
             f"--score {score}: goes by the largest probabilities, and the classes that this model predicts are not "
             f"those; {' and '.join(sorted(_ARGMAX_FREE))} go by the order of rows"
         )
-    confusion = np.zeros((len(places), len(places)), np.int64)
-    np.add.at(confusion, (codes, named), 1)
-    return {"confusion": confusion, "classes": tuple(fitted.classes_.tolist())}
 
 
 def _mean_error(values: NDArray[np.float64], qid: NDArray[np.int64] | None) -> float:

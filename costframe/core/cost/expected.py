@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from attrs import field, fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.report import Charges, CostReport
@@ -59,7 +59,7 @@ class Priced(Protocol):
         """Charge rows."""
 
     def error_costs(
-        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], costs: CostModel
+        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], how: ExpectedCost
     ) -> NDArray[np.float64]:
         """Return what the answers for rows cost where the truth is y."""
 
@@ -174,7 +174,7 @@ class ExpectedCost:
         if y is None:
             return report
         assert report.predictions is not None  # noqa: S101 - routing is hard
-        return report.with_errors(predictor.error_costs(rows, y, report.predictions, model), weight)
+        return report.with_errors(predictor.error_costs(rows, y, report.predictions, evolve(self, costs=model)), weight)
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -160,10 +160,12 @@ class CertainPredictor(Alike):
         """Score rows at the model's own prices; see `StageTree.decision_function`. It takes no limits."""
         return self.inner.margins(*self._scores(X, n_jobs, max_cost, unavailable))
 
-    def decide(self, predictions: NDArray[np.float64], X: Any, costs: object = None) -> NDArray[Any]:
+    def decide(
+        self, predictions: NDArray[np.float64], X: Any, costs: object = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[Any]:
         """Return the class of each row; see `Predictor.decide`. Prices cannot decide where a class is certain."""
         self._refuse(self._errors(costs))
-        return super().decide(predictions, X, costs)
+        return super().decide(predictions, X, costs, unavailable)
 
     def _refuse(self, errors: ErrorPrices | None) -> None:
         if isinstance(self.until, str) and errors is not None:

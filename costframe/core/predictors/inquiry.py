@@ -107,9 +107,15 @@ class AskingToo:
     """A walker that asks for further features, prices of errors, with its first needs, and keeps all values."""
 
     def __init__(
-        self, walker: Walker, further: Iterable[int], values: Mapping[int, float], names: Sequence[str]
+        self,
+        walker: Walker,
+        further: Iterable[int],
+        values: Mapping[int, float],
+        names: Sequence[str],
+        reason: str | None = None,
     ) -> None:
         self._walker, self._further, self.values, self._names = walker, frozenset(further), dict(values), names
+        self._reason = reason
         self._check(values)
 
     def _check(self, values: Mapping[int, float]) -> None:
@@ -133,8 +139,13 @@ class AskingToo:
             walker.advance({f: known[f] for f in needs})
         self._walker, self.values = walker, known
 
+    @property
+    def reason(self) -> str:
+        """Why the walk ended."""
+        return self._reason or self._walker.reason
+
     def __getattr__(self, name: str) -> Any:
-        if name not in {"answer", "reason", "evaluated"}:  # nor does it advance together with others
+        if name not in {"answer", "evaluated"}:  # nor does it advance together with others
             raise AttributeError(name)
         return getattr(self._walker, name)
 

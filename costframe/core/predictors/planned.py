@@ -205,7 +205,7 @@ class PlannedPredictor(Predictor):
 
     def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,); see `Predictor.labels`. Other costs decide what is bought, too."""
-        return self.decide(self.predict(X, costs=costs, **terms), X, costs)
+        return self.decide(self.predict(X, costs=costs, **terms), X, costs, terms.get("unavailable", ()))
 
     def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
         """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""

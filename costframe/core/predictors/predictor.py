@@ -103,17 +103,19 @@ class Predictor(ABC):
 
     def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,), if it knows `classes`; see `decide`. Terms are of `predict`."""
-        return self.decide(self.predict(X, **terms), X, costs)
+        return self.decide(self.predict(X, **terms), X, costs, terms.get("unavailable", ()))
 
-    def decide(self, predictions: NDArray[np.float64], X: Any, costs: object = None) -> NDArray[Any]:
+    def decide(
+        self, predictions: NDArray[np.float64], X: Any, costs: object = None, unavailable: Iterable[str] = ()
+    ) -> NDArray[Any]:
         """Return the class of each row, (rows,), given its prediction.
 
-        Where prices have errors, that of least expected error cost, of equal ones the first; else the likeliest.
-        `costs` replace the predictor's own prices.
+        Where prices have errors, that of least expected error cost, of equal ones the first; else, or if a column that
+        is a price of errors is unavailable, the likeliest. `costs` replace the predictor's own prices.
         """
         assert self.classes is not None  # noqa: S101 - callers look
         errors = self._errors(costs)
-        if errors is None:
+        if errors is None or set(errors.columns).intersection(names_of(unavailable)):
             return likeliest(predictions, self.classes, self.half)
         rows = as_rows(X, self.feature_names, self.categories, errors.columns)
         prices = errors.of_classes(self.classes, self.feature_names)
@@ -124,15 +126,18 @@ class Predictor(ABC):
         return None if own is None else own.errors
 
     def error_costs(
-        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], costs: CostModel
+        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], how: ExpectedCost
     ) -> NDArray[np.float64]:
         """Return what the answers for rows cost where the truth is y, (rows,): float64 (rows,).
+
+        `how` has the prices, resolved, and what is unavailable.
 
         Raises
         ------
         CostframeError
             If the prices have no errors, those of another kind, or y has other labels or another length.
         """
+        costs = CostModel.of(how.costs)
         errors = costs.errors
         if errors is None:
             raise CostModelError(
@@ -147,7 +152,7 @@ class Predictor(ABC):
         prices, truth = errors.of_classes(self.classes, self.feature_names), places(y, self.classes)
         if len(truth) != len(X):
             raise DataError(f"y: expected one label a row, shape ({len(X)},), got ({len(truth)},)")
-        answers = places(self.decide(predictions, X, costs), self.classes)
+        answers = places(self.decide(predictions, X, costs, how.unavailable), self.classes)
         return prices.of_answers(truth, answers, X)
 
     @property
@@ -217,16 +222,16 @@ class Predictor(ABC):
         costs.errors.of_classes(self.classes, names)  # type: ignore[arg-type] # refuses what fits no class, before rows pay
         if not costs.errors.columns:
             return walker, lambda value, _: self.decide(np.array([value]), np.zeros((1, len(names))), costs).item()
-        if barred := set(costs.errors.columns).intersection(request.unavailable):
-            raise ParameterError(f"unavailable: expected no price of errors, which decides, got {quote_names(barred)}")
+        barred = set(costs.errors.columns).intersection(request.unavailable)
 
         def decide(value: Any, asking: AskingToo) -> Any:
             row = np.full((1, len(names)), np.nan)
             row[0, list(asking.values)] = list(asking.values.values())
             return self.decide(np.array([value]), row, costs).item()
 
-        further = [names.index(name) for name in costs.errors.columns]
-        return AskingToo(walker, further, request.values, names), decide
+        further = [names.index(name) for name in costs.errors.columns if name not in barred]
+        reason = "unavailable" if barred else None
+        return AskingToo(walker, further, request.values, names, reason), self._label if barred else decide
 
     @abstractmethod
     def begin(self, *request: Any, **terms: Any) -> Walker:

@@ -96,8 +96,8 @@ class CostModel:
                 raise CostModelError(
                     f"errors: expected a feature as column, got {shown(name)}{suggestion(name, prices)}"
                 )
-            if total_price([prices[name]], self.resources) or prices[name].once:
-                raise CostModelError(f"errors: expected a free feature as column, got {shown(name)}, which has a price")
+            if prices[name].cost or prices[name].once or prices[name].needs:
+                raise CostModelError(f"errors: expected a free feature without needs as column, got {shown(name)}")
 
     def __repr__(self) -> str:
         """Name its size, the cost of all features and the highest prices; all of them would fill pages."""
