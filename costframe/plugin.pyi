@@ -30,6 +30,7 @@ from costframe.core.learners.tree_table import TREE as TREE
 from costframe.core.learners.tree_table import TreeTable as TreeTable
 from costframe.core.machine import run_parallel as run_parallel
 from costframe.core.machine import thread_count as thread_count
+from costframe.core.predictors.classes import both_classes as both_classes
 from costframe.core.predictors.planned import PlannedPredictor as PlannedPredictor
 from costframe.core.predictors.predictor import Alike as Alike
 from costframe.core.predictors.predictor import Predictor as Predictor
@@ -37,6 +38,8 @@ from costframe.core.predictors.predictor import RowRequest as RowRequest
 from costframe.core.predictors.stage_tree import StageTree as StageTree
 from costframe.core.predictors.stepped import SteppedPredictor as SteppedPredictor
 from costframe.core.prices.costs import CostModel as CostModel
+from costframe.core.prices.error_prices import DecisionPrices as DecisionPrices
+from costframe.core.prices.error_prices import ErrorPrices as ErrorPrices
 from costframe.core.prices.price_arrays import PriceArrays as PriceArrays
 from costframe.core.prices.price_arrays import as_cap as as_cap
 from costframe.core.prices.price_arrays import names_of as names_of

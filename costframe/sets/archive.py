@@ -9,7 +9,7 @@ others. All features behind an expensive resource are one bundle, so the search 
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -103,6 +103,10 @@ _STEP, _LOWEST = 0.75, 0.003  # share of the cost that remains after one step of
 _BUNDLES = 20  # most bundles of an opened set: each resource may have one
 _FLOOR = 2e-3  # share of the full cost added to prices that divide gains, for free features
 
+# Of searches by bill:
+_SINGLES, _PAIRED, _PROMISING, _LONGEST = 64, 5, 12, 7  # features tried alone, in pairs, and step by step; steps
+_COARSE_FLOOR = 0.02  # share of the full cost added to prices
+
 # Of quick searches:
 _MOST_ROWS, _FEWEST_ROWS = 4_000, 100
 _MOST_COLUMNS = 5_000  # the memory of fits is quadratic, for gains of pairs
@@ -122,6 +126,7 @@ class FeatureSet:
     losses: NDArray[np.float64] = field(eq=False, repr=False)  # (judged rows,): loss of each judged row
     # (features,): decrease of the loss from splits on each feature, by ascending feature
     gains: NDArray[np.float64] = field(eq=False, repr=False)
+    bill: float  # cost and mean held-out cost of errors; the cost alone if errors have no price
 
 
 @define(eq=False, slots=False)
@@ -143,6 +148,8 @@ class SetArchive:
         Trees of quick fits.
     n_threads : int
         Does not change the result.
+    error_costs : callable, optional
+        Returns what the errors of the judged rows cost, float64 (judged rows,), given their scores, (judged rows, K).
     """
 
     data: BinnedData
@@ -154,6 +161,7 @@ class SetArchive:
     prices: SetPrices
     settings: TreeSettings
     n_threads: int = 1
+    error_costs: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
     found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
     gain: NDArray[np.float64] = field(init=False)
 
@@ -184,9 +192,40 @@ class SetArchive:
 
     def try_each_with(self, sets: Iterable[frozenset[int]], count: int) -> None:
         """Try sets with each of the `count` features of most gain per cost in the fit on all features."""
-        single, full = np.diagonal(self.gain), self.prices.full
-        order = np.argsort(-single / (self.prices.added_prices(()) / full + _FLOOR), kind="stable")
-        self._try(features | {f} for features in sets for f in order[:count].tolist())
+        order = self._by_gain_per_cost()[:count]
+        self._try(features | {f} for features in sets for f in order)
+
+    def search_bills(self, count: int) -> list[frozenset[int]]:
+        """Search sets of small bills, forward from the empty set by bill and by loss per price; return `count`.
+
+        The best sets by loss are often too expensive for their errors.
+        """
+        if not self.prices.full > 0:
+            return []
+        empty, order = self.found[frozenset()], self._by_gain_per_cost()[:_SINGLES]
+        self._try(frozenset([f]) for f in order)
+        alone = {f: self.found[frozenset([f])] for f in order}
+        by_bill = sorted(order, key=lambda f: alone[f].bill)
+        by_loss = sorted(order, key=lambda f: -self._worth(empty, alone[f]))
+        self._try(frozenset(pair) for pair in combinations(by_bill[:_PAIRED], 2))
+        promising = dict.fromkeys([*by_bill[:_PROMISING], *by_loss[:_PROMISING]])
+        for merit in (lambda _, new: -new.bill, self._worth):
+            here = empty
+            for _ in range(min(_LONGEST, len(promising))):
+                more = [here.features | {f} for f in promising if f not in here.features]
+                self._try(more)
+                here = max((self.found[each] for each in more), key=partial(merit, here))
+        return [each.features for each in sorted(self.found.values(), key=lambda one: (one.bill, one.cost))][:count]
+
+    def _by_gain_per_cost(self) -> list[int]:
+        """List all features by their gain per cost in the fit on all of them."""
+        price = self.prices.added_prices(()) / self.prices.full + _FLOOR
+        order: list[int] = np.argsort(-np.diagonal(self.gain) / price, kind="stable").tolist()
+        return order
+
+    def _worth(self, here: FeatureSet, new: FeatureSet) -> float:
+        """Return the decrease of the loss per price."""
+        return (here.loss - new.loss) / ((new.cost - here.cost) / self.prices.full + _COARSE_FLOOR)
 
     def front(self) -> list[FeatureSet]:
         """List the non-dominated sets by loss and cost, by ascending cost."""
@@ -241,9 +280,12 @@ class SetArchive:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged, whole=False)
-            losses = self.loss.each(self.rows.y[self.judged_rows], fitted.scores[self.judged_rows])
+            judged, scores = self.judged_rows, fitted.scores[self.judged_rows]
+            losses, bill = self.loss.each(self.rows.y[judged], scores), self.prices.of_set(features)
+            if self.error_costs is not None:
+                bill += float(np.average(self.error_costs(scores), weights=self.rows.weight[judged]))
             gains = np.diagonal(fitted.gain).copy()
-            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains)
+            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains, bill)
             return found, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
 
         for found, gain in run_parallel(fit, fresh, self.n_threads):

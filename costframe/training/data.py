@@ -52,6 +52,8 @@ class Traits:
     searches_thresholds : bool
         Validation rows choose it in detail, as thresholds of many models; sweeps and searches then estimate it on rows
         that chose nothing.
+    plans_bills : bool
+        A tradeoff of None stands for money: where prices have errors, it minimizes the bill.
     trains_together : bool
         `_train` combines what it takes from rows over `Rows.workers`, so that any number of workers train the model of
         one.
@@ -62,6 +64,7 @@ class Traits:
     takes_categories: bool = field(default=False, validator=instance_of(bool))
     searches_sets: bool = field(default=False, validator=instance_of(bool))
     searches_thresholds: bool = field(default=False, validator=instance_of(bool))
+    plans_bills: bool = field(default=False, validator=instance_of(bool))
     trains_together: bool = field(default=False, validator=instance_of(bool))
     most_classes_saved: int | None = field(default=None, validator=optional(instance_of(int)))
 

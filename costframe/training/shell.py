@@ -188,7 +188,8 @@ class CostAwareEstimator(Predicting):
         if odd := others.keys() - FitRows.__optional_keys__:
             raise ParameterError(f"{min(odd)}: no argument of {type(self).__name__}'s training")
         qid, qid_val = others.get("qid"), others.get("qid_val")
-        check_number("tradeoff", self.tradeoff)
+        if self.tradeoff is not None or not self.traits.plans_bills:
+            check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and self.kind != "ranker":
                 raise DataError(f"{name}: has no effect, only rankings have queries")

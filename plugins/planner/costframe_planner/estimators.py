@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from costframe_planner.path import PlannedPath
 
 _OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
+_TRADEOFF = 1e-3  # without prices of errors
 _USUAL = TreeSettings(l2_regularization=1.0)
 
 
@@ -41,11 +42,11 @@ _USUAL = TreeSettings(l2_regularization=1.0)
 class _Planner(CostAwareEstimator):
     """Common settings and training of all planners."""
 
-    traits: ClassVar = Traits(takes_categories=True, searches_sets=True)
+    traits: ClassVar = Traits(takes_categories=True, searches_sets=True, plans_bills=True)
     _rounds: ClassVar = 300
 
     costs: Any = None
-    tradeoff: float = 1e-3
+    tradeoff: float | None = None  # type: ignore[assignment]  # None stands for money
     categorical_features: Any = field(default=None, kw_only=True)
     base: Any = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
@@ -102,11 +103,12 @@ class _Planner(CostAwareEstimator):
             progress = progress or shown
             kept = KeptPlan.of(problem, train_planner(problem, progress), data)
             path = measure_path(kept, score, named, limits, progress)
-        self._keep(path.predictor_at(float(self.tradeoff)), data.costs)
+        self._keep(path.predictor_at(self._tradeoff_for(problem)), data.costs)
         return path
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
-        problem, tradeoff = self._problem(data), float(self.tradeoff)
+        problem = self._problem(data)
+        tradeoff = self._tradeoff_for(problem)
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
                 return make_single(data, *train_plain(problem), problem.rows)
@@ -121,7 +123,12 @@ class _Planner(CostAwareEstimator):
                     raise ParameterError(f"{name}: is of boosted trees, and has no effect with a base; leave it out")
             seed, framed = self.random_state or 0, hasattr(self, "feature_names_in_")
             base = Base.of(self.base, data, getattr(self, "classes_", None), seed, framed=framed)
-        return Problem.of(data, settings, base)
+        return Problem.of(data, settings, base, money=self.tradeoff is None)
+
+    def _tradeoff_for(self, problem: Problem) -> float:
+        if self.tradeoff is not None:
+            return float(self.tradeoff)
+        return _TRADEOFF if problem.stakes is None else 1.0
 
     def _settings(self) -> Settings:
         check_number("verbose", self.verbose, whole=True)
@@ -148,8 +155,9 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     costs : CostModel, dict, path, array or None
         Prices of features and resources, and once-prices; None prices every feature at one. It refuses prices of
         comparisons, learners and reuse.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row; 0 answers all rows with the model of all features.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row; 0 answers all rows with the model of all features. By default it
+        minimizes the bill where prices have errors, so that lambda is 1 and losses are in money; else 1e-3.
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories, as for CEGB.
     class_weight : dict or "balanced", optional

@@ -25,7 +25,7 @@ from costframe_planner.planner import follow
 from costframe_planner.predictor import make_planned, make_single
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from costframe.trees import ManyFolds, Predicted
     from costframe_planner.predictor import KeptPlan
     from costframe_planner.problem import Problem
+    from costframe_planner.stakes import Stakes
 
     Score = Callable[[Predicted], float]
 
@@ -42,6 +43,7 @@ _INDUCED = slice(6, 32, 6)  # tradeoffs for backward induction too
 _FURTHER, _GAP, _NEAR = 32, 0.02, 1.001  # more tradeoffs between costs further apart, as a share of the full cost
 _INDUCTIONS = 4, 0.1  # the same
 _ALIKE, _HALVINGS = 0.02, 8  # search of the tradeoff with an equal cost out of fold
+_IN_MONEY = 1.0, 1.4, 2.0  # tradeoffs of plans for bills: at 1 and above, where rows buy with caution
 _POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
 
 
@@ -52,7 +54,7 @@ class PlanPoint:
     tradeoff: float  # loss accepted per unit of cost; 0 for a single set
     stop: int  # set that answers all rows, or -1 for a plan
     induced: bool  # whether backward induction made its plan, for its own prices and tradeoff
-    # loss, score: mean loss, and score, over the rows of train and valid
+    # loss, score: mean loss, in money for bills, and score, over the rows of train and valid
     loss: float
     # cost, cost_error: mean cost per row of the kept model, and its standard error
     cost: float
@@ -118,9 +120,34 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         return tuple(self._add_error(point) for point in super().frontier())
 
     def at(self, tradeoff: float) -> PlanPoint:
-        """Return the point with the least out-of-fold loss + tradeoff * cost; a larger tradeoff never costs more."""
+        """Return the point with the least out-of-fold loss + tradeoff * cost; a larger tradeoff never costs more.
+
+        In money, the best single set must be better than the constant, and the best plan for at least this tradeoff
+        better than that, by more than the standard error: the best of many is often best by chance.
+        """
         check_number("tradeoff", tradeoff)
-        return min(self.points, key=lambda point: (point.loss + tradeoff * point.objective_cost, point.objective_cost))
+
+        def objective(point: PlanPoint) -> float:
+            return point.loss + tradeoff * point.objective_cost
+
+        def best(points: Iterable[PlanPoint]) -> PlanPoint:
+            return min(points, key=lambda point: (objective(point), point.objective_cost))
+
+        if self.kept.problem.stakes is None:
+            return best(self.points)
+        singles = [point for point in self.points if point.stop >= 0]
+        plans = [point for point in self.points if point.stop < 0 and point.tradeoff >= tradeoff]
+        found = singles[0]  # the constant
+        for other in map(best, filter(None, (singles, plans))):
+            if objective(other) + self._saving_error(other, found, self.kept.problem.stakes) < objective(found):
+                found = other
+        return found
+
+    def _saving_error(self, one: PlanPoint, other: PlanPoint, stakes: Stakes) -> float:
+        """Return the standard error of the mean cost of errors that one point saves, beside another."""
+        rows, measure = self.kept.problem.rows, _Measure(self.kept, None)
+        saved = stakes.realised(measure.scores(other)) - stakes.realised(measure.scores(one))
+        return standard_error(rows.weight * (saved - rows.mean(saved)) / rows.total_weight)
 
     def _add_error(self, point: PlanPoint) -> PlanPoint:
         """Return the point with the standard error of its score."""
@@ -130,7 +157,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
             return point
         scores = _Measure(self.kept, None).scores(point)
         if self.scoring is None:
-            lost = problem.loss.each(rows.y, scores)
+            lost = problem.losses(scores)
             moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
         else:
             scoring, predictions = with_labels(self.scoring, rows.labels), _predictions(problem, scores)
@@ -159,9 +186,12 @@ def measure_path(
     least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
     if unit > 0 and most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
+        induced = tradeoffs[_INDUCED]
+        if kept.problem.stakes is not None:
+            tradeoffs, induced = sorted({*tradeoffs, *_IN_MONEY}), [*_IN_MONEY]
         points += measure.along([_new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
         progress(0.85)
-        points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in tradeoffs[_INDUCED]], *_INDUCTIONS)
+        points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in induced], *_INDUCTIONS)
     return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scoring)
 
 
@@ -205,7 +235,7 @@ class _Measure:
         if np.isnan(point.asked):
             return point
         rows, scores = problem.rows, self.scores(point)
-        loss = rows.mean(problem.loss.each(rows.y, scores))
+        loss = rows.mean(problem.losses(scores))
         value = -loss if self.score is None else self.score(_HeldOut(rows, _predictions(problem, scores)))
         return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.stop < 0 else point.stop)
 

@@ -55,7 +55,7 @@ def choose_trees(problem: Problem) -> TreeSettings:
     sizes_tried = [problem.trees(size, step, settings.trees.n_estimators, _PATIENCE) for size in sizes]
     if settings.max_leaves is not None:
         return evolve(sizes_tried[0], max_leaves=settings.max_leaves)
-    data, rows, fold, _ = problem.sample(_ROWS_TO_TRY)
+    data, rows, fold, *_ = problem.sample(_ROWS_TO_TRY)
     judged = np.unique(fold)[: 2 if len(rows) > 2_000 else None].tolist()
 
     def loss(trees: TreeSettings) -> float:
@@ -104,7 +104,7 @@ def _train_copies(problem: Problem, base: Base, columns: NDArray[np.int64]) -> S
         scores[out] = base.fit(rows.take(~out), columns)(rows.X[np.ix_(out, columns)]).reshape(-1, n_outputs)
     answer = Answer(np.arange(1), np.eye(n_outputs), np.zeros(n_outputs), problem.loss.link)
     with np.errstate(over="ignore"):
-        losses = problem.loss.each(rows.y, scores)
+        losses = problem.losses(scores)
     if not np.isfinite(losses).all():
         raise DataError(
             f"base: {type(base.model).__name__}: expected predictions that have a square, got {np.abs(scores).max():g}"
@@ -125,8 +125,10 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
         fitted = _boost_calmly(problem, data, _trees_for(chosen, len(columns)))
         trees, answer = fitted.whole(columns)
-        read = tuple(np.setdiff1d(trees.feature, [-1]).tolist())
-        return SetModel(read, trees, answer, fitted.scores, problem.loss.each(problem.rows.y, fitted.scores))
+        read = np.setdiff1d(trees.feature, [-1]).tolist()
+        if problem.stakes is not None and base is None:
+            read = sorted({*read, *problem.stakes.columns})
+        return SetModel(tuple(read), trees, answer, fitted.scores, problem.losses(fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)
@@ -198,6 +200,8 @@ def follow(
 _QUICK_ROWS = 8_000
 _FEW_ROWS = 2_000
 _FOR_FEW, _FOR_MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits, for few rows and for many
+_FOR_BILLS = 4, 0.1, 40  # the same for few rows, where the search is by bill
+_BILLS = 12  # sets of least bill, each with a model
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
 _TIERS = 4  # prices of features, up to which each has a model of all that costs no more
@@ -232,6 +236,8 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     archive = search_sets(problem, progress)
     others = choose_alternatives(archive, problem.settings.n_sets // 2)
     chosen = [*choose_spread(archive, problem.settings.n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
+    if problem.stakes is not None:
+        chosen += archive.search_bills(_BILLS)
     if problem.n_rows <= CALM_ROWS:
         chosen += [each | archive.free for each in chosen if each]
     models = _keep_distinct(problem, train_models(problem, list(dict.fromkeys(chosen))), archive.free)
@@ -250,17 +256,23 @@ def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
 
 def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
-    data, rows, fold, half = problem.sample(_QUICK_ROWS)
+    data, rows, fold, half, stakes = problem.sample(_QUICK_ROWS)
+    few, folds = len(rows) <= _FEW_ROWS, np.unique(fold).tolist()
+    judged = folds[: _JUDGED if few else 1]
+    shape = _FOR_FEW if problem.n_rows <= _FEW_ROWS else _FOR_MANY
+    if stakes is not None and few:
+        shape, judged = _FOR_BILLS, folds  # bills of few rows are noisy
     archive = SetArchive(
         data,
         rows,
         problem.loss,
         fold,
         half,
-        tuple(np.unique(fold)[: _JUDGED if len(rows) <= _FEW_ROWS else 1].tolist()),
+        tuple(judged),
         problem.prices,
-        problem.trees(*(_FOR_FEW if problem.n_rows <= _FEW_ROWS else _FOR_MANY), None),
+        problem.trees(*shape, None),
         problem.n_threads,
+        None if stakes is None else stakes.take(np.flatnonzero(np.isin(fold, judged))).losses,
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
@@ -330,11 +342,12 @@ def _slope(rows: Rows, predicted: NDArray[np.float64], target: NDArray[np.float6
 def _keep_distinct(problem: Problem, models: list[SetModel], free: frozenset[int]) -> list[SetModel]:
     """Sort models by the price of the features they read, and keep the best one for each set of priced features.
 
-    The first reads no features.
+    The first reads no features but those whose values are prices of errors.
     """
     price, loss = problem.prices.of_set, [problem.rows.mean(model.losses) for model in models]
     order = sorted(range(len(models)), key=lambda k: (price(models[k].features), -loss[k], models[k].features))
-    nothing = next(k for k in order if not models[k].features)
-    by_loss = sorted((k for k in order if models[k].features), key=lambda k: -loss[k])
+    sure = min((models[k].features for k in order), key=len)
+    nothing = next(k for k in order if models[k].features == sure)
+    by_loss = sorted((k for k in order if models[k].features != sure), key=lambda k: -loss[k])
     best = {frozenset(models[k].features) - free: k for k in by_loss}
     return [models[nothing], *(models[k] for k in order if k in best.values())]

@@ -21,6 +21,7 @@ from costframe.plugin import (
 )
 from costframe.sets import SetPrices
 from costframe.trees import SquaredLoss, bin_rows, check_sizes, loss_for
+from costframe_planner.stakes import Stakes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,6 +152,7 @@ class SampledRows(NamedTuple):
     rows: Rows
     fold: NDArray[np.int64]
     half: NDArray[np.int64]
+    stakes: Stakes | None
 
 
 @frozen(eq=False)
@@ -170,6 +172,7 @@ class Problem:
     paid: SetPrices  # prices without once-prices, as in the mean cost of reports
     settings: Settings
     base: Base | None = None  # base model to train on each set; None for boosted trees
+    stakes: Stakes | None = None  # what wrong answers cost, for a plan in money; None for a plan of losses
 
     @property
     def n_rows(self) -> int:
@@ -182,8 +185,8 @@ class Problem:
         return self.settings.trees.n_threads
 
     @classmethod
-    def of(cls, data: TrainingData, settings: Settings, base: Base | None = None) -> Problem:
-        """Join training and validation rows, and deal them into folds."""
+    def of(cls, data: TrainingData, settings: Settings, base: Base | None = None, *, money: bool = False) -> Problem:
+        """Join training and validation rows, and deal them into folds; with `money` errors cost what prices say."""
         _check_prices(data.prices)
         check_sizes(data.train)
         if data.valid is not None:
@@ -196,11 +199,12 @@ class Problem:
             return bin_rows(rows, evolve(settings.trees, max_bins=most), data.categorical)
 
         numbers, fold, half = deal_folds(rows, data, count)
+        loss = loss_for(data.n_classes)
         return cls(
             rows,
             fine := binned(settings.trees.max_bins),
             fine if fine.mapper.n_bins.max() <= COARSE else binned(COARSE),
-            loss_for(data.n_classes),  # type: ignore[arg-type]
+            loss,  # type: ignore[arg-type]
             fold,
             half,
             sampling_keys(rows, data, numbers, fold, half),
@@ -208,13 +212,19 @@ class Problem:
             SetPrices.of(data.prices, np.inf),
             settings,
             base,
+            Stakes.of(data, rows, loss.link) if money else None,
         )
+
+    def losses(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
+        return self.loss.each(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
 
     def sample(self, most: int) -> SampledRows:
         """Return at most `most` of the rows, chosen by their hashes."""
         chosen, rows = least_rows(self.keys, most), self.rows
         few = Rows(np.empty((len(chosen), 0)), rows.y[chosen], rows.weight[chosen])
-        return SampledRows(self.coarse.take_rows(chosen), few, self.fold[chosen], self.half[chosen])
+        stakes = None if self.stakes is None else self.stakes.take(chosen)
+        return SampledRows(self.coarse.take_rows(chosen), few, self.fold[chosen], self.half[chosen], stakes)
 
     def trees(self, max_leaves: int, step: float, n_rounds: int, patience: int | None) -> TreeSettings:
         """Return settings of boosted trees."""

@@ -1,0 +1,69 @@
+"""What is at stake: the costs of wrong answers for the rows of a fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.plugin import DecisionPrices, apply_link, both_classes, squeeze
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from costframe.plugin import ErrorPrices, Rows, TrainingData
+
+__all__ = ["Stakes"]
+
+_DOUBT = 1_000  # rows with which realised and expected costs count the same
+
+
+@frozen(eq=False)
+class Stakes:
+    """Costs of wrong answers for some rows."""
+
+    errors: DecisionPrices | ErrorPrices  # the latter of regressions
+    rows: Rows
+    link: str  # from scores to predictions
+
+    @classmethod
+    def of(cls, data: TrainingData, rows: Rows, link: str) -> Stakes | None:
+        """Make the stakes of rows; None for prices without errors."""
+        errors = data.costs.errors
+        if errors is None:
+            return None
+        return cls(errors if rows.labels is None else errors.of_classes(rows.labels, data.feature_names), rows, link)
+
+    @property
+    def columns(self) -> list[int]:
+        """Free features whose values are prices of errors: each decision depends on them."""
+        return sorted({f for *_, f, _ in self.errors.differing}) if isinstance(self.errors, DecisionPrices) else []
+
+    def take(self, chosen: NDArray[np.int64]) -> Stakes:
+        """Keep some rows."""
+        return evolve(self, rows=self.rows.take(chosen))
+
+    def losses(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the answers of least expected cost cost, given out-of-fold scores (n, K): float64 (n,).
+
+        It is a mixture of realised and expected costs: with few rows the first are too noisy to choose by, and with
+        many there is no need to trust the probabilities.
+        """
+        realised, expected = self._costs(scores)
+        share = self.rows.total_repeats / (self.rows.total_repeats + _DOUBT)
+        return np.asarray(share * realised + (1 - share) * expected)
+
+    def realised(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the answers cost where the truth is known, given scores (n, K): float64 (n,)."""
+        return self._costs(scores)[0]
+
+    def _costs(self, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what the answers cost, float64 (n,), and expectations of it; of numbers, nothing is expected."""
+        rows, errors, predictions = self.rows, self.errors, squeeze(apply_link(self.link, scores))
+        if not isinstance(errors, DecisionPrices):
+            cost = errors.of_answers(rows.y, predictions)
+            return cost, cost
+        expected = errors.expected(both_classes(predictions), rows.X)
+        answers = expected.argmin(axis=1)
+        return errors.of_answers(rows.y, answers, rows.X), expected[np.arange(len(rows)), answers]
