@@ -12,6 +12,7 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import limit_threads
 from costframe.core.predictors.importances import gains
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import by_partition
 from costframe.training.row_reader import RowReader
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.costs import CostModel
     from costframe.core.stages.fallbacks import FallbackRows
 
 
@@ -109,9 +109,13 @@ class Predicting(RowReader):
     def _ask(
         self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
     ) -> NDArray[np.float64]:
-        """Call a method of the predictor for checked rows; any model decides for labels by other prices of errors."""
-        decided = {"costs": terms.pop("costs", None)} if method == "labels" else {}
-        rows, terms = self._read(X), self._terms(terms) | decided
+        """Call a method of the predictor for checked rows; any model decides its labels by other prices of errors."""
+        rows, decide = self._read(X), {}
+        if method == "labels" and (costs := terms.get("costs")) is not None:
+            prices = CostModel.of(costs, self.predictor_.feature_names)
+            if self.costs_.errors != prices.errors:
+                decide = {"costs": prices}
+        terms = self._terms({name: value for name, value in terms.items() if name not in decide}) | decide
         with self._own_threads():
             found: NDArray[np.float64] = getattr(self.predictor_, method)(
                 rows, max_cost=max_cost, unavailable=unavailable, **terms
