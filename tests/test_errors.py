@@ -241,3 +241,16 @@ def test_commands_answer_by_the_prices_of_errors(fitted, run, tmp_path):
     assert f"Mistakes: {np.count_nonzero(model.predict(rows) != truth)} rows of 100" in shown.output
     assert run("predict", saved, table, "--output", answers).exit_code == 0
     assert pd.read_csv(answers).prediction.tolist() == model.predict(rows).tolist()
+
+
+def test_partitions_have_the_labels_and_the_bill_of_all_rows(fitted):
+    frames = pytest.importorskip("dask.dataframe", reason="needs dask")
+    model, parts = fitted[0], frames.from_pandas(X, npartitions=3)
+    assert model.predict(parts).compute().tolist() == model.predict(X).tolist()
+    whole = model.cost(X, Y)
+    for labels in (Y, frames.from_pandas(pd.Series(Y), npartitions=3)):
+        report = model.cost(parts, labels)
+        assert (report.mean_bill, report.bill_error) == (whole.mean_bill, whole.bill_error)
+        np.testing.assert_array_equal(report.errors.compute(), whole.errors)
+    with pytest.raises(DataError, match="y: expected one value a row"):
+        model.cost(parts, Y[:3])

@@ -27,18 +27,17 @@ def cost_by_partition(method: F) -> F:
     """
 
     @wraps(method)
-    def cost(self: Any, X: Any, *given: Any, sample_weight: Any = None, **how: Any) -> Any:
+    def cost(self: Any, X: Any, y: Any = None, *, sample_weight: Any = None, **how: Any) -> Any:
         if not is_dask(X):
-            return method(self, X, *given, sample_weight=sample_weight, **how)
+            return method(self, X, y, sample_weight=sample_weight, **how)
         import dask
 
         owner = next(each for each in type(self).__mro__ if vars(each).get("cost") is cost)
         rows, model = whole_rows(X, getattr(self, "feature_names_in_", None)), delayed_model(self)
-        method(self, one_row(rows), *given, **how)  # refuses what is wrong in any partition
+        method(self, one_row(rows), **how)  # refuses what is wrong in any partition
         evaluate, summarize = dask.delayed(_evaluate, pure=False), dask.delayed(_summarize, pure=False)
-        reports = [
-            evaluate(model, owner, part, weight, given, how) for part, weight in _weighted_parts(rows, sample_weight)
-        ]
+        weights, labels = _parts_of(rows, sample_weight, "sample_weight"), _parts_of(rows, y, "y")
+        reports = [evaluate(model, owner, *each, how) for each in zip(blocks(rows)[0], labels, weights, strict=True)]
         found = zip(dask.compute(*map(summarize, reports)), reports, strict=True)
         parts = [_with_rows(small, report) for small, report in found if small is not None]
         if not parts:
@@ -51,39 +50,37 @@ def cost_by_partition(method: F) -> F:
     return cost  # type: ignore[return-value]
 
 
-def _weighted_parts(X: Any, weight: Any) -> list[tuple[Any, Any]]:
-    """Return the partitions of rows with their weights, or None."""
+def _parts_of(X: Any, values: Any, name: str) -> list[Any]:
+    """Return the weights or labels of each partition of rows, or None for each."""
     import dask
 
-    if weight is None:
-        return [(part, None) for part in blocks(X)[0]]
+    if values is None:
+        return [None for _ in blocks(X)[0]]
     known = not (hasattr(X, "columns") or np.isnan(X.shape[0]))
-    if is_dask(weight):
-        if known and not np.isnan(weight.shape[0]):
-            weight = weight.rechunk((X.chunks[0],)) if weight.shape == X.shape[:1] else weight
-        parts, weights = blocks(X, weight)
-        if len(parts) != len(weights):
-            raise DataError(f"sample_weight: expected {len(parts)} partitions, as X has, got {len(weights)}")
-        return list(zip(parts, weights, strict=True))
-    parts, every = blocks(X)[0], np.asarray(weight)
-    counts = X.chunks[0] if known else dask.compute(*map(dask.delayed(len), parts))
+    if is_dask(values):
+        if known and not np.isnan(values.shape[0]):
+            values = values.rechunk((X.chunks[0],)) if values.shape == X.shape[:1] else values
+        parts, found = blocks(X, values)
+        if len(parts) != len(found):
+            raise DataError(f"{name}: expected {len(parts)} partitions, as X has, got {len(found)}")
+        return list(found)
+    every = np.asarray(values)
+    counts = X.chunks[0] if known else dask.compute(*map(dask.delayed(len), blocks(X)[0]))
     if every.shape != (sum(counts),):
-        raise DataError(f"sample_weight: expected one weight a row, shape ({sum(counts)},), got {every.shape}")
-    return list(zip(parts, np.split(every, np.cumsum(counts)[:-1]), strict=True))
+        raise DataError(f"{name}: expected one value a row, shape ({sum(counts)},), got {every.shape}")
+    return np.split(every, np.cumsum(counts)[:-1])
 
 
-def _evaluate(
-    model: Any, owner: type, X: Any, weight: Any, given: tuple[Any, ...], how: Mapping[str, Any]
-) -> CostReport | None:
+def _evaluate(model: Any, owner: type, X: Any, y: Any, weight: Any, how: Mapping[str, Any]) -> CostReport | None:
     """Return the report of a partition; None for one without rows."""
     if not len(X):
         return None
-    cost = vars(owner)["cost"].__wrapped__
+    cost, labels = vars(owner)["cost"].__wrapped__, None if y is None else np.asarray(y)
     each = None if weight is None else np.asarray(weight)
     if each is not None and len(each) == len(X) and not each.any():  # but others may have weights
-        report: CostReport = cost(model, X, *given, **how)
+        report: CostReport = cost(model, X, labels, **how)
         return evolve(report, totals=report.totals.weightless())
-    found: CostReport = cost(model, X, *given, sample_weight=each, **how)
+    found: CostReport = cost(model, X, labels, sample_weight=each, **how)
     return found
 
 

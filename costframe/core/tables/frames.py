@@ -162,9 +162,12 @@ def whole_rows(X: Any, names: Any) -> Any:
 
 
 def one_row(X: Any) -> Any:
-    """Return a row of missing values as dask's rows, from which follow the shape and the type of predictions."""
+    """Return a row of zeros and missing values as dask's rows, from which follow the shape and type of predictions."""
     if not hasattr(X, "columns"):
-        return np.full((1, X.shape[1]), np.nan)
+        return np.zeros((1, X.shape[1]))
     row = X._meta.reindex([0])  # noqa: SLF001 - dask's own name of it
     texts = {name: [""] for name, kind in row.dtypes.items() if str(kind).startswith("str")}
-    return row.assign(**texts) if all(isinstance(name, str) for name in texts) else row
+    row = row.assign(**texts) if all(isinstance(name, str) for name in texts) else row
+    numbers = row.select_dtypes("number").columns
+    row[numbers] = row[numbers].fillna(0)
+    return row
