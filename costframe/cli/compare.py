@@ -112,7 +112,7 @@ def compare(
     models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
     """
     from costframe.cli.results import Results, Screen
-    from costframe.frontier.checks import check_score, choose_algorithms
+    from costframe.frontier.checks import choose_algorithms, choose_score_of_study
     from costframe.frontier.rows import Division
     from costframe.training.console import output as make_console
 
@@ -124,7 +124,7 @@ def compare(
     _check_room(output, resume=resume, force=force)
     dataset = open_data(data, **reading)
     choose_algorithms(dataset.task, wanted, len(dataset.classes))
-    named = check_score(dataset, score)
+    named = choose_score_of_study(dataset, score)
     if folds:
         Division.of_data(dataset, folds)  # it refuses a wrong number before an old run is cleared
     print_broken_plugins()

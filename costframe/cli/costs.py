@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,9 +23,10 @@ from costframe.cli.group import print_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from costframe.core.prices.costs import CostModel
+    from costframe.datasets.table_files import TableFile
 
 EXAMPLES = """\b
 Examples:
@@ -57,7 +60,8 @@ def costs(
     The command keeps the prices in --costs and adds the missing ones. It guesses resources, which a row pays once, from
     one-hot columns (color_red, color_blue), from statistics of one measurement (mean radius, worst radius), and from
     three or more columns that begin alike; comments in the file say what it guessed. Ids, constants and free texts go
-    into a list `ignore` with the reasons: they are no features. DATA is the name of a data set, or
+    into a list `ignore` with the reasons: they are no features. With classes to predict, a table of the prices of
+    errors follows, as comments. DATA is the name of a data set, or
     a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow; or a folder of
     Parquet files, or a pattern of such.
     """
@@ -66,8 +70,8 @@ def costs(
 
     if output is not None:
         _check_output(output, force=force)
-    names, one_hot, known, ignored = _columns(data, costs, target, ignore, missing)
-    draft = draft_prices(names, one_hot, known, unit, ignored)
+    names, one_hot, known, ignored, classes = _columns(data, costs, target, ignore, missing)
+    draft = draft_prices(names, one_hot, known, unit, ignored, classes)
     content = draft.to_toml(f"Prices of {data}")
     if output is None:
         click.echo(content, nl=False)
@@ -87,15 +91,15 @@ def _check_output(output: Path, *, force: bool) -> None:
 
 def _columns(
     data: str, costs: str | None, target: str | None, ignore: tuple[str, ...], missing: tuple[str, ...]
-) -> tuple[list[str], list[list[str]], CostModel | None, dict[str, str]]:
-    """Return the features of DATA, groups of one-hot columns, known prices, and why other columns are no features."""
+) -> tuple[list[str], list[list[str]], CostModel | None, dict[str, str], list[Any]]:
+    """Return the features of DATA, one-hot groups, known prices, why other columns are no features, and classes."""
     from costframe.core.prices.costs import CostModel
 
     known = None if costs is None else CostModel.load(costs)
     if not is_file(data):
         dataset = load_named(data)
         refuse_for_named(data, {"--target": target, "--ignore": ignore, "--missing": missing})
-        return list(dataset.feature_names), [], known or dataset.costs, {}
+        return list(dataset.feature_names), [], known or dataset.costs, {}, list(dataset.classes)
     from costframe.datasets.dataset import SPLIT
     from costframe.datasets.dialects import find_indices
     from costframe.datasets.price_draft import find_ignored, find_one_hot
@@ -107,7 +111,7 @@ def _columns(
     for note in notes:
         print_error(note)
     is_whole = not is_larger_than_memory(data)
-    table = opened.read() if is_whole else next(opened.blocks(opened.names()))
+    table = opened.read(texts={*opened.names()} & {target or ""}) if is_whole else next(opened.blocks(opened.names()))
     if unknown := [name for name in others if name not in table]:
         raise DataError(f"{data}: no column {quote_names(unknown)}; the columns are {quote_names(table)}")
     settled = {*known.names, *known.ignore} if known else set()
@@ -116,4 +120,16 @@ def _columns(
     names = [name for name in names if name not in ignored and not (known and name in known.ignore)]
     if not names:
         raise DataError(f"{data}: no column is left to be a feature")
-    return names, find_one_hot({name: table[name] for name in names}), known, ignored
+    classes = _classes(opened, table, target) if is_whole and target is not None else []
+    return names, find_one_hot({name: table[name] for name in names}), known, ignored, classes
+
+
+def _classes(opened: TableFile, table: Mapping[str, Any], target: str) -> list[Any]:
+    """Return the labels of a target; none if it is no target of a classification."""
+    from costframe.datasets.tables import QID, Reading, outline
+
+    how = Reading.of(Path(target), target, None, None, (), (), 0)
+    with contextlib.suppress(DataError):  # `compare` tells what is wrong
+        found = outline(opened, {name: table[name] for name in table if name in {target, QID}}, how, [])
+        return sorted(set(found.y.tolist())) if found.task == "classification" else []
+    return []

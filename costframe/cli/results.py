@@ -155,9 +155,8 @@ class Results:
             ("all features cost", f"{dataset.full_cost:,.6g} {printable(dataset.costs.unit)} per row"),
         ]
 
-    @property
-    def _title(self) -> str:
-        return f"{self.dataset.name}: score and cost"
+    def _title(self, frontier: Frontier) -> str:
+        return f"{self.dataset.name}: {'bill' if frontier.has_bills else 'score'} and cost"
 
     def choose(self, frontier: Frontier) -> Point:
         """Return the recommended point, of those within the budget."""
@@ -177,7 +176,7 @@ class Results:
         with contextlib.suppress(ParameterError):  # `show` raises it for the last frontier
             chosen = self.choose(frontier)
         frontier.save(self.output)
-        picture = FrontierDisplay(frontier, chosen or frontier.recommended(), title=self._title)
+        picture = FrontierDisplay(frontier, chosen or frontier.recommended(), title=self._title(frontier))
         png, svg = picture.to_files("png", "svg")
         files = {
             "points.csv": frontier.to_csv().encode(),
@@ -198,8 +197,8 @@ class Results:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
         if chosen is not None:
             facts += [("possible leak", leak) for leak in self._leaks(frontier, chosen)]
-        page = frontier_page(frontier, test, self.dataset.costs, title=self._title, facts=facts, budget=self.budget)
-        return render_page(page)
+        title, costs = self._title(frontier), self.dataset.costs
+        return render_page(frontier_page(frontier, test, costs, title=title, facts=facts, budget=self.budget))
 
     def _leaks(self, frontier: Frontier, point: Point) -> list[str]:
         """Return what may leak, except through features that the model of a point does not read."""
@@ -239,7 +238,8 @@ class Results:
     def _show_table(self, frontier: Frontier, chosen: Point, *, every: bool) -> None:
         purchases = name_purchases(frontier, chosen, self.dataset)
         table = frontier_table(frontier, chosen, purchases, width=self.console.width)
-        notes = [f"scores are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows"]
+        what = "costs of errors" if frontier.has_bills else "scores"
+        notes = [f"{what} are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows"]
         if chosen.rows_lacked:
             notes.append("the models themselves are trained on more rows, so their intervals reach further up")
         self.console.print(table)

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from costframe.core.errors import format_count, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
+from costframe.core.prices.error_prices import ErrorPrices
 from costframe.core.tables.columns import as_numbers, is_numeric
 from costframe.datasets.leaks import is_like_id
 from costframe.datasets.text_features import find_dates, why_no_feature
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = 1.0
 _TO_FILL_IN = "fill in"
+_MOST_CLASSES = 10  # of a table of errors
 _FEW_ROWS = 20  # that say little about a column
 _FEW_WITH_PREFIX = 3  # columns with one beginning that suggest a resource
 _STATISTICS = frozenset({
@@ -39,6 +41,7 @@ class PriceDraft:
     # features and resources whose price is to be filled in, each with what was guessed about it, or nothing
     open: Mapping[str, str] = field(factory=dict)
     ignored: Mapping[str, str] = field(factory=dict)  # columns that the draft ignores, each with the reason
+    classes: Sequence[Any] = ()  # labels of the target
 
     def to_toml(self, title: str) -> str:
         """Return the file to fill in, with a comment at each placeholder; `CostModel.load` reads it."""
@@ -49,7 +52,16 @@ class PriceDraft:
                 f"Each price marked '{_TO_FILL_IN}' is a placeholder. A resource is paid once per row, with the "
             )
             lines[-1] += "first feature that needs it."
-        return to_toml(self.costs.to_dict(), lines, {**self.ignored, **notes})
+        return to_toml(self.costs.to_dict(), lines, {**self.ignored, **notes}) + self._errors()
+
+    def _errors(self) -> str:
+        """Return a table of errors for these classes as comments: without prices, it would change what is chosen."""
+        if self.costs.errors is not None or not 1 < len(self.classes) <= _MOST_CLASSES:
+            return ""
+        free = {truth: {answer: 0.0 for answer in self.classes if answer != truth} for truth in self.classes}
+        table = to_toml({"errors": ErrorPrices.of(free).to_dict()}).strip()
+        title = "What wrong answers cost: truth = { answer = price }. Fill in, and take away each '# ':"
+        return "\n" + "".join(f"# {line}\n" for line in (title, *table.split("\n")))
 
 
 def draft_prices(
@@ -58,6 +70,7 @@ def draft_prices(
     known: CostModel | None = None,
     unit: str | None = None,
     ignored: Mapping[str, str] | None = None,
+    classes: Sequence[Any] = (),
 ) -> PriceDraft:
     """Draft prices of the columns `names`, in their order.
 
@@ -72,6 +85,8 @@ def draft_prices(
         By default that of the known prices.
     ignored : mapping of str to str, optional
         Further columns, not to be features, each with the reason.
+    classes : sequence
+        Labels of the target, to draft the prices of errors.
     """
     reasons = dict(ignored or {})
     features = {price.name: price for price in known.features} if known else {}
@@ -96,7 +111,7 @@ def draft_prices(
     ordered, shared = tuple(features[name] for name in every), tuple(resources.values())
     model = evolve(known, features=ordered, resources=shared) if known else CostModel(ordered, shared)
     model = evolve(model, ignore=tuple(dict.fromkeys((*model.ignore, *reasons))))
-    return PriceDraft(model if unit is None else evolve(model, unit=unit), marks, reasons)
+    return PriceDraft(model if unit is None else evolve(model, unit=unit), marks, reasons, classes)
 
 
 def find_ignored(table: Mapping[str, Any], *, is_whole: bool = True) -> dict[str, str]:

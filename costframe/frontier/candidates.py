@@ -34,7 +34,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import log_odds
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.frames import column_names
-from costframe.frontier.checks import name_failures
+from costframe.frontier.checks import KINDS, name_failures
 from costframe.frontier.points import CONSTANT
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import Trial
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from costframe.training.library_scores import LibraryScore
 
 _EXPECTED = "estimators: expected estimators, or fitted models of costframe (cf.adopt makes them of other libraries')"
-_KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
 
 
 @frozen(eq=False)
@@ -357,7 +356,7 @@ def fit_constant(data: Dataset, score: str | LibraryScore) -> Fitted:
     tree = StageTree(
         bank, (_answer(data, train),), data.costs, classes=np.array(data.classes) if data.classes else None
     )
-    model = FittedEstimator(tree, _KINDS[data.task])
+    model = FittedEstimator(tree, KINDS[data.task])
     return trial.measure(model, 0.0, time.perf_counter() - began)
 
 

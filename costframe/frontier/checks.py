@@ -13,11 +13,14 @@ from costframe.core.errors import CostframeError, DataError, ParameterError, Plu
 from costframe.core.plugins import TASKS, estimator, plugin_title, registry, two_classes_only
 from costframe.training.data import Traits
 from costframe.training.library_scores import QueryScore
-from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, resolve_score
+from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, error_cost, resolve_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from costframe.core.prices.costs import CostModel
     from costframe.datasets import Dataset
     from costframe.datasets.large_tables import LargeDataset
     from costframe.training.library_scores import LibraryScore
@@ -67,6 +70,16 @@ def choose_score(parameter: str, score: Any, task: str, n_classes: int) -> str |
     return SHORT_NAMES.get(found, found) if isinstance(found, str) else found
 
 
+KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
+
+
+def choose_error_cost(costs: CostModel, task: str, classes: NDArray[Any] | None, names: Sequence[str]) -> LibraryScore:
+    """Return the cost of errors as a score; refuse prices for another task or other classes."""
+    assert costs.errors is not None  # noqa: S101 - callers look
+    costs.errors.check_kind(KINDS[task], classes)
+    return error_cost(costs.errors, names)
+
+
 def check_score(data: Dataset | LargeDataset, score: Any) -> str | LibraryScore:
     """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
     name = choose_score("score", score, data.task, len(data.classes))
@@ -79,6 +92,13 @@ def check_score(data: Dataset | LargeDataset, score: Any) -> str | LibraryScore:
         for part in ("valid", "test"):
             by_query.check_grades(data.part(part).y, f"{data.name}, {part!r}")
     return name
+
+
+def choose_score_of_study(data: Dataset, score: Any) -> str | LibraryScore:
+    """Return the score to use for a study of a data set: by default the cost of errors, if prices have errors."""
+    if score is None and data.costs.errors is not None:
+        return choose_error_cost(data.costs, data.task, np.array(data.classes), data.feature_names)
+    return check_score(data, score)
 
 
 def check_searched(estimator: Any) -> None:

@@ -18,6 +18,7 @@ from costframe.core.errors import DataError, ParameterError, printable, quote_na
 from costframe.frontier.checks import check_budget, check_share
 from costframe.frontier.points import FIRST_LOOK, Point, at_tradeoff, best_first
 from costframe.frontier.rows import LEAST
+from costframe.training.error_costs import ERROR_COST
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import best_value, influence, score_named, standard_error, with_labels
 
@@ -47,7 +48,7 @@ class Estimate:
 
 def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
     """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
-    y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None))
+    y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
     if math.isnan(score):
         raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or variation")
@@ -276,7 +277,7 @@ class Choices:
     @cached_property
     def above_constant(self) -> frozenset[Point]:
         """The points that beat the constant by more than one standard error; all points without a constant."""
-        constant = max((point for point in self.points if not point.n_features), key=best_first, default=None)
+        constant = self.constant()
         if constant is None:
             return frozenset(self.points)
         return frozenset(p for p in self.points if p.score - constant.score > self.difference_error(p, constant))
@@ -309,14 +310,60 @@ class Choices:
 
         It is within one standard error of the best, by the lower ends of intervals, or surely within 0.5 % of it.
         It is a constant only if no affordable point beats that by more than the error.
+
+        Where prices have errors, it is the point with the least bill: what costs nothing more needs no surer proof.
         """
-        return self._cheapest_near_best(self._affordable(budget))
+        affordable = self._affordable(budget)
+        if self.has_bills:
+            return min(affordable, key=lambda point: (self.bill(point), point.cost))
+        return self._cheapest_near_best(affordable)
 
-    def cheapest(self, within: float = 0.01) -> Point:
-        """Return the cheapest point whose score is within a share, at least 0 and below 1, of the best score.
+    @property
+    def has_bills(self) -> bool:
+        """Whether prices have errors: the score is minus their cost, and points have bills."""
+        return self.score_name == ERROR_COST
 
+    def bill(self, point: Point | str) -> float:
+        """Return the estimated mean bill per row of a point: its cost and that of its errors."""
+        return self[point].cost + self.errors(point)
+
+    def errors(self, point: Point | str) -> float:
+        """Return the estimated mean cost of errors per row of a point; refuse a frontier without prices of errors."""
+        if not self.has_bills:
+            raise ParameterError(f"bill: needs prices with errors, and {ERROR_COST!r} as the score")
+        return -self[point].score
+
+    def bill_error(self, point: Point | str) -> float:
+        """Return the standard error of a point's bill, as if cost and errors of a row were independent."""
+        return math.hypot(self[point].cost_error, self[point].score_error)
+
+    def worth(self, point: Point | str) -> float:
+        """Return what choices compare: minus the bill, where prices have errors, else the score."""
+        return -self.bill(point) if self.has_bills else self[point].score
+
+    def gain(self, one: Point | str, other: Point | str) -> Difference:
+        """Return the difference in `worth` of two points, with its standard error, as `difference` does."""
+        found, one, other = self.difference(one, other), self[one], self[other]
+        if not self.has_bills or one == other:
+            return found
+        error = math.hypot(found.error, one.cost_error, other.cost_error)
+        return Difference(found.value + other.cost - one.cost, error)
+
+    def constant(self) -> Point | None:
+        """Return the best point that reads no feature, if there is one."""
+        return max((point for point in self.points if not point.n_features), key=best_first, default=None)
+
+    def cheapest(self, within: float | None = None) -> Point:
+        """Return the cheapest point whose score is within a share of the best score, or that of the least bill.
+
+        Where prices have errors, that of the least bill. Else `within` is at least 0 and below 1, by default 0.01.
         Scores are estimates: the test score of the point may be further from that of the best; see `interval`.
         """
+        if self.has_bills:
+            if within is not None:
+                raise ParameterError("within: has no effect where points have bills, of which the least is cheapest")
+            return self.recommended()
+        within = 0.01 if within is None else within
         if within != 0:
             check_share("within", within)
         best = self.best().score

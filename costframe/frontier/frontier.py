@@ -7,6 +7,7 @@ import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
@@ -16,11 +17,12 @@ from costframe.core.machine import thread_count
 from costframe.frontier.candidates import Entrant, candidates_of, common_prices, fit_constant, task_of
 from costframe.frontier.checks import (
     check_budget,
-    check_score,
     check_time_limit,
     check_tradeoffs,
     choose_algorithms,
+    choose_error_cost,
     choose_score,
+    choose_score_of_study,
 )
 from costframe.frontier.choices import Choices, correct_choice, correct_choice_of_algorithm
 from costframe.frontier.rows import Division, Rows, check_groups
@@ -36,6 +38,7 @@ from costframe.frontier.store import (
 from costframe.frontier.study import Study, by_cluster, by_joblib, by_processes, process_count
 from costframe.frontier.words import describe_frontier, frontier_html, points_csv, points_frame
 from costframe.training.cluster.fitting import open_client
+from costframe.training.error_costs import ERROR_COST
 
 if TYPE_CHECKING:
     import os
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from costframe.datasets import Dataset
     from costframe.frontier.points import Point
     from costframe.frontier.trial import Progress
+    from costframe.training.library_scores import LibraryScore
 
 
 @frozen(eq=False, repr=False)
@@ -175,7 +179,7 @@ class Frontier(Choices):
         check_budget(budget)
         check_tradeoffs(tradeoffs)
         check_time_limit(time_limit, directory)
-        chosen = check_score(data, score)
+        chosen = choose_score_of_study(data, score)
         names, left_out = choose_algorithms(data.task, algorithms, len(data.classes))
         if failed is not None:
             for name, unfit in left_out.items():
@@ -187,7 +191,9 @@ class Frontier(Choices):
             open_run(store.directory, describe_run(data, chosen, folds, parameters or {}), resume=resume)
 
         def make(found: list[Fitted]) -> Any:
-            return cls.of(found or [fit_constant(data, chosen)], str(chosen), data.costs.unit, data.full_cost)
+            if not found or (str(chosen) == ERROR_COST and all(each.point.n_features for each in found)):
+                found = [*found, fit_constant(data, chosen)]  # to buy nothing may be the least bill
+            return cls.of(found, str(chosen), data.costs.unit, data.full_cost)
 
         def show(so_far: Callable[[], list[Fitted]]) -> None:
             if interim is not None:
@@ -273,7 +279,11 @@ class Frontier(Choices):
         candidates = candidates_of(estimators)
         task = task_of(candidates, has_queries=qid is not None)
         prices, classes = common_prices(costs, candidates, X), task == "classification"
-        score = choose_score("scoring", scoring, task, max(given.count_classes(), 2) if classes else 0)
+        n_classes = max(given.count_classes(), 2) if classes else 0
+        if scoring is None and prices.costs.errors is not None:
+            score: str | LibraryScore = choose_error_cost(prices.costs, task, np.unique(given.y), prices.names)
+        else:
+            score = choose_score("scoring", scoring, task, n_classes)
         rows = Division.of_rows(
             given, valid, test, cv=cv, share=validation_fraction, seed=random_state, classes=classes
         )

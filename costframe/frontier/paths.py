@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from costframe.core.errors import ParameterError, format_count
 from costframe.frontier.choices import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
 from costframe.frontier.trial import optional_arguments
+from costframe.training.error_costs import ERROR_COST
 from costframe.training.scoring import with_labels
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def _fit_path(
         seconds = time.perf_counter() - began
         front, plain = path.frontier(), path.plain()
         full = model.costs_.full_cost(model.predictor_.feature_names)
-        chosen = choose_points(front, plain, points, full_cost=full, budget=budget)
+        bills = str(trial.score) == ERROR_COST
+        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=bills)
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
         if trial.train.groups is not None and any(own):
             if not trial.folds:
@@ -185,15 +187,21 @@ def _join(chosen: Sequence[Any], folds: Sequence[Fold], found: Sequence[Sequence
 
 
 def choose_points(
-    front: Sequence[PathPoint], plain: PathPoint, count: int, *, full_cost: float, budget: float | None = None
+    front: Sequence[PathPoint],
+    plain: PathPoint,
+    count: int,
+    *,
+    full_cost: float,
+    budget: float | None = None,
+    bills: bool = False,
 ) -> list[PathPoint]:
     """Choose at most `count` points: the model trained without prices, and points of a frontier by descending cost.
 
     It always chooses the best point, the cheapest within 1 % of it, the plain one and the cheapest one, in this order
     if `count` is small. It adds the others one by one: each time the point that most reduces the loss in score against
     the whole frontier, summed over budgets up to `full_cost`, the price of all features. It adds the best point within
-    a `budget`, even beyond `count`. `front` has the non-dominated points by ascending cost; `plain` comes first in the
-    result.
+    a `budget`, even beyond `count`, and the one with the least of the `bills`, if costs minus scores are bills. `front`
+    has the non-dominated points by ascending cost; `plain` comes first in the result.
     """
     cost, score = (np.array([getattr(point, name) for point in front]) for name in ("cost", "score"))
     last = len(front) - 1
@@ -203,6 +211,9 @@ def choose_points(
     kept += choose_places(cost, score, kept, count - len(kept), full_cost)
     if budget is not None and cost[0] <= budget:
         kept.append(int(np.searchsorted(cost, budget, "right")) - 1)
+    if bills:
+        most = np.inf if budget is None else budget
+        kept.append(int(np.argmin(np.where(cost <= max(most, cost[0]), cost - score, np.inf))))
     rest = [front[place] for place in sorted(set(kept) - {-1, own}, reverse=True)]
     return [plain, *rest] if own in kept else rest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.checks import needed
 from costframe.core.display import cost
-from costframe.core.errors import ParameterError, printable
+from costframe.core.errors import ParameterError, printable, shown
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.frontier.checks import check_searched
 from costframe.frontier.frontier import Frontier
@@ -73,7 +74,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         The search varies the `tradeoff` of each; the others in a list are those of `Frontier.fit`.
     budget : float
         Upper bound on the mean cost per row of the validation rows, in the cost model's unit, without once-per-batch
-        prices.
+        prices. It may be None with `minimize`.
+    minimize : "bill", optional
+        Keep the model with the least bill, of cost and errors; prices must have errors. Where they have, and there is
+        no `scoring`, it is the default.
     tradeoffs : sequence of float, optional
         First tradeoffs. By default one fit of an estimator with `fit_path` gives all models; other estimators begin at
         0 and a grid in units of (loss of the best constant) / (cost of all features).
@@ -109,7 +113,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         All fitted models, with estimates; `frontier_.to_frame()` is a table of them.
     best_point_ : Point
     margin_ : float
-        The budget minus the mean cost of the chosen model.
+        The budget minus the mean cost of the chosen model; infinite without a budget.
     next_buys_ : tuple of Buy
         What a larger budget would buy, by ascending cost; the text of each is a sentence.
     """
@@ -117,8 +121,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         estimator: Any,
-        budget: float,
+        budget: float | None = None,
         *,
+        minimize: str | None = None,
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         scoring: Any = None,
@@ -130,6 +135,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.estimator = estimator
         self.budget = budget
+        self.minimize = minimize
         self.tradeoffs = tradeoffs
         self.points = points
         self.scoring = scoring
@@ -163,7 +169,11 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             If no model is within the budget; the text names the cheapest.
         """
-        if self.budget is None:
+        if self.minimize not in {None, "bill"}:
+            raise ParameterError(f"minimize: expected 'bill' or None, got {shown(self.minimize)}")
+        if self.minimize and self.scoring is not None:
+            raise ParameterError("scoring: has no effect on the bill; leave it out, or minimize")
+        if self.budget is None and not self.minimize:
             raise ParameterError("budget: expected a number >= 0, got None")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
@@ -190,11 +200,13 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 progress=progress,
                 n_jobs=self.n_jobs,
             )
+        if self.minimize and not self.frontier_.has_bills:
+            raise ParameterError("minimize: the bill needs prices with errors; see `CostModel.of`")
         self.best_point_ = self.frontier_.recommended(self.budget)
         if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
             warnings.warn(text, UselessBudgetWarning, stacklevel=3)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
-        self.margin_ = self.budget - self.best_point_.cost
+        self.margin_ = math.inf if self.budget is None else self.budget - self.best_point_.cost
         self.next_buys_ = next_buys(self.frontier_, self.best_point_, MOST_BUYS)
         return self
 
@@ -203,9 +215,12 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Sentences on the chosen model, its margin, and what a larger budget would buy."""
         check_is_fitted(self, "best_point_")
         point, frontier = self.best_point_, self.frontier_
-        margin = f"{point.name}: {frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f} at "
-        margin += f"{cost(point.cost)} \u00b1 {point.cost_error:.2g} {frontier.unit} per row, both estimates, "
-        margin += f"{cost(self.margin_)} below the budget"
+        found = f"{frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f}"
+        if frontier.has_bills:
+            found = f"bill {cost(frontier.bill(point))} \u00b1 {frontier.bill_error(point):.2g}"
+        margin = f"{point.name}: {found} at "
+        margin += f"{cost(point.cost)} \u00b1 {point.cost_error:.2g} {frontier.unit} per row, both estimates"
+        margin += f", {cost(self.margin_)} below the budget" if math.isfinite(self.margin_) else ""
         return "\n".join([printable(margin), *map(str, self.next_buys_)])
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:
@@ -232,9 +247,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         predictions = chosen.predictor_.predict(X)
         return float(score_named(name)(rows.codes(chosen), predictions, rows.weight, rows.qid))
 
-    def cost(self, X: Any, **given: Any) -> CostReport:
-        """Return the exact cost of predicting rows."""
-        report: CostReport = self._chosen().cost(X, **given)
+    def cost(self, X: Any, y: ArrayLike | None = None, **given: Any) -> CostReport:
+        """Return the exact cost of predicting rows, with labels also that of errors."""
+        report: CostReport = self._chosen().cost(X, y, **given)
         return report
 
     @property

@@ -67,7 +67,7 @@ def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> 
     archive = search_quickly(data, thread_count(model.get_params().get("n_jobs")))
     if archive is None:
         return []
-    found, y, of_codes = [], archive.rows.y, with_labels(name, archive.rows.labels)
+    found, y, of_codes = [], archive.rows.y, with_labels(name, archive.rows.labels, archive.rows.X)
     weight, qid = archive.rows.uneven_weight, archive.rows.qid
     for features in (each for each in choose_spread(archive, _SETS) if len(each) < len(data.feature_names)):
         predictions = squeeze(apply_link(archive.loss.link, archive.scores(features)))

@@ -39,18 +39,30 @@ def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> s
         text += f", {compare_cost(paid, frontier.full_cost)} all features together"
     if point.fixed:
         text += f", and {cost(point.fixed)} {unit} once per batch"
-    estimate = with_error(point.score, point.score_error)
-    text += f"; its {name} is {point.test_score:.4f} there (estimated {estimate})" if tested else ""
-    text += "" if tested else f"; its {name} is estimated as {estimate}"
+    if frontier.has_bills:
+        text += f"; {_bill_in_words(frontier, point)}"
+    else:
+        estimate = with_error(point.score, point.score_error)
+        text += f"; its {name} is {point.test_score:.4f} there (estimated {estimate})" if tested else ""
+        text += "" if tested else f"; its {name} is estimated as {estimate}"
     return text + (f". It is {describe_recommendation(frontier, point)}." if chosen else ".")
+
+
+def _bill_in_words(frontier: Choices, point: Point) -> str:
+    bill = plus_minus(frontier.bill(point), frontier.bill_error(point))
+    if point.test_score is None or point.test_cost is None:
+        return f"its errors are estimated to cost {cost(frontier.errors(point))}, so its bill is {bill}"
+    total = cost(point.test_cost - point.test_score)
+    return f"its errors cost {cost(-point.test_score)} there, so its bill is {total} (estimated {bill})"
 
 
 def describe_recommendation(frontier: Choices, chosen: Point) -> str:
     """Return words that say why a point was chosen of all, perhaps within a budget."""
-    if chosen.algorithm == CONSTANT:
+    if chosen.algorithm == CONSTANT and len(frontier) == 1:
         return "a constant, for no fit has ended"
-    if not chosen.n_features:
-        return "a constant, which nothing clearly beats"
+    if frontier.has_bills or not chosen.n_features:
+        least = "the model with the least bill" + ("" if chosen == frontier.recommended() else " up to its cost")
+        return least if frontier.has_bills else "a constant, which nothing clearly beats"
     points = [point for point in frontier.points if point.n_features]
     best = max(points, key=frontier.rank)
     if chosen == best:
@@ -67,10 +79,12 @@ def describe_useless_budget(frontier: Choices, chosen: Point, budget: float | No
     """Return a text that names the cheapest model above the constant if the constant was chosen, else None."""
     if chosen.n_features:
         return None
-    if chosen.algorithm == CONSTANT:
+    if chosen.algorithm == CONSTANT and len(frontier) == 1:
         return "no fit has ended: this model is a constant, which reads nothing"
     unit, useful = printable(frontier.unit), frontier.useful()
     within = "nothing" if budget is None else f"nothing within {budget:g} {unit}"
+    if frontier.has_bills:
+        return f"{within} has a lower bill than the constant, which reads nothing"
     if useful is None:
         return f"{within} beats the constant by more than the error, and nothing found at any cost does"
     return (
@@ -82,6 +96,8 @@ def describe_useless_budget(frontier: Choices, chosen: Point, budget: float | No
 
 def describe_choice(frontier: Choices, point: Point) -> str:
     """Return sentences that compare a point's score with the best one, and with the same algorithm without prices."""
+    if frontier.has_bills:
+        return describe_bills(frontier, point)
     best, plain, name = frontier.best(), plain_point(frontier, point.algorithm), frontier.score_name
     texts = []
     if point != best:
@@ -94,6 +110,20 @@ def describe_choice(frontier: Choices, point: Point) -> str:
     if plain is not None and plain not in {point, best}:
         other = f"that of {_name(frontier, plain)}, trained without prices"
         texts.append(f"Its {name} is {_apart(frontier.difference(point, plain), other)}.")
+    return " ".join(texts)
+
+
+def describe_bills(frontier: Choices, point: Point) -> str:
+    """Return sentences that compare a point's bill with those of all features, and of no features."""
+    full, fewest, constant = frontier.full_cost, min(map(frontier.errors, frontier.points)), frontier.constant()
+    all_features = f"All features for each row cost {cost(full)}, so that their bill is {cost(full + fewest)}"
+    texts = [f"{all_features} with the fewest errors found, {cost(fewest)}."]
+    if constant is not None:
+        bill = plus_minus(frontier.bill(constant), frontier.bill_error(constant))
+        texts.append(f"Without features the bill is {bill}, all of it errors.")
+        if point.n_features:
+            found = frontier.gain(point, constant)
+            texts.append(f"This model's is {plus_minus(found.value, found.error)} lower.")
     return " ".join(texts)
 
 
@@ -120,6 +150,8 @@ def describe_few_rows(frontier: Choices, point: Point, classes: Mapping[Any, int
 
 def _needs(frontier: Choices, point: Point) -> list[tuple[str, float]]:
     """Return what the estimates leave open, with the factor by which more rows would answer it."""
+    if frontier.has_bills:
+        return []
     best, needs = frontier.best(), []
     found, near = frontier.difference(point, best), NEAR * abs(best.score)
     if near and found.low < -near <= found.high:
@@ -135,7 +167,8 @@ def describe_buy(frontier: Choices, more: float, gain: Difference, point: Point)
     """Return a sentence about the gain in score of a point that costs more."""
     value, error = (_rounded(number, gain.error) for number in (gain.value, gain.error))
     end = "" if gain.value > gain.error else ", which may be chance"
-    end = f"would raise {frontier.score_name} by {value} \u00b1 {error} ({_name(frontier, point)}){end}."
+    raised = "lower the bill" if frontier.has_bills else f"raise {frontier.score_name}"
+    end = f"would {raised} by {value} \u00b1 {error} ({_name(frontier, point)}){end}."
     dearer = f"{more:.3g}" if more < 1000 else f"{more:,.0f}"
     return f"{dearer} {printable(frontier.unit)} more per row {end}"
 
@@ -167,16 +200,17 @@ def next_buys(frontier: Choices, point: Point, count: int = 2) -> tuple[Buy, ...
     All gains and costs are against `point`. If no gain is certain, it returns the point with the best score alone, and
     nothing if no point has a better score.
     """
-    above = [each for each in frontier.non_dominated() if each.cost > point.cost and each.score > point.score]
+    dearer = [each for each in frontier.non_dominated() if each.cost > point.cost]
+    above = [each for each in dearer if frontier.worth(each) > frontier.worth(point)]
     found: list[Buy] = []
 
     def buy_of(each: Point) -> Buy:
-        more, gain = each.cost - point.cost, frontier.difference(each, point)
+        more, gain = each.cost - point.cost, frontier.gain(each, point)
         return Buy(each, more, gain, describe_buy(frontier, more, gain, each))
 
     before = point
     for each in above:
-        step = frontier.difference(each, before)
+        step = frontier.gain(each, before)
         buy = buy_of(each)
         if step.value > step.error and buy.is_certain:
             found.append(buy)
@@ -184,7 +218,7 @@ def next_buys(frontier: Choices, point: Point, count: int = 2) -> tuple[Buy, ...
         if len(found) == count:
             break
     if not found and above:
-        best = max(above, key=lambda each: each.score)
+        best = max(above, key=frontier.worth)
         found = [buy_of(best)]
     return tuple(found)
 
@@ -228,13 +262,29 @@ COLUMNS: dict[str, Callable[[Choices, Point], str]] = {
     "score alone": lambda _, point: f"{point.score:.4f}",
     "90% interval": lambda frontier, point: "{:.4f} to {:.4f}".format(*frontier.score_interval(point)),
     "cost": lambda _, point: cost(point.cost),
+    "errors": lambda frontier, point: cost(frontier.errors(point)),
+    "bill": lambda frontier, point: f"{cost(frontier.bill(point))} \u00b1{frontier.bill_error(point):.2g}",
     "saves": lambda frontier, point: saving(point.cost, frontier.full_cost),
     "test score": lambda _, point: "-" if point.test_score is None else f"{point.test_score:.4f}",
     "test cost": lambda _, point: cost(point.test_cost),
+    "test errors": lambda _, point: "-" if point.test_score is None else cost(-point.test_score),
+    "test bill": lambda _, point: "-" if point.test_score is None else cost((point.test_cost or 0) - point.test_score),
     "features": lambda _, point: str(point.n_features),
     "learners": lambda _, point: f"{point.n_learners:,}",
     "rounds": lambda _, point: f"{point.rounds:.1f}",
 }
+
+
+# What replaces columns where points have bills.
+_BILLS = dict.fromkeys(("score", "score alone", "90% interval", "test score"), ()) | {
+    "cost": ("cost", "errors", "bill"),
+    "test cost": ("test cost", "test errors", "test bill"),
+}
+
+
+def columns_of(frontier: Choices, columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns of a table, with cost, errors and bill for score and cost where points have bills."""
+    return tuple(name for each in columns for name in (_BILLS.get(each, (each,)) if frontier.has_bills else (each,)))
 
 
 def to_cells(frontier: Choices, points: Iterable[Point], columns: Sequence[str]) -> list[list[str]]:
@@ -258,9 +308,12 @@ def rows_of_frontier(frontier: Choices, chosen: Point) -> list[Point]:
 def describe_frontier(frontier: Choices) -> str:
     """Return four lines: the range of scores and costs, and the points that matter most."""
     front = frontier.non_dominated() or frontier.points
-    scores = f"{frontier.score_name} {front[0].score:.3g} to {front[-1].score:.3g}"
+    sign, name = (-1, "errors") if frontier.has_bills else (1, frontier.score_name)
+    scores = f"{name} {sign * front[0].score:.3g} to {sign * front[-1].score:.3g}"
     span = f"{scores} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
     chosen = {"recommended": frontier.recommended(), "best": frontier.best(), "cheapest useful": frontier.useful()}
+    if frontier.has_bills:
+        chosen = {"least bill": frontier.recommended(), "fewest errors": frontier.best()}
     lines = [f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in chosen.items()]
     return brief(frontier, _count(frontier), span, more=lines)
 
@@ -269,18 +322,30 @@ def frontier_html(frontier: Choices) -> str:
     """Return a table of at most six non-dominated points with the recommendation, without colors of its own."""
     chosen = frontier.recommended()
     points = rows_of_frontier(frontier, chosen)
-    rows = to_cells(frontier, points, ("model", "score", "cost", "saves"))
-    header = "point", f"{frontier.score_name} \u00b1 error", f"cost ({frontier.unit} per row)", "saves"
+    columns = columns_of(frontier, ("model", "score", "cost", "saves"))
+    rows = to_cells(frontier, points, columns)
+    named = {
+        "model": "point",
+        "score": f"{frontier.score_name} \u00b1 error",
+        "cost": f"cost ({frontier.unit} per row)",
+    }
+    header = [named.get(column, column) for column in columns]
     table = html_table(f"{_count(frontier)}; the best at each cost:", header, rows, points.index(chosen))
     return f"<div>{table}<p>Recommended: {escape(describe_model(frontier, chosen))}</p></div>"
 
 
 def points_records(frontier: Choices) -> list[dict[str, Any]]:
-    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`."""
+    """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`.
+
+    Where prices have errors, also `bill` and `bill_error`.
+    """
     worth_having = frozenset(frontier.non_dominated())
     more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
     return [
-        {name: getattr(p, name) for name in fields_dict(Point)} | {"non_dominated": int(p in worth_having)} | more
+        {name: getattr(p, name) for name in fields_dict(Point)}
+        | {"non_dominated": int(p in worth_having)}
+        | more
+        | ({"bill": frontier.bill(p), "bill_error": frontier.bill_error(p)} if frontier.has_bills else {})
         for p in frontier.points
     ]
 
@@ -315,6 +380,8 @@ def _count(frontier: Choices) -> str:
 def _in_words(frontier: Choices, point: Point) -> str:
     """Return a point's name, score and cost, and the share of the price of all features that it saves."""
     score = f"{frontier.score_name} {plus_minus(point.score, point.score_error)}"
+    if frontier.has_bills:
+        score = f"bill {plus_minus(frontier.bill(point), frontier.bill_error(point))}"
     saved = f", saves {saving(point.cost, frontier.full_cost)}" if frontier.full_cost > 0 else ""
     return (
         f"{point.name or point.algorithm}, {score} at {plus_minus(point.cost, point.cost_error)} {frontier.unit}{saved}"

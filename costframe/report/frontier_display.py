@@ -39,12 +39,14 @@ ON_TEST: dict[str, Any] = {"marker": "*", "ls": "", "ms": 11, "mfc": "white", "m
 GOOD: dict[str, Any] = {"ms": 7, "mec": "white", "mew": 0.8, "zorder": 5}
 PALER: dict[str, Any] = {"ms": 4.5, "alpha": 0.5, "mew": 0, "zorder": 3}
 LINE_LABEL = 0.22  # inches for the label of a vertical line
-LOG_SPAN = 50  # costs that span more than this factor have a logarithmic scale
+LOG_SPAN, LOG_BILLS = 50, 5  # costs, and bills, that span more than this factor have a logarithmic scale
 
 
 @define(eq=False)
 class FrontierDisplay(Display):
     """Score against mean cost per row: all points, and in bold the best estimate at each cost.
+
+    Where prices have errors, it is the bill in place of the score.
 
     Scores and costs are the estimates that choices use. Bars are their standard errors, a line joins the non-dominated
     ones, and the chosen point has its result on test beside it.
@@ -94,8 +96,10 @@ class _Drawing:
     def __init__(self, ax: Axes, display: FrontierDisplay) -> None:
         self.ax, self.display, self.frontier = ax, display, display.frontier
         # A much worse constant would squeeze all other points.
-        points = self.frontier.points
-        self.points = [p for p in points if p.n_features or p == display.chosen] or list(points)
+        points, self.bills = self.frontier.points, self.frontier.has_bills
+        kept = [p for p in points if p.n_features or p == display.chosen or self.bills]
+        self.points = kept or list(points)
+        self.name = "bill per row" if self.bills else score_label(self.frontier.score_name)
         self.drawn = frozenset(self.points)
         front = [point for point in self.frontier.non_dominated() if point in self.drawn] or self.points
         self.best = keep_non_dominated(front, lambda point: (point.cost, point.score))
@@ -103,9 +107,9 @@ class _Drawing:
         self.lines: list[Line2D] = []  # that labels must not cover
         self.bars: list[Any] = []
 
-    @staticmethod
-    def at(point: Point) -> tuple[float, float]:
-        return point.cost, point.score
+    def at(self, point: Point) -> tuple[float, float]:
+        """Return the place of a point."""
+        return point.cost, abs(self.frontier.worth(point)) if self.bills else point.score
 
     def draw(self) -> None:
         """Draw points, the line, the chosen point, axes, legend and labels."""
@@ -131,13 +135,16 @@ class _Drawing:
                 )
 
     def _errors(self) -> None:
-        errors = [point.score_error for point in self.best]
+        errors = [self.frontier.bill_error(p) if self.bills else p.score_error for p in self.best]
         x, y = np.array([self.at(point) for point in self.best]).T
         self.bars = self.ax.errorbar(x, y, errors, fmt="none", ecolor=INK, elinewidth=0.9, alpha=0.35, zorder=2)[2]
 
     def _line(self) -> None:
-        """Join the non-dominated points by steps, and go on to the cost of all features."""
+        """Join the non-dominated points by steps, and go on to the cost of all features; join bills directly."""
         x, y = np.array([self.at(point) for point in self.best]).T
+        if self.bills:
+            self.lines += self.ax.plot(x, y, color=INK, lw=2, zorder=4, label="fewest errors at each cost")
+            return
         end = max(x[-1], self.frontier.full_cost)
         self.lines += self.ax.plot(
             [*x, end], [*y, y[-1]], drawstyle="steps-post", color=INK, lw=2, zorder=4, label="frontier"
@@ -149,7 +156,8 @@ class _Drawing:
         self.lines += self.ax.plot(*self.at(point), "o", ms=13, mfc="none", mec=INK, mew=1.5, zorder=6)
         if point.test_score is None or point.test_cost is None:
             return False
-        ends = np.array([self.at(point), (point.test_cost, point.test_score)])
+        on_test = point.test_cost - point.test_score if self.bills else point.test_score
+        ends = np.array([self.at(point), (point.test_cost, on_test)])
         self.lines += self.ax.plot(*ends.T, color=INK, lw=1, ls=":", zorder=5)
         self.lines += self.ax.plot(*ends[1], **ON_TEST, zorder=6)
         return True
@@ -170,12 +178,18 @@ class _Drawing:
             self.ax.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
         else:
             self.ax.set_xlim(-0.03 * most, (1 + room) * most)
+        bills = [self.at(point)[1] for point in self.points] if self.bills else [0.0]
+        if max(bills) > LOG_BILLS * min(bills) > 0:
+            self.ax.set_yscale("log")
+            self.ax.yaxis.set_major_locator(_round_costs(min(bills), max(bills)))
+            self.ax.yaxis.set_major_formatter(lambda bill, _position: f"{bill:g}")
+            self.ax.yaxis.minorticks_off()
 
     def _axes(self) -> None:
         ax, full = self.ax, self.frontier.full_cost
-        name = score_label(self.frontier.score_name)
         ax.set_xlabel(to_drawable(f"mean cost per row ({self.frontier.unit})") + self._left_out(), parse_math=False)
-        ax.set_ylabel(to_drawable(f"estimated {name}"), parse_math=False)
+        unit = f" ({self.frontier.unit})" if self.bills else ""
+        ax.set_ylabel(to_drawable(f"estimated {self.name}{unit}"), parse_math=False)
         ax.grid(visible=True, color="#e9e9e9", lw=0.8)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
@@ -189,8 +203,7 @@ class _Drawing:
         if not scores:
             return ""
         upto = "" if len(scores) == 1 else "up to "
-        name = score_label(self.frontier.score_name)
-        return f"\nnot drawn: {format_count(len(scores), 'constant')}, {name} {upto}{max(scores):.3g}"
+        return f"\nnot drawn: {format_count(len(scores), 'constant')}, {self.name} {upto}{max(scores):.3g}"
 
     def _legend(self, *, tested: bool) -> None:
         from matplotlib.lines import Line2D
@@ -216,7 +229,9 @@ class _Drawing:
     def _name(self, point: Point) -> str:
         """Return lines with the name, score and cost of the chosen point."""
         lines = [to_drawable(str(point.name or point.algorithm))]
-        lines.append(f"{with_error(point.score, point.score_error)} at {cost_text(point.cost)}")
+        worth = with_error(point.score, point.score_error)
+        worth = f"bill {cost_text(self.frontier.bill(point))}" if self.bills else worth
+        lines.append(f"{worth} at {cost_text(point.cost)}")
         return "\n".join(lines)
 
 

@@ -21,7 +21,7 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
 from costframe.frontier.points import at_tradeoff, best_first
 from costframe.frontier.store import MODELS
-from costframe.frontier.words import describe_model, next_buys, to_cells
+from costframe.frontier.words import columns_of, describe_model, next_buys, to_cells
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.pictures import COLORS, GRAY, INK, PALE
 from costframe.report.stages_display import view_stages
@@ -180,7 +180,7 @@ def _choose(frontier: Frontier) -> list[tuple[float, Point]]:
             now = (frontier.rank(point), nothing) if point.n_features else (nothing, best_first(point))
             seen = tuple(map(max, seen, (*now, point in frontier.above_constant)))
         # Dearer points change the choice only as a new best one, a new constant, or the first above the constant.
-        if seen != before:
+        if seen != before or frontier.has_bills:
             chosen = frontier.recommended(limit)
             choices += [] if choices and choices[-1][1] == chosen else [(limit, chosen)]
     return choices
@@ -207,10 +207,17 @@ def _frontier_card(
     between = f"90% interval {low:.4f} to {high:.4f}"
     saved = saving(point.cost, frontier.full_cost)
     figures = [(label, f"{point.score:.4f}", between), ("cost per row", cost(point.cost), unit)]
-    figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
     sentence = f"{name}, algorithm {point.algorithm}, {label} {point.score:.4f}, {between}; "
+    tested, (bill, errors, on_test) = point.test_score is not None, _bill_figures(frontier, point)
+    if frontier.has_bills:
+        figures = [("bill per row", bill, unit), ("cost per row", cost(point.cost), f"and {errors} for errors")]
+        figures += [("bill on test", on_test, f"at {cost(point.test_cost)} per row")] if tested else []
+        sentence = f"{name}, algorithm {point.algorithm}, bill {bill}, of which errors {errors}; "
+    figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
     sentence += f"costs {cost(point.cost)} {unit} per row, saves {saved}"
-    if point.test_score is not None:
+    if frontier.has_bills:
+        sentence += f"; bill on test {on_test}" if tested else ""
+    elif point.test_score is not None:
         figures.append((f"{label} on test", f"{point.test_score:.4f}", f"at {cost(point.test_cost)} per row"))
         sentence += f"; on test {point.test_score:.4f} at {cost(point.test_cost)}"
     size = f"{format_count(point.n_features, 'feature')}, {format_count(point.n_learners, 'learner')}"
@@ -227,6 +234,11 @@ def _frontier_card(
         paid, stages = tuple(payments(report, costs)), view_stages(predictor, costs, X)
     path = None if file is None else f"{MODELS}/{file.name}"
     return Card(name, sentence, tuple(figures), tuple(facts), paid, paid_by, stages, path)
+
+
+def _bill_figures(frontier: Frontier, point: Point) -> list[str]:
+    """Return the bill of a point, its errors and its bill on test, as texts; nothing without prices of errors."""
+    return to_cells(frontier, [point], ("bill", "errors", "test bill"))[0] if frontier.has_bills else ["", "", ""]
 
 
 def model_page(
@@ -305,7 +317,8 @@ def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
 
     numbers = {card.name: number for number, card in enumerate(page.cards)}
     ordered = sorted(view.frontier.points, key=lambda point: (point.cost, -point.score))
-    cells = to_cells(view.frontier, ordered, COLUMNS)
+    columns = columns_of(view.frontier, COLUMNS)
+    cells = to_cells(view.frontier, ordered, columns)
     every = [(numbers.get(view.names[p]), [view.names[p], *row[1:]]) for p, row in zip(ordered, cells, strict=True)]
     good, chosen = frozenset(view.frontier.non_dominated()), {one.name for one in view.choices}
     last = view.choices[-1]
@@ -317,7 +330,7 @@ def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
         "chosen": view.choice(budget),
         "occasion": ANY_BUDGET if budget >= last.cost else f"Within {budget:.12g} {page.unit} per row",
         "any_budget": ANY_BUDGET,
-        "columns": COLUMNS,
+        "columns": columns,
         "every": every,
         "best": [row for p, row in zip(ordered, every, strict=True) if p in good or view.names[p] in chosen],
     }
@@ -325,7 +338,8 @@ def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
 
 def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
     """Return the picture of a frontier as SVG in the page's colors, whose points have words and a card to pick."""
-    frontier, label = view.frontier, score_label(view.frontier.score_name)
+    frontier = view.frontier
+    label = "bill" if frontier.has_bills else score_label(frontier.score_name)
     root = ET.fromstring(FrontierDisplay(frontier, mark=False).to_bytes("svg", PICTURE))  # noqa: S314 - our own
     for part in list(root.iter()):
         part.tag = part.tag.rpartition("}")[2]
@@ -342,6 +356,8 @@ def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
             if name in numbers:
                 spot.set("data-card", str(numbers[name]))
             words = f"{name}: {label} {point.score:.4f} \u00b1 {point.score_error:.4f}, cost {cost(point.cost)}"
+            if frontier.has_bills:
+                words = f"{name}: bill {_bill_figures(frontier, point)[0]}, cost {cost(point.cost)}"
             ET.SubElement(spot, "title").text = printable(f"{words} {frontier.unit} per row")
             spot.append(sign)
             ring = {"class": "ring", "cx": str(sign.get("x")), "cy": str(sign.get("y")), "r": "9"}

@@ -17,7 +17,7 @@ from costframe.core.display import cost, whole_percent
 from costframe.core.errors import printable
 from costframe.core.plugins import two_classes_only
 from costframe.frontier.choices import distinct
-from costframe.frontier.words import rows_of_frontier, to_cells
+from costframe.frontier.words import columns_of, rows_of_frontier, to_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -206,13 +206,14 @@ def frontier_table(
 
     def make(without: frozenset[str]) -> Table:
         wanted = ("model", "score alone", "90% interval", "cost", "saves")
-        first, _, *others = columns = [name for name in wanted if name not in without]
+        first, *others = columns = columns_of(frontier, (name for name in wanted if name not in without))
         rows = to_cells(frontier, points, columns)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
         table.add_column("", no_wrap=True)
         table.add_column(first, overflow="fold")
-        for name in (printable(frontier.score_name), *others):
-            table.add_column(name, justify="right", no_wrap=True)
+        for name in others:
+            named = printable(frontier.score_name) if name == "score alone" else name
+            table.add_column(named, justify="right", no_wrap=True)
         if purchases and not without:
             table.add_column("rows buy", no_wrap=True)
             rows = [
@@ -230,9 +231,10 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
     algorithms = list(dict.fromkeys(point.algorithm for point in frontier.points))
     points = sorted(distinct(frontier), key=lambda point: algorithms.index(point.algorithm))
     good = frozenset(frontier.non_dominated())
+    every, expendable = columns_of(frontier, EVERY), columns_of(frontier, EXPENDABLE)
 
     def make(without: frozenset[str]) -> Table:
-        first, *others = columns = [name for name in EVERY if name not in without]
+        first, *others = columns = [name for name in every if name not in without]
         rows = to_cells(frontier, points, columns)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, int(width > 90), 0, 0), show_edge=False)
         table.add_column("", no_wrap=True)
@@ -248,8 +250,8 @@ def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Tabl
             _add(table, marks, row, bold=point in good)
         return table
 
-    table, without = narrow_table(make, [EXPENDABLE[:count] for count in range(len(EXPENDABLE) + 1)], width)
-    return table, [name for name in EVERY if name in without]
+    table, without = narrow_table(make, [expendable[:count] for count in range(len(expendable) + 1)], width)
+    return table, [name for name in every if name in without]
 
 
 def _add(table: Table, marks: str, row: list[str], *, bold: bool) -> None:

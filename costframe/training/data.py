@@ -185,11 +185,16 @@ class TrainingData:
         return self.prices.names
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
-        """Return the same data with all other columns constant, so that a model trained on it never reads these."""
+        """Return the same data with all other columns constant, so that a model trained on it never reads these.
+
+        Columns that are prices of errors stay: they are free, and scores look at them.
+        """
         width = len(self.feature_names)
         chosen = np.asarray(columns if len(columns) else np.empty(0, np.int64))
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
             raise ParameterError(f"columns: expected numbers of columns from 0 to {width - 1}, got {shown(columns)}")
+        if self.costs.errors is not None and (priced := self.costs.errors.columns):
+            chosen = np.union1d(chosen, [self.feature_names.index(name) for name in priced])
 
         def hide(rows: Rows) -> Rows:
             X = np.zeros_like(rows.X)

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from costframe.core.errors import DataError, ParameterError, format_count, shown
+from costframe.training.error_costs import ErrorCosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +62,7 @@ class LibraryScore:
     """A score of `sklearn.metrics.get_scorer_names()`, or a caller's own, of labels and predictions."""
 
     name: str  # a caller's own has one with parentheses
-    scorer: Any  # of (estimator, X, y), as scorers of scikit-learn
+    scorer: Any  # of (estimator, X, y), as scorers of scikit-learn; or `ErrorCosts`, of which it is minus the mean
     of_classes: bool  # whether labels are classes rather than numbers
     # whether it is a caller's: such a one takes labels as they are, not their codes, so it needs `with_labels`
     own: bool = False
@@ -70,8 +71,10 @@ class LibraryScore:
     def __str__(self) -> str:
         return self.name
 
-    def with_labels(self, labels: NDArray[Any] | None) -> LibraryScore:
-        """Return the score for codes of these class labels, or for numbers."""
+    def with_labels(self, labels: NDArray[Any] | None, X: Any = None) -> LibraryScore:
+        """Return the score for codes of these class labels, or for numbers, and for rows X."""
+        if isinstance(self.scorer, ErrorCosts):
+            return evolve(self, scorer=self.scorer.bind(labels, X))
         return evolve(self, of_classes=labels is not None, labels=labels) if self.own else self
 
     @staticmethod
@@ -94,6 +97,8 @@ class LibraryScore:
         A DataError has the text of scikit-learn, or of the caller's function, that refuses labels or predictions; a
         ParameterError refuses weights if the score takes none.
         """
+        if isinstance(self.scorer, ErrorCosts):
+            return -float(np.average(self.scorer.of_rows(y, p), weights=weight))
         if self.own and self.labels is None and np.asarray(y).dtype.kind in "iu":
             raise ParameterError(f"score: {self.name} takes labels, and these rows have only codes of classes")
         given = {} if weight is None else {"sample_weight": weight}

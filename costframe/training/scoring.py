@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError, ParameterError, shown, suggestion
+from costframe.training.error_costs import ERROR_COST, ErrorCosts
 from costframe.training.library_scores import LibraryScore, QueryScore, library_names, read_scorer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike, NDArray
+
+    from costframe.core.prices.error_prices import ErrorPrices
 
     Influence = Callable[[Any, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
     Score = Callable[[Any, NDArray[np.float64], NDArray[np.float64] | None, ArrayLike | None], float]
@@ -238,6 +241,7 @@ LABELS = {
     "f1": "F1",
     "r2": "R²",
     "neg_root_mean_squared_error": "negative RMSE",
+    ERROR_COST: "negative error cost",
 }
 SHORT_NAMES = {"log_loss": "neg_log_loss", "rmse": "neg_root_mean_squared_error"}
 NAMES_BY_QUERY = ("ndcg@5", "precision@5", "average_precision@5")  # or another whole number in place of 5
@@ -264,6 +268,8 @@ def best_value(name: str) -> float:
     """Return the score of perfect predictions: 0 of negative errors, else 1; infinity if no bound is known."""
     if "(" in name:  # a caller's own
         return np.inf
+    if name == ERROR_COST:
+        return 0.0
     score = score_named(name)
     if isinstance(score, LibraryScore):
         return score.best
@@ -319,9 +325,18 @@ def score_label(name: str) -> str:
     return f"{kind}@{score.places}" + (f", relevant from grade {score.least}" if score.least else "")
 
 
-def with_labels(score: str | LibraryScore, labels: NDArray[Any] | None) -> str | LibraryScore:
-    """Return a score for codes of these class labels, or for numbers; only a caller's own depends on them."""
-    return score.with_labels(labels) if isinstance(score, LibraryScore) else score
+def with_labels(score: str | LibraryScore, labels: NDArray[Any] | None, X: Any = None) -> str | LibraryScore:
+    """Return a score for codes of these class labels, or for numbers, and for rows X, (n, d).
+
+    Only a caller's own depends on the labels, and only the cost of errors whose prices are a column on the rows.
+    """
+    return score.with_labels(labels, X) if isinstance(score, LibraryScore) else score
+
+
+def error_cost(errors: ErrorPrices, names: Iterable[str]) -> LibraryScore:
+    """Return the score that is minus the mean cost of errors, for rows with columns of these names."""
+    costs = ErrorCosts(errors, tuple(names))
+    return LibraryScore(ERROR_COST, costs, of_classes=not errors.is_regression, own=True)
 
 
 def refuse_unfit_score(name: str | LibraryScore, y: NDArray[Any], p: NDArray[np.float64]) -> None:
@@ -370,6 +385,8 @@ def influence(
         each = [influence("roc_auc", (y == k).astype(int), column, weight) for k, column in enumerate(p.T)]
         return np.asarray(np.mean(each, axis=0), np.float64)
     exact = INFLUENCES.get(SHORT_NAMES.get(str(name), str(name)))
+    if isinstance(score, LibraryScore) and isinstance(score.scorer, ErrorCosts):
+        exact = _mean_of(score.scorer.of_rows)
     with np.errstate(invalid="ignore", divide="ignore"):
         if exact is not None:
             moved = np.nan_to_num(exact(y, p, given))

@@ -208,22 +208,12 @@ class CostAwareEstimator(Predicting):
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
-        self._check_errors(costs)
+        if costs.errors is not None:
+            costs.errors.check_kind(self.kind, self.classes_ if self.kind == "classifier" else None)
         named = self._columns
         chosen = named.chosen if named.chosen.any() else None
         data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories)
         return data if self._only is None else data.reading_only(self._only)
-
-    def _check_errors(self, costs: CostModel) -> None:
-        """Refuse prices of errors for another task, or for classes that the data do not have."""
-        if costs.errors is None:
-            return
-        if self.kind == "classifier":
-            costs.errors.of_classes(self.classes_, costs.names)
-        elif self.kind == "ranker":
-            raise CostModelError("errors: expected prices without errors, for a ranking has no wrong answers")
-        elif not costs.errors.is_regression:
-            raise CostModelError("errors: expected prices per unit of error, absolute or squared, got prices by class")
 
     def path_data(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]

@@ -176,7 +176,7 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
     def score(now: Predicted) -> float:
         y, predictions, weight, qid = _of_all_workers(now)
         refuse_unfit_score(found, y, predictions)
-        return _checked(score_named(with_labels(found, now.rows.labels))(y, predictions, weight, qid))
+        return _checked(score_named(with_labels(found, now.rows.labels, now.rows.X))(y, predictions, weight, qid))
 
     return score
 

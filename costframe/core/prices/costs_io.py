@@ -131,7 +131,7 @@ def _toml_key(name: str) -> str:
 
 def _toml_value(value: object) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml_value(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{_toml_key(key)} = {_toml_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml_value, value)) + "]"
     quoted = json.dumps(value, ensure_ascii=False)  # TOML writes scalars as JSON does

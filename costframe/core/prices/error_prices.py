@@ -135,6 +135,15 @@ class ErrorPrices:
             factor * self.squared,
         )
 
+    def check_kind(self, kind: str, classes: NDArray[Any] | None) -> None:
+        """Refuse prices for another kind of model than "classifier", "regressor" or "ranker", or for other classes."""
+        if kind == "classifier" and classes is not None:
+            self.of_classes(classes, self.columns)
+        elif kind == "ranker":
+            raise CostModelError("errors: expected prices without errors, for a ranking has no wrong answers")
+        elif not self.is_regression:
+            raise CostModelError("errors: expected prices per unit of error, absolute or squared, got prices by class")
+
     def of_answers(self, y: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what predictions of a regression, float64 (rows,), cost where the truth is y: float64 (rows,)."""
         off = np.abs(predictions - y)

@@ -1,0 +1,159 @@
+"""Studies at prices with errors: the score is what errors cost, and the choice is the least bill."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import costframe as cf
+from costframe.core.errors import CostModelError, ParameterError
+from costframe.frontier.paths import choose_points
+from costframe.training.scoring import error_cost, influence, score_named, with_labels
+
+PRICES = {"a": 0.1, "amount": 0.0, "b": 0.2}
+BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}
+BY_ROW = {"ill": {"well": {"column": "amount", "times": 2.0}}, "well": {"ill": 1.0}}
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({"b": RNG.normal(size=900), "a": RNG.normal(size=900), "amount": RNG.uniform(0, 9, 900)})
+Y = np.where(X.a + 0.5 * X.b + 0.7 * RNG.normal(size=900) > 0.8, "ill", "well")
+CLASSES = np.array(["ill", "well"])
+ROWS = {"X_val": X[400:600], "y_val": Y[400:600], "X_test": X[600:], "y_test": Y[600:]}
+
+
+def fit(errors, name="cegb", **more):
+    costs = cf.CostModel.of(PRICES, errors=errors)
+    return cf.Frontier.fit(cf.estimator(name, costs=costs, n_estimators=20), X[:400], Y[:400], **ROWS, **more)
+
+
+def paid(p, errors):
+    """Return what the answer of least expected price costs for each row, entry by entry."""
+    found = []
+    for (ill, well), truth, amount in zip(p, Y, X.amount, strict=True):
+        missed = errors["ill"]["well"]
+        missed = missed if isinstance(missed, float) else missed["times"] * amount
+        answer = "ill" if well * 1.0 <= ill * missed else "well"
+        found.append(0.0 if answer == truth else missed if truth == "ill" else 1.0)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("errors", [BY_CLASS, BY_ROW], ids=["by class", "by row"])
+def test_the_score_is_what_errors_cost_with_exact_influences(errors):
+    score = error_cost(cf.CostModel.of(PRICES, errors=errors).errors, X.columns)
+    p, y, weight = RNG.uniform(size=900), np.searchsorted(CLASSES, Y), RNG.integers(1, 4, 900).astype(float)
+    lost = paid(np.column_stack([1 - p, p]), errors)
+    for shuffled in (X, X[["amount", "b", "a"]]):  # by name
+        bound = with_labels(score, CLASSES, shuffled)
+        assert score_named(bound)(y, p, weight, None) == pytest.approx(-np.average(lost, weights=weight), rel=1e-12)
+    np.testing.assert_allclose(influence(bound, y, p), -(lost - lost.mean()) / 900, atol=1e-15)
+    if errors is BY_ROW:
+        with pytest.raises(ParameterError, match="errors: prices that are a column need the rows"):
+            score_named(with_labels(score, CLASSES))(y, p, None, None)
+
+
+@pytest.mark.parametrize("errors", [BY_CLASS, BY_ROW], ids=["by class", "by row"])
+@pytest.mark.parametrize("name", ["cegb", "stumps"])
+def test_a_study_chooses_the_least_bill(errors, name):
+    frontier = fit(errors, name)
+    chosen = frontier.recommended()
+    bills = [point.cost - point.score for point in frontier]
+    assert frontier.bill(chosen) == min(bills) < frontier.bill(frontier.best()) + 1e-12
+    assert frontier.cheapest() is chosen
+    assert frontier.recommended(0.05) == frontier.constant()
+    for point in frontier:  # one that says what its model is charged
+        bill = frontier.model(point).cost(X[600:], Y[600:]).mean_bill
+        assert point.test_cost - point.test_score == pytest.approx(bill, rel=1e-12)
+    gain = frontier.gain(chosen, frontier.constant())
+    assert gain.value == pytest.approx(frontier.bill(frontier.constant()) - min(bills))
+    assert f"least bill: {chosen.name}" in repr(frontier)
+    assert frontier.to_frame().bill.tolist() == bills
+    with pytest.raises(ParameterError, match="within: has no effect"):
+        frontier.cheapest(0.05)
+
+
+def test_a_path_keeps_the_point_of_the_least_bill():
+    model = cf.estimator("cegb", costs=PRICES, n_estimators=60)
+    path = model.fit_path(X[:400], Y[:400], X_val=X[400:600], y_val=Y[400:600])
+    front = path.frontier()
+    wanted = min(front, key=lambda point: point.cost - point.score)
+    assert wanted in choose_points(front, path.plain(), 1, full_cost=0.3, bills=True)
+
+
+def test_a_given_score_chooses_as_without_errors():
+    with_errors, without = fit(BY_CLASS, scoring="roc_auc"), fit(None, scoring="roc_auc")
+    frames = [frontier.to_frame().drop(columns="seconds") for frontier in (with_errors, without)]
+    pd.testing.assert_frame_equal(*frames)
+    assert with_errors.recommended().name == without.recommended().name
+    with pytest.raises(ParameterError, match="bill: needs prices with errors"):
+        with_errors.bill("cegb-1")
+
+
+def test_regressions_have_bills():
+    y, prices = X.a + X.b, cf.CostModel.of(PRICES, errors={"absolute": 2.0, "squared": 0.5})
+    model = cf.estimator("cegb", "regression", costs=prices, n_estimators=20)
+    frontier = cf.Frontier.fit(model, X[:400], y[:400], X_test=X[600:], y_test=y[600:])
+    chosen = frontier.recommended()
+    bill = frontier.model(chosen).cost(X[600:], y[600:]).mean_bill
+    assert chosen.test_cost - chosen.test_score == pytest.approx(bill, rel=1e-12)
+
+
+def test_prices_that_fit_no_class_or_task_are_refused():
+    with pytest.raises(CostModelError, match=r"errors\.ill\.wel: expected one of the classes"):
+        fit({"ill": {"wel": 1.0}})
+    ranker = cf.estimator("cegb", "ranking", costs=cf.CostModel.of(PRICES, errors=BY_CLASS))
+    with pytest.raises(CostModelError, match="a ranking has no wrong answers"):
+        cf.Frontier.fit(ranker, X, np.arange(900) % 3, qid=np.arange(900) // 9)
+
+
+def test_models_within_sets_keep_the_column_of_prices():
+    model = cf.estimator("cegb", costs=cf.CostModel.of(PRICES, errors=BY_ROW))
+    data = model.training_data(X, Y).reading_only([1])
+    assert (data.train.X[:, 0] == 0).all()
+    np.testing.assert_array_equal(data.train.X[:, 1:], X[["a", "amount"]])
+
+
+def test_a_search_minimizes_the_bill():
+    model = cf.estimator("cegb", costs=cf.CostModel.of(PRICES, errors=BY_CLASS), n_estimators=20)
+    search = cf.BudgetSearch(model, minimize="bill").fit(X[:400], Y[:400], X_val=X[400:600], y_val=Y[400:600])
+    assert search.best_point_ == search.frontier_.recommended()
+    assert search.cost(X[600:], Y[600:]).mean_bill < 1.0
+    assert "bill" in search.summary_
+    for wrong, message in (
+        ({"minimize": "cost"}, "minimize: expected 'bill' or None"),
+        ({"minimize": "bill", "scoring": "f1"}, "scoring: has no effect on the bill"),
+        ({}, "budget: expected a number >= 0, got None"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            cf.BudgetSearch(model, **wrong).fit(X, Y)
+    with pytest.raises(ParameterError, match="minimize: the bill needs prices with errors"):
+        cf.BudgetSearch(model.set_params(costs=PRICES), minimize="bill").fit(X[:200], Y[:200])
+
+
+def test_compare_shows_bills(run, tmp_path):
+    cf.CostModel.of(PRICES, errors=BY_ROW).save(tmp_path / "prices.toml")
+    X.assign(state=Y).to_csv(tmp_path / "rows.csv", index=False)
+    given = ("--costs", "prices.toml", "--target", "state", "--algorithms", "cegb", "--output", "out")
+    shown = run("compare", "rows.csv", *given, "--all")
+    assert shown.exit_code == 0, shown.output
+    frontier = cf.Frontier.load(tmp_path / "out")
+    chosen, constant, fewest = frontier.recommended(), frontier.constant(), min(map(frontier.errors, frontier))
+    said = " ".join(shown.stdout.split())
+    assert f"Recommended: {chosen.name} costs {chosen.test_cost:.2f}" in said
+    assert f"so its bill is {chosen.test_cost - chosen.test_score:.2f} (estimated {frontier.bill(chosen):.4g} " in said
+    assert "It is the model with the least bill." in said
+    assert f"All features for each row cost 0.30, so that their bill is {0.3 + fewest:.2f}" in said
+    assert f"Without features the bill is {frontier.bill(constant):.4g}" in said
+    assert "neg_error_cost" not in said
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "bill per row" in page
+    assert f"{frontier.bill(chosen):,.2f} \u00b1" in page
+    assert {"bill", "bill_error"} <= {*pd.read_csv(tmp_path / "out" / "points.csv")}
+
+
+def test_costs_drafts_prices_of_errors_as_comments(run, tmp_path):
+    X.assign(state=np.where(Y == "ill", "not well", "well")).to_csv(tmp_path / "rows.csv", index=False)
+    drafted = run("costs", "rows.csv", "--target", "state").stdout
+    table = drafted.split("\n# What wrong answers cost")[1].split("\n", 1)[1].replace("# ", "")
+    assert "errors" not in drafted.split("# What wrong")[0]
+    (tmp_path / "prices.toml").write_text(drafted.split("\n# What")[0] + table.replace("0.0", "2.0"))
+    read = cf.CostModel.load(tmp_path / "prices.toml").errors.to_dict()
+    assert read == {"not well": {"well": 2.0}, "well": {"not well": 2.0}}
+    assert "What wrong answers cost" not in run("costs", "rows.csv", "--target", "a").stdout
