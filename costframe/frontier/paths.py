@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from costframe.core.errors import ParameterError, format_count
 from costframe.frontier.choices import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
 from costframe.frontier.trial import optional_arguments
+from costframe.training.data import Traits
 from costframe.training.error_costs import ERROR_COST
 from costframe.training.scoring import with_labels
 
@@ -78,10 +79,20 @@ def fit_along(
     return found, front
 
 
+def _has_bills(trial: Trial) -> bool:
+    return str(trial.score) == ERROR_COST
+
+
+def _make(trial: Trial) -> Any:
+    """Return the estimator of a path, which plans in money where the score is the cost of errors."""
+    model = trial.make(0.0)
+    return model.set_params(tradeoff=None) if _has_bills(trial) and Traits.of(model).plans_bills else model
+
+
 def _fit_path(
     trial: Trial, points: int, budget: float | None, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
-    began, name, model = time.perf_counter(), f"{trial.algorithm} along its path", trial.make(0.0)
+    began, name, model = time.perf_counter(), f"{trial.algorithm} along its path", _make(trial)
     folds = trial.folds_for(model)
     paths = 1 + len(folds)
 
@@ -106,8 +117,7 @@ def _fit_path(
         seconds = time.perf_counter() - began
         front, plain = path.frontier(), path.plain()
         full = model.costs_.full_cost(model.predictor_.feature_names)
-        bills = str(trial.score) == ERROR_COST
-        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=bills)
+        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=_has_bills(trial))
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
         if trial.train.groups is not None and any(own):
             if not trial.folds:
@@ -119,7 +129,7 @@ def _fit_path(
         if folds and None in known:
             each = []
             for done, fold in enumerate(folds, 1):
-                other = trial.make(0.0)
+                other = _make(trial)
                 each.append(
                     _estimate_on_fold(trial, fold, other, fit_path(other, fold.train, fold.valid, done), chosen, plain)
                 )
