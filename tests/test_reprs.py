@@ -34,7 +34,9 @@ SHOWN = {
     "CostModel(2 features, 2 resources, all together 6 CAD, dearest scan 9, blood 3, b 2)": COSTS,
     "CostReport(2 rows, mean 4 CAD, of it blood 75 %, a 25 %)": TREE.cost([[1.0, 2.0], [0.0, 1.0]]),
     f"StageTree({STAGES} for 4 CAD a row, classes 'no', 'yes')": TREE,
-    "Prediction(0.731059, cost 4, 1 feature in 1 round, exit 2, complete)": cf.predict_one(TREE, {"a": 1.0, "b": 2.0}),
+    "Prediction('yes', 0.731059, cost 4, 1 feature in 1 round, exit 2, complete)": cf.predict_one(
+        TREE, {"a": 1.0, "b": 2.0}
+    ),
     "Point(miser-3, score 0.9471 \u00b1 0.01, cost 1.452 \u00b1 0.02, test 0.94 at 1.5, 6 features)": POINTS[1],
     "Frontier(2 points of 1 algorithm, roc_auc 0.5 to 0.947 at 0 to 1.452 CAD)\n"
     "  recommended: miser-3, roc_auc 0.9471 \u00b1 0.01 at 1.452 \u00b1 0.02 CAD, saves 84%\n"

@@ -160,7 +160,8 @@ class PlannedPath(MeasuredPath[PlanPoint]):
             lost = problem.losses(scores)
             moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
         else:
-            scoring, predictions = with_labels(self.scoring, rows.labels), _predictions(problem, scores)
+            scoring = with_labels(self.scoring, rows.labels, rows.X)
+            predictions = _predictions(problem, scores)
             moved = influence(scoring, rows.y, predictions, rows.uneven_weight, rows.qid)
         # A constant needs no training.
         lacked = 1.0 / len(np.unique(problem.fold)) if point.n_rounds else 0.0
