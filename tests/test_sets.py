@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from costframe.sets.archive import SetArchive, SetPrices
+from costframe.sets.selectors import choose_parts
 from costframe.training.data import Rows
 from costframe.trees.bin_mapper import BinMapper
 from costframe.trees.losses import loss_for
@@ -37,7 +38,7 @@ def test_a_few_fits_reach_sets_of_many_features_also_with_as_many_resources():
 def test_features_that_split_nowhere_are_left_out_at_once():
     X = np.random.default_rng(0).normal(size=(400, 30))
     found, everything = archive(X, X[:, 3] + X[:, 4] > 1.5, prices_of(np.ones(30))), frozenset(range(30))
-    found._try(found._neighbors(everything))
+    found.try_sets(found._neighbors(everything))
     used = frozenset(np.flatnonzero(np.diagonal(found.gain)).tolist())
     assert {3, 4} <= used < everything
     assert found.found[used].loss == found.found[everything].loss
@@ -71,3 +72,22 @@ def test_prices_of_one_feature_more_or_less_are_differences_and_shares_add_up():
             else:
                 assert more[f] == pytest.approx(prices.of_set(features | {f}) - prices.of_set(features))
         assert prices.shares(list(features))[list(features)].sum() == pytest.approx(prices.of_set(features))
+
+
+def test_a_context_is_a_selector_with_sets_for_its_blocks_and_a_shuffled_one_changes_nothing():
+    random = np.random.default_rng(0)
+    context, X = random.integers(0, 3, 1200), random.normal(size=(1200, 9))
+    y = X.reshape(-1, 3, 3)[np.arange(1200), context].sum(axis=1) > 0  # of three blocks, one tells
+    prices = prices_of(np.ones(10))
+    found = archive(np.c_[context, X], y, prices)
+    before, gain = dict(found.found), found.gain.copy()
+    selector, *sets = choose_parts(found, 10)
+    assert selector == {0}
+    blocks = [frozenset({0, 3 * block + 1, 3 * block + 2, 3 * block + 3}) for block in range(3)]
+    assert set(blocks) <= set(sets)
+    assert len(sets) <= 9
+    assert all(any(each <= block for block in blocks) for each in sets)
+    assert min(map(len, sets)) == 2  # cheap ones too
+    assert found.found == before
+    np.testing.assert_array_equal(found.gain, gain)
+    assert choose_parts(archive(np.c_[random.permutation(context), X], y, prices), 10) == []

@@ -169,7 +169,7 @@ class SetArchive:
         d = len(self.prices.cost)
         self.gain = np.zeros((d, d))
         everything = frozenset(range(d))
-        self._try([frozenset(), everything, self.free])
+        self.try_sets([frozenset(), everything, self.free])
 
     def search(self, most: int, progress: Callable[[float], None] | None = None) -> None:
         """Leave out features step by step, then open sets of the front until all are open, or `most` more are tried."""
@@ -184,7 +184,7 @@ class SetArchive:
                 return
             for features in waiting:
                 opened.add(features)
-                self._try(self._neighbors(features))
+                self.try_sets(self._neighbors(features))
                 if progress is not None:
                     progress(min(len(self.found) / most, 1.0))
                 if len(self.found) >= most:
@@ -193,7 +193,7 @@ class SetArchive:
     def try_each_with(self, sets: Iterable[frozenset[int]], count: int) -> None:
         """Try sets with each of the `count` features of most gain per cost in the fit on all features."""
         order = self._by_gain_per_cost()[:count]
-        self._try(features | {f} for features in sets for f in order)
+        self.try_sets(features | {f} for features in sets for f in order)
 
     def search_bills(self, count: int) -> list[frozenset[int]]:
         """Search sets of small bills, forward from the empty set by bill and by loss per price; return `count`.
@@ -203,17 +203,17 @@ class SetArchive:
         if not self.prices.full > 0:
             return []
         empty, order = self.found[frozenset()], self._by_gain_per_cost()[:_SINGLES]
-        self._try(frozenset([f]) for f in order)
+        self.try_sets(frozenset([f]) for f in order)
         alone = {f: self.found[frozenset([f])] for f in order}
         by_bill = sorted(order, key=lambda f: alone[f].bill)
         by_loss = sorted(order, key=lambda f: -self._worth(empty, alone[f]))
-        self._try(frozenset(pair) for pair in combinations(by_bill[:_PAIRED], 2))
+        self.try_sets(frozenset(pair) for pair in combinations(by_bill[:_PAIRED], 2))
         promising = dict.fromkeys([*by_bill[:_PROMISING], *by_loss[:_PROMISING]])
         for merit in (lambda _, new: -new.bill, self._worth):
             here = empty
             for _ in range(min(_LONGEST, len(promising))):
                 more = [here.features | {f} for f in promising if f not in here.features]
-                self._try(more)
+                self.try_sets(more)
                 here = max((self.found[each] for each in more), key=partial(merit, here))
         return [each.features for each in sorted(self.found.values(), key=lambda one: (one.bill, one.cost))][:count]
 
@@ -270,10 +270,11 @@ class SetArchive:
             limit, of_set = _STEP * each.cost, self.prices.of_set
             fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= limit) + 1
             features = frozenset(order[fewer:])
-            self._try([features])
+            self.try_sets([features])
             each = self.found[features]
 
-    def _try(self, sets: Iterable[frozenset[int]]) -> None:
+    def try_sets(self, sets: Iterable[frozenset[int]]) -> None:
+        """Fit on each set that was not tried before."""
         fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
 
         def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64] | None]:

@@ -41,7 +41,7 @@ _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
 _INDUCED = slice(6, 32, 6)  # tradeoffs for backward induction too
 _FURTHER, _GAP, _NEAR = 32, 0.02, 1.001  # more tradeoffs between costs further apart, as a share of the full cost
-_INDUCTIONS = 4, 0.1  # the same
+_INDUCTIONS, _FOR_PARTS = (4, 0.1), (16, 0.1)  # the same; with sets for parts, between losses further apart too
 _ALIKE, _HALVINGS = 0.02, 8  # search of the tradeoff with an equal cost out of fold
 _IN_MONEY = 1.0, 1.4, 2.0  # tradeoffs of plans for bills: at 1 and above, where rows buy with caution
 _POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
@@ -192,7 +192,8 @@ def measure_path(
             tradeoffs, induced = sorted({*tradeoffs, *_IN_MONEY}), [*_IN_MONEY]
         points += measure.along([_new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
         progress(0.85)
-        points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in induced], *_INDUCTIONS)
+        further = (*_FOR_PARTS, 1 / unit) if kept.trained.parted else _INDUCTIONS
+        points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in induced], *further)
     return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scoring)
 
 
@@ -207,12 +208,19 @@ class _Measure:
     kept: KeptPlan
     score: Score | None
 
-    def along(self, points: list[PlanPoint], further: int, widest: float) -> list[PlanPoint]:
-        """Measure plans at ascending tradeoffs, and between those whose costs differ by a share of the full one."""
+    def along(self, points: list[PlanPoint], further: int, widest: float, per_loss: float = 0.0) -> list[PlanPoint]:
+        """Measure plans at ascending tradeoffs, and between those whose costs differ by a share of the full one.
+
+        Differences of losses count too, as costs of `per_loss` per unit.
+        """
+
+        def apart(a: PlanPoint, b: PlanPoint) -> float:
+            return abs(a.cost - b.cost) + (per_loss * abs(np.nan_to_num(a.loss - b.loss)) if per_loss else 0.0)
+
         points = [self.of(point) for point in points]
         for _ in range(further):
             gaps = [
-                (abs(a.cost - b.cost), -place)
+                (apart(a, b), -place)
                 for place, (a, b) in enumerate(pairwise(points))
                 if b.tradeoff > _NEAR * a.tradeoff
             ]

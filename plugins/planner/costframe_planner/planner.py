@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.plugin import Answer, DataError, run_parallel
-from costframe.sets import SetArchive, choose_alternatives, choose_spread
+from costframe.sets import SetArchive, choose_alternatives, choose_parts, choose_spread
 from costframe.trees import BinMapper, TreeSettings, boost_folds, regress_many
 from costframe_planner.problem import COARSE
 
@@ -112,8 +112,13 @@ def _train_copies(problem: Problem, base: Base, columns: NDArray[np.int64]) -> S
     return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses)
 
 
-def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetModel]:
-    """Train the model of each set, on all rows and without each fold: boosted trees, or copies of the base model."""
+def train_models(
+    problem: Problem, sets: Sequence[frozenset[int]], selector: frozenset[int] = frozenset()
+) -> list[SetModel]:
+    """Train the model of each set, on all rows and without each fold: boosted trees, or copies of the base model.
+
+    Sets with the selector read it even if their trees do not: it tells what to buy next.
+    """
     base = problem.base
     chosen = choose_trees(problem) if base is None else problem.trees(2, 1.0, 0, None)
 
@@ -128,6 +133,8 @@ def train_models(problem: Problem, sets: Sequence[frozenset[int]]) -> list[SetMo
         read = np.setdiff1d(trees.feature, [-1]).tolist()
         if problem.stakes is not None and base is None:
             read = sorted({*read, *problem.stakes.columns})
+        if selector <= features:
+            read = sorted({*read, *selector})
         return SetModel(tuple(read), trees, answer, fitted.scores, problem.losses(fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
@@ -201,6 +208,7 @@ _QUICK_ROWS = 8_000
 _FEW_ROWS = 2_000
 _FOR_FEW, _FOR_MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits, for few rows and for many
 _FOR_BILLS = 4, 0.1, 40  # the same for few rows, where the search is by bill
+_MOST_STOPS = 45  # of those for parts and of the front; all stops, with those below, have a bit each
 _BILLS = 12  # sets of least bill, each with a model
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
@@ -218,6 +226,7 @@ class Trained:
     seen: list[BinnedData]  # data known at each stop
     gains: list[ManyFolds]  # regressions of each stop except the last
     routes: Routes
+    parted: bool = False  # whether some sets are for parts of the rows
     _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)
 
     def induced(self, problem: Problem, tradeoff: float) -> list[ManyFolds]:
@@ -234,18 +243,22 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     features of set k and the model's scores.
     """
     archive = search_sets(problem, progress)
-    others = choose_alternatives(archive, problem.settings.n_sets // 2)
-    chosen = [*choose_spread(archive, problem.settings.n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
+    n_sets = problem.settings.n_sets
+    parts = choose_parts(archive, min(3 * n_sets // 2, _MOST_STOPS - n_sets))
+    others = parts or choose_alternatives(archive, n_sets // 2)
+    chosen = [*choose_spread(archive, n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
     if problem.stakes is not None:
         chosen += archive.search_bills(_BILLS)
     if problem.n_rows <= CALM_ROWS:
         chosen += [each | archive.free for each in chosen if each]
-    models = _keep_distinct(problem, train_models(problem, list(dict.fromkeys(chosen))), archive.free)
+    trained = train_models(problem, list(dict.fromkeys(chosen)), parts[0] if parts else frozenset())
+    models = _keep_distinct(problem, trained, archive.free)
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
     stops = range(len(models) - 1)
     gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), stops, problem.n_threads)
-    return Trained(models, seen, gains, Routes(problem.prices, tuple(frozenset(model.features) for model in models)))
+    routes = Routes(problem.prices, tuple(frozenset(model.features) for model in models))
+    return Trained(models, seen, gains, routes, bool(parts))
 
 
 def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:

@@ -1,0 +1,226 @@
+"""Sets for parts of the rows: selectors are features whose values tell which other features help a row.
+
+An action acquires a feature, or all features behind a resource. Sets on the front of mean losses miss an action that
+helps few rows, however much it helps these.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import evolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.sets.archive import SetArchive
+
+    Splits = list[tuple[int, int, int]]  # leaf, column, and largest bin of the rows that stay; others are a new leaf
+
+_ACTIONS, _COLUMNS = 64, 16  # most actions, and most columns of a selector
+_LEAVES, _SHARE, _FEWEST = 8, 25, 20  # a leaf has at least n / _SHARE and at least _FEWEST rows
+_SURE = 4.0  # standard errors of what a selector gains, before the correction for the number of candidates
+_LEAST = 0.03  # least gain of a selector, as a share of the possible gain
+_ALIKE = 0.7  # share of a leaf's best gain
+_CONFIRMED = 2  # candidates tried together with each action
+_PROBE = 4, 5  # leaves and rounds of fits on single actions: larger ones learn noise
+_FEWEST_ROWS, _FEW_ROWS = 200, 2_000
+_FOR_FEW, _FOR_MANY = (4, 20), (8, 14)  # the same of fits for parts
+_STEPS, _RANKED, _TRIED = 10, 12, 6  # actions of a part, candidates of all steps, and those tried at each
+_FLOOR = 0.02  # share of the full cost added to prices that divide gains
+_NOTHING = 1e-3  # least gain of a step, as a share of the loss without it
+
+
+def choose_parts(archive: SetArchive, most: int) -> list[frozenset[int]]:
+    """Choose at most `most` sets: a selector, and sets for the parts of the rows that it tells; none if none is sure.
+
+    It leaves the archive as it is.
+    """
+    possible = archive.constant - min(each.loss for each in archive.found.values())
+    if not (archive.prices.full > 0 and possible > 0 and archive.rows.total_repeats >= _FEWEST_ROWS):
+        return []
+    actions = _actions(archive)
+    found = _find_selector(_begin(archive, *_PROBE), actions, possible)
+    if found is None:
+        return []
+    selector, parts = found
+    trial = _begin(archive, *(_FOR_FEW if archive.rows.total_repeats <= _FEW_ROWS else _FOR_MANY))
+    trial.try_sets([selector, *(selector | action for action in actions)])
+    each, chosen = max(2, (most - 1) // len(parts)), [selector]
+    for part in parts:
+        chain = _chain(trial, selector, actions, part)
+        chosen += [
+            chain[place] for place in np.linspace(min(1, len(chain) - 1), len(chain) - 1, each).round().astype(int)
+        ]
+    return list(dict.fromkeys(chosen))
+
+
+def _begin(archive: SetArchive, leaves: int, n_rounds: int) -> SetArchive:
+    """Return an archive without sets, with other quick fits, judged on all rows."""
+    made = copy(archive)
+    made.found, made.error_costs, made.judged = {}, None, tuple(np.unique(archive.fold).tolist())
+    made.settings = evolve(archive.settings, max_leaves=leaves, n_estimators=n_rounds)
+    made.__dict__.pop("judged_rows", None)  # they are cached
+    return made
+
+
+def _actions(archive: SetArchive) -> list[frozenset[int]]:
+    """List the actions of most gain per cost in the fit on all features, without what is free."""
+    bundles, prices, single = archive.prices.bundles(), archive.prices, np.diagonal(archive.gain)
+    alone = set(range(len(single))).difference(*bundles)
+    actions = [new for each in [*bundles, *(frozenset([f]) for f in sorted(alone))] if (new := each - archive.free)]
+
+    def worth(action: frozenset[int]) -> float:
+        return float(sum(single[f] for f in action)) / (prices.of_set(action) / prices.full + _FLOOR)
+
+    return sorted(actions, key=lambda action: (-worth(action), sorted(action)))[:_ACTIONS]
+
+
+def _find_selector(
+    archive: SetArchive, actions: Sequence[frozenset[int]], possible: float
+) -> tuple[frozenset[int], list[NDArray[np.bool_]]] | None:
+    """Return the surest selector with its parts of the judged rows, each bool (judged rows,)."""
+    free = archive.free
+    candidates = [free, *(free | action for action in actions)] if free else list(actions)
+    gains = _gains(archive, free, actions) / possible
+    gained = {each: _gain(archive, each, gains, len(candidates))[0] for each in candidates}
+    for selector in sorted(candidates, key=lambda each: -gained[each])[:_CONFIRMED]:
+        if gained[selector] > 0:  # alone, it may tell only what a model of it knows
+            beside = _gains(archive, selector, actions) / possible
+            gain, parts = _gain(archive, selector, beside, len(candidates))
+            if gain > 0:
+                return selector, parts
+    return None
+
+
+def _gains(archive: SetArchive, known: frozenset[int], actions: Sequence[frozenset[int]]) -> NDArray[np.float64]:
+    """Return how much less each judged row loses with each action besides the known features: float64 (n, actions)."""
+    archive.try_sets([known, *(known | action for action in actions)])
+    here = archive.found[known].losses
+    return np.stack([here - archive.found[known | action].losses for action in actions], axis=1)
+
+
+def _gain(
+    archive: SetArchive, selector: frozenset[int], gains: NDArray[np.float64], n_candidates: int
+) -> tuple[float, list[NDArray[np.bool_]]]:
+    """Return what rows gain by the best action of their part instead of the best for all, and the parts.
+
+    The gain is cross-fitted on halves, and 0 if it may be chance.
+    """
+    used = sorted(sorted(selector, key=lambda f: -archive.gain[f, f])[:_COLUMNS])
+    judged = archive.judged_rows
+    bins, half = archive.data.bins[np.ix_(judged, used)], archive.half[judged]
+    rows = archive.rows.take(judged)
+    weight, total = rows.weight / rows.weight.sum(), float(rows.repeats.sum())
+    fewest = max(_FEWEST, len(judged) // _SHARE)
+    won = np.zeros(len(judged))
+    for number in np.unique(half).tolist():
+        inside, outside = half != number, half == number
+        if not inside.any():
+            return 0.0, []
+        splits = _split(bins[inside], gains[inside], weight[inside], fewest)
+        mine, leaf = _leaves(splits, bins[inside]), _leaves(splits, bins[outside])
+        means = [_mean(gains[inside][mine == each], weight[inside][mine == each]) for each in range(len(splits) + 1)]
+        best = np.array([mean.argmax() for mean in means])[leaf]
+        overall = _mean(gains[inside], weight[inside]).argmax()
+        won[outside] = gains[outside, best] - gains[outside, overall]
+    gain = float(weight @ won)
+    error = float(np.sqrt(weight @ (won - gain) ** 2 / total))
+    sure = np.sqrt(_SURE**2 + 2 * np.log(n_candidates))  # of the best of so many
+    if not gain > max(sure * error, _LEAST):
+        return 0.0, []
+    leaf = _leaves(splits := _split(bins, gains, weight, fewest), bins)
+    return gain, _merge([leaf == each for each in range(len(splits) + 1)], gains, weight)
+
+
+def _merge(
+    leaves: list[NDArray[np.bool_]], gains: NDArray[np.float64], weight: NDArray[np.float64]
+) -> list[NDArray[np.bool_]]:
+    """Join each leaf with the first part whose best action gains about as much as its own."""
+    parts: dict[int, NDArray[np.bool_]] = {}
+    for leaf in sorted(leaves, key=lambda leaf: -weight[leaf].sum()):
+        mean = _mean(gains[leaf], weight[leaf])
+        action = next((each for each in parts if mean[each] > _ALIKE * mean.max()), int(mean.argmax()))
+        parts[action] = parts.get(action, leaf) | leaf
+    return list(parts.values())
+
+
+def _mean(gains: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    return weight @ gains / weight.sum()
+
+
+def _split(bins: NDArray[np.uint8], targets: NDArray[np.float64], weight: NDArray[np.float64], least: int) -> Splits:
+    """Grow a regression tree of all targets at once, best split first."""
+    moved = (targets - _mean(targets, weight)) * weight[:, np.newaxis]
+    leaf, splits = np.zeros(len(bins), np.int64), []
+    best = [_best_split(bins, moved, weight, least)]
+    while len(best) < _LEAVES:
+        at = max(range(len(best)), key=lambda each: best[each][0])
+        gain, column, last = best[at]
+        if not gain > 0:
+            break
+        leaf[(leaf == at) & (bins[:, column] > last)] = len(best)
+        splits.append((at, column, last))
+        best.append(best[at])
+        for each in (at, len(best) - 1):
+            here = leaf == each
+            best[each] = _best_split(bins[here], moved[here], weight[here], least)
+    return splits
+
+
+def _best_split(
+    bins: NDArray[np.uint8], moved: NDArray[np.float64], weight: NDArray[np.float64], least: int
+) -> tuple[float, int, int]:
+    """Return the decrease of the squared error, the column and the last bin of the best split; 0 first if none."""
+    best = (0.0, 0, 0)
+    for column, each in enumerate(bins.T):
+        order = np.argsort(each, kind="stable")
+        ends = np.flatnonzero(np.diff(each[order]))
+        ends = ends[(ends + 1 >= least) & (len(each) - ends - 1 >= least)]
+        if len(ends):
+            sums, weights = np.cumsum(moved[order], axis=0), np.cumsum(weight[order])
+            left, right = sums[ends], sums[-1] - sums[ends]
+            gain = (left**2).sum(axis=1) / weights[ends] + (right**2).sum(axis=1) / (weights[-1] - weights[ends])
+            gain -= (sums[-1] ** 2).sum() / weights[-1]
+            place = int(gain.argmax())
+            best = max(best, (float(gain[place]), column, int(each[order[ends[place]]])))
+    return best
+
+
+def _leaves(splits: Splits, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the leaf of each row: int64 (n,)."""
+    leaf = np.zeros(len(bins), np.int64)
+    for number, (at, column, last) in enumerate(splits, 1):
+        leaf[(leaf == at) & (bins[:, column] > last)] = number
+    return leaf
+
+
+def _chain(
+    archive: SetArchive, selector: frozenset[int], actions: Sequence[frozenset[int]], part: NDArray[np.bool_]
+) -> list[frozenset[int]]:
+    """Add to the selector, step by step, the action with the largest decrease of a part's loss per price."""
+    weight, found = archive.rows.weight[archive.judged_rows][part], archive.found
+
+    def loss(features: frozenset[int]) -> float:
+        return float(np.average(found[features].losses[part], weights=weight))
+
+    def worth(features: frozenset[int]) -> float:
+        further = (found[features].cost - found[chain[-1]].cost) / archive.prices.full
+        return (loss(chain[-1]) - loss(features)) / (further + _FLOOR)
+
+    chain = [selector]
+    ranked = sorted(actions, key=lambda action: -worth(selector | action))[:_RANKED]
+    while len(chain) <= _STEPS:
+        left = [action for action in ranked if not action <= chain[-1]]
+        more = {chain[-1] | action: action for action in left[:_TRIED]}  # a step seldom makes an action more useful
+        archive.try_sets(more)
+        best = max(more, key=worth, default=selector)
+        if not loss(best) < loss(chain[-1]) * (1 - _NOTHING):
+            break
+        ranked = [*(more[each] for each in sorted(more, key=worth, reverse=True)), *left[_TRIED:]]
+        chain.append(best)
+    return chain
