@@ -113,7 +113,7 @@ def _gain(
     """
     used = sorted(sorted(selector, key=lambda f: -archive.gain[f, f])[:_COLUMNS])
     judged = archive.judged_rows
-    bins, half = archive.data.bins[np.ix_(judged, used)], archive.half[judged]
+    bins, half = archive.data.bins[judged][:, used], archive.half[judged]
     rows = archive.rows.take(judged)
     weight, total = rows.weight / rows.weight.sum(), float(rows.repeats.sum())
     fewest = max(_FEWEST, len(judged) // _SHARE)
@@ -150,7 +150,8 @@ def _merge(
 
 
 def _mean(gains: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    return weight @ gains / weight.sum()
+    mean: NDArray[np.float64] = weight @ gains / weight.sum()
+    return mean
 
 
 def _split(bins: NDArray[np.uint8], targets: NDArray[np.float64], weight: NDArray[np.float64], least: int) -> Splits:

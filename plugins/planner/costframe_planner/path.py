@@ -41,7 +41,10 @@ _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
 _INDUCED = slice(6, 32, 6)  # tradeoffs for backward induction too
 _FURTHER, _GAP, _NEAR = 32, 0.02, 1.001  # more tradeoffs between costs further apart, as a share of the full cost
-_INDUCTIONS, _FOR_PARTS = (4, 0.1), (16, 0.1)  # the same; with sets for parts, between losses further apart too
+_INDUCTIONS = 4, 0.1  # the same
+# With sets for parts: first tradeoffs for induction, more between losses far apart too, and their weight; a loss may
+# jump at a tradeoff
+_IN_PARTS, _FOR_PARTS, _PER_LOSS, _JUMP = slice(2, 36, 6), (20, 0.1), 2.0, 1.03
 _ALIKE, _HALVINGS = 0.02, 8  # search of the tradeoff with an equal cost out of fold
 _IN_MONEY = 1.0, 1.4, 2.0  # tradeoffs of plans for bills: at 1 and above, where rows buy with caution
 _POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
@@ -187,12 +190,13 @@ def measure_path(
     least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
     if unit > 0 and most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
-        induced = tradeoffs[_INDUCED]
+        parted = kept.trained.parted
+        induced = tradeoffs[_IN_PARTS if parted else _INDUCED]
         if kept.problem.stakes is not None:
             tradeoffs, induced = sorted({*tradeoffs, *_IN_MONEY}), [*_IN_MONEY]
         points += measure.along([_new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
         progress(0.85)
-        further = (*_FOR_PARTS, 1 / unit) if kept.trained.parted else _INDUCTIONS
+        further = (*_FOR_PARTS, _PER_LOSS / unit) if parted else _INDUCTIONS
         points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in induced], *further)
     return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scoring)
 
@@ -217,12 +221,10 @@ class _Measure:
         def apart(a: PlanPoint, b: PlanPoint) -> float:
             return abs(a.cost - b.cost) + (per_loss * abs(np.nan_to_num(a.loss - b.loss)) if per_loss else 0.0)
 
-        points = [self.of(point) for point in points]
+        points, near = [self.of(point) for point in points], _JUMP if per_loss else _NEAR
         for _ in range(further):
             gaps = [
-                (apart(a, b), -place)
-                for place, (a, b) in enumerate(pairwise(points))
-                if b.tradeoff > _NEAR * a.tradeoff
+                (apart(a, b), -place) for place, (a, b) in enumerate(pairwise(points)) if b.tradeoff > near * a.tradeoff
             ]
             gap, place = max(gaps, default=(0.0, 0))
             if gap <= widest * self.kept.problem.paid.full:

@@ -314,10 +314,23 @@ def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFold
         found.append(regress(problem, trained.seen[k], targets, n_threads=problem.n_threads))
         price = routes.worth(1 << k, tradeoff)[k + 1 :]
         asked = found[-1].predictions + price
+        if trained.parted and k == 0 and (asked >= 0).all():
+            found[-1] = _set_out(found[-1], asked)
+            asked = found[-1].predictions + price
         best, rows = asked.argmin(axis=1), np.arange(len(here))
         onwards = here + targets[rows, best] + price[best]
         values[k] = np.where(asked[rows, best] < 0, onwards, here)
     return found[::-1]
+
+
+def _set_out(regression: ManyFolds, asked: NDArray[np.float64]) -> ManyFolds:
+    """Return the regression, lower by a constant, so that all rows buy something.
+
+    The first features of a part gain more per price than the selector with one of them, so no plan of least loss and
+    price alone buys few: these plans serve small budgets.
+    """
+    shift = 4 * np.max(asked, where=np.isfinite(asked), initial=1e-300)
+    return evolve(regression, predictions=regression.predictions - shift, intercept=regression.intercept - shift)
 
 
 def _known_at(problem: Problem, model: SetModel) -> BinnedData:

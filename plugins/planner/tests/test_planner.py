@@ -35,6 +35,25 @@ def test_what_only_tells_together_or_by_a_selector_is_found_at_its_known_cost(ma
     assert report.mean == pytest.approx(data.perfect_cost, rel=0.08)
 
 
+def blocks(n, seed):
+    """Draw three blocks of three features, and first the context: the number of the block that tells the label."""
+    random = np.random.default_rng(seed)
+    context, X = random.integers(0, 3, n), random.normal(size=(n, 9))
+    y = X.reshape(-1, 3, 3)[np.arange(n), context].sum(axis=1) > 0
+    return np.c_[context, X], y.astype(int)
+
+
+def test_a_context_without_gain_of_its_own_is_bought_first_then_the_block_that_it_names():
+    X, y = blocks(900, 0)
+    costs = cf.CostModel.from_dict({"features": {f"x{f}": 1.0 for f in range(10)}})
+    path = PlannerClassifier(costs, **QUICK).fit_path(X, y, scoring="accuracy")
+    fresh, labels = blocks(2000, 1)
+    report = path.predictor(path.within(4.2)).cost(fresh)
+    assert ((report.predictions > 0.5) == labels).mean() > 0.78  # 0.6 by three features that are the same for all rows
+    assert report.mean == pytest.approx(path.within(4.2).cost, rel=0.05)
+    assert report.acquired[report.acquired.any(axis=1), 0].all()
+
+
 def cliff(n=900, seed=0):
     """Draw a table whose best features share one dear resource, while three cheap ones tell a little."""
     random = np.random.default_rng(seed)
