@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ACTIONS, _COLUMNS = 64, 16  # most actions, and most columns of a selector
 _LEAVES, _SHARE, _FEWEST = 8, 25, 20  # a leaf has at least n / _SHARE and at least _FEWEST rows
 _SURE = 4.0  # standard errors of what a selector gains, before the correction for the number of candidates
-_LEAST = 0.03  # least gain of a selector, as a share of the possible gain
+_LEAST, _BESIDE = 0.03, 0.1  # least gains of a selector, as shares of the possible gain: alone, and beside itself
 _ALIKE = 0.7  # share of a leaf's best gain
 _CONFIRMED = 2  # candidates tried together with each action
 _PROBE = 4, 5  # leaves and rounds of fits on single actions: larger ones learn noise
@@ -89,10 +89,10 @@ def _find_selector(
     gains = _gains(archive, free, actions) / possible
     gained = {each: _gain(archive, each, gains, len(candidates))[0] for each in candidates}
     for selector in sorted(candidates, key=lambda each: -gained[each])[:_CONFIRMED]:
-        if gained[selector] > 0:  # alone, it may tell only what a model of it knows
+        if gained[selector] > 0:  # alone, it may tell what a model of it knows: these gains shrink
             beside = _gains(archive, selector, actions) / possible
             gain, parts = _gain(archive, selector, beside, len(candidates))
-            if gain > 0:
+            if gain > _BESIDE:
                 return selector, parts
     return None
 
