@@ -254,3 +254,15 @@ def test_partitions_have_the_labels_and_the_bill_of_all_rows(fitted):
         np.testing.assert_array_equal(report.errors.compute(), whole.errors)
     with pytest.raises(DataError, match="y: expected one value a row"):
         model.cost(parts, Y[:3])
+
+
+def test_a_regression_has_no_prices_by_class(run, tmp_path):
+    y, saved, table, prices = X.a + X.b, *(tmp_path / name for name in ("m.model", "x.csv", "prices.toml"))
+    cf.save(cf.estimator("miser", "regression", costs=PRICES, n_estimators=5).fit(X, y), saved)
+    X.assign(target=y).to_csv(table, index=False)
+    cf.CostModel.of(PRICES, errors=BY_CLASS).save(prices)
+    refused = run("cost", saved, table, "--costs", prices, "--target", "target")
+    assert refused.exit_code != 0
+    assert "errors: expected prices per unit of error" in str(refused.exception) + refused.output
+    with pytest.raises(CostModelError, match="errors: expected prices per unit of error"):
+        cf.load(saved).cost(X, y, costs=cf.CostModel.load(prices))

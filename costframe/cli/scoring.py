@@ -11,6 +11,7 @@ from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.classes import likeliest, places
 from costframe.report.tables import mistakes_table
+from costframe.training.error_costs import ErrorCosts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,13 +92,12 @@ class Answers:
 
     def error_costs(self, rows: Rows) -> NDArray[np.float64] | None:
         """Return what the answers cost for rows with labels, float64 (n,); None for prices without errors."""
-        errors = self.costs.errors
+        errors, classes = self.costs.errors, self.fitted.predictor_.classes
         if errors is None or self.fitted.kind == "ranker":
             return None
-        if self.fitted.kind == "regressor":
-            return errors.of_answers(rows.y, np.concatenate(self.predictions))
-        prices = errors.of_classes(self.fitted.classes_, errors.columns)
-        return prices.of_answers(rows.codes(self.fitted), np.concatenate(self.classes), np.concatenate(self.priced))
+        errors.check_kind(self.fitted.kind, classes)
+        costs = ErrorCosts(errors, errors.columns, classes, np.concatenate(self.priced))
+        return costs.of_rows(rows.codes(self.fitted), np.concatenate(self.predictions))
 
 
 def score_report(

@@ -144,10 +144,7 @@ class Predictor(ABC):
                 "y: expected prices with errors, to tell what wrong answers cost; got prices without any"
             )
         if self.classes is None:
-            if not errors.is_regression:
-                raise CostModelError(
-                    "errors: expected prices per unit of error, absolute or squared, for a model without classes"
-                )
+            errors.check_kind("regressor", None)
             return errors.of_answers(check_target(y, len(X), "y"), predictions)
         prices, truth = errors.of_classes(self.classes, self.feature_names), places(y, self.classes)
         if len(truth) != len(X):
