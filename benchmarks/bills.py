@@ -1,6 +1,6 @@
 """Needs ../shared for the tables streed-*, pystreed and LightGBM: mean test bills, of acquisitions and errors together.
 
-    python benchmarks/bills.py [streed-heart wine ...] [--splits 5] [--levels low middle high] [--sides planner STreeD]
+    python benchmarks/bills.py [streed-heart wine ...] [--splits 5] [--levels low middle high] [--sides cegb STreeD]
 
 Test rows are those of the tables' own splits. Tables of scikit-learn, and drawn ones ("drawn-3" has three classes),
 have test costs and error costs drawn by their names; the constant's bill there is .09, .17 and .5 of the cost of all
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,12 +190,11 @@ def lightgbm_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
     return {"LightGBM, all paid": fit()[1] + full, **found}
 
 
-def planner_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
-    """Return the bill of the planner."""
-    names = [*table.costs[level].names]
-    frame = pd.DataFrame(table.X, columns=names)
-    model = cf.estimator("planner", "classification", costs=table.costs[level], tradeoff=None, n_jobs=1)
-    return {"planner": model.fit(frame[~test], table.y[~test]).cost(frame[test], table.y[test]).mean_bill}
+def own_bills(table: Table, level: str, test: Masks, *, name: str) -> dict[str, float]:
+    """Return the bill of an algorithm of costframe's, at the tradeoff that follows from the prices."""
+    frame = pd.DataFrame(table.X, columns=[*table.costs[level].names])
+    model = cf.estimator(name, "classification", costs=table.costs[level], n_jobs=1)
+    return {name: model.fit(frame[~test], table.y[~test]).cost(frame[test], table.y[test]).mean_bill}
 
 
 def constant_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
@@ -203,8 +203,10 @@ def constant_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
     return {"constant": float(wrong[table.y[test], wrong[table.y[~test]].sum(axis=0).argmin()].mean())}
 
 
+PEERS = ("STreeD", "LightGBM", "constant")
+OWN = ("planner", "cegb", "miser", "cronus", "cstc", "adapt")
 SIDES: dict[str, Callable[[Table, str, Masks], dict[str, float]]] = {
-    "planner": planner_bills,
+    **{name: partial(own_bills, name=name) for name in OWN},
     "STreeD": streed_bills,
     "LightGBM": lightgbm_bills,
     "constant": constant_bills,
@@ -215,7 +217,7 @@ def bills_of(table: Table, level: str, sides: list[str], splits: int, keep: Path
     """Return the bills of each model on each split."""
     every: dict[str, list[float]] = {}
     for side in sides:
-        kept = None if keep is None or side == "planner" else keep / f"{table.name}-{level}-{splits}-{side}.json"
+        kept = None if keep is None or side in OWN else keep / f"{table.name}-{level}-{splits}-{side}.json"
         if kept is not None and kept.exists():
             every |= json.loads(kept.read_text())
             continue
@@ -243,7 +245,7 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", default=STORED)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--levels", nargs="+", choices=LEVELS, default=[*LEVELS])
-    parser.add_argument("--sides", nargs="+", choices=SIDES, default=[*SIDES])
+    parser.add_argument("--sides", nargs="+", choices=SIDES, default=["planner", *PEERS])
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
     lines, ratios = [], {level: [] for level in given.levels}

@@ -192,6 +192,10 @@ def first_needs(given):
     return Needs.of([np.flatnonzero(each)[:1].tolist() for each in given.needs], [[]] * given.needs.shape[1])
 
 
+def tradeoff(change):
+    return lambda _one, data: attrs.evolve(data, tradeoff=change(data.tradeoff))
+
+
 def without_weights(_one, data):
     return attrs.evolve(data, train=attrs.evolve(data.train, weight=np.ones(len(data.train))))
 
@@ -204,10 +208,10 @@ ROOTS = prices(cost=lambda p: np.sqrt(p.cost), resource_cost=lambda p: np.sqrt(p
 DICE = setting(learning_rate=lambda _: np.random.default_rng().uniform(0.4, 0.6))
 ANY_NUMBER = setting(n_estimators=lambda one: 5 if one.n_estimators == -1 else one.n_estimators)
 TRAINING = {
-    "learns": ("at tradeoff 0", setting(tradeoff=lambda _: 1e9)),
-    "huge_tradeoff_buys_nothing_priced": ("tradeoff 1e+06", setting(tradeoff=lambda one: min(one.tradeoff, 1e-3))),
-    "cost_falls_as_tradeoff_rises": ("nothing priced", setting(tradeoff=lambda one: 1e-3 / (one.tradeoff + 1e-9))),
-    "zero_tradeoff_ignores_prices": ("two price tables", setting(tradeoff=lambda one: max(one.tradeoff, 0.02))),
+    "learns": ("at tradeoff 0", tradeoff(lambda _: 1e9)),
+    "huge_tradeoff_buys_nothing_priced": ("tradeoff 1e+06", tradeoff(lambda given: min(given, 1e-3))),
+    "cost_falls_as_tradeoff_rises": ("nothing priced", tradeoff(lambda given: 1e-3 / (given + 1e-9))),
+    "zero_tradeoff_ignores_prices": ("two price tables", tradeoff(lambda given: max(given, 0.02))),
     "zero_prices_are_plain": ("all prices zero", setting(learning_rate=lambda one: 0.5 / (1.0 + one.tradeoff))),
     "unit_of_prices_is_free": ("another model", ROOTS),
     "of_equal_features_the_cheaper_is_bought": ("dearer", prices(cost=lambda p: np.ones_like(p.cost))),

@@ -176,6 +176,23 @@ def test_wide_tables_whose_histograms_are_not_all_kept_too(n):
         assert np.array_equal(whole.decision_function(X), part.decision_function(X))
 
 
+@pytest.mark.parametrize("kind", ["Classes", "Regressor"])
+def test_the_tradeoff_that_follows_from_errors_is_that_of_all_rows(kind):
+    X, y, weight, _ = table(kind)
+    errors = {"squared": 2.0} if kind == "Regressor" else {"0": {"1": 3.1, "2": 7.7}, "1": {"0": 0.3}, "2": {"0": 5.9}}
+    costs = cf.CostModel.of(COSTS.to_dict() | {"errors": errors})
+    model = getattr(cf, "CEGBRegressor" if kind == "Regressor" else "CEGBClassifier")(costs, n_estimators=3)
+    dealt = np.random.default_rng(0).integers(0, 3, N)
+
+    def fit(workers):
+        here = dealt == workers.rank
+        return clone(model).fit_part(workers, X[here], y[here], weight[here])
+
+    for each in run_together(3, fit):
+        assert_same(each, model.fit(X, y, weight), X)
+    assert model.training_data(X, y, weight).tradeoff != 1e-3
+
+
 def test_what_does_not_train_together_says_so():
     X, y, *_ = table("Classifier")
     wrong = np.where(np.arange(N) == 401, np.nan, y)

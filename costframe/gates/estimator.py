@@ -171,7 +171,7 @@ class GatedClassifier(CostAwareClassifier):
     traits: ClassVar = Traits(searches_thresholds=True)
 
     costs: Any = None
-    tradeoff: float = 1e-3
+    tradeoff: float | None = None
     expensive: Any = field(default=None, kw_only=True)
     class_weight: Any = field(default=None, kw_only=True)
     random_state: int = field(default=0, kw_only=True)
@@ -267,7 +267,7 @@ class GatedClassifier(CostAwareClassifier):
         data = self.path_data(X, y, sample_weight, **others)
         proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
-        self._keep(path.predictor(path.at(float(self.tradeoff))), data.costs, data.train)
+        self._keep(path.predictor(path.at(data.tradeoff)), data.costs, data.train)
         return path
 
     @abstractmethod

@@ -152,7 +152,7 @@ class OverBank(CostAwareEstimator):
     traits: ClassVar = Traits(takes_categories=True)
 
     costs: Any = None
-    tradeoff: float = 1e-3
+    tradeoff: float | None = None
     bank: Any = field(default=None, kw_only=True)
     categorical_features: Any = field(default=None, kw_only=True)
     engine: str | None = field(default=None, kw_only=True)
@@ -195,7 +195,7 @@ class OverBank(CostAwareEstimator):
         if self.random_state is not None:
             check_number("random_state", self.random_state, whole=True)
         verbose = check_number("verbose", self.verbose, whole=True)
-        tradeoff, settings = float(self.tradeoff), {name: getattr(self, name) for name in _OF_BANK}
+        tradeoff, settings = data.tradeoff, {name: getattr(self, name) for name in _OF_BANK}
         bank = find_bank(self.bank, data, settings, tradeoff)
         return BankTask(data, bank, tradeoff, as_printed, acquisition, self.n_jobs, verbose)
 

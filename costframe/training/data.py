@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from costframe.core.tables.categories import Categories
 
 
+USUAL_TRADEOFF = 1e-3  # without prices of errors
 _MANY = 255  # mean number of repetitions of a row that the tree engine can count
 
 
@@ -53,7 +54,8 @@ class Traits:
         Validation rows choose it in detail, as thresholds of many models; sweeps and searches then estimate it on rows
         that chose nothing.
     plans_bills : bool
-        A tradeoff of None stands for money: where prices have errors, it minimizes the bill.
+        With a tradeoff of None, where prices have errors, it minimizes the bill itself; for all others, None is a
+        tradeoff that follows from the prices.
     trains_together : bool
         `_train` combines what it takes from rows over `Rows.workers`, so that any number of workers train the model of
         one.
@@ -169,6 +171,8 @@ class TrainingData:
         Columns of X that hold categories; None if not one does.
     categories : mapping of str to tuple of str
         Labels of the columns whose categories are texts; X holds their positions.
+    tradeoff : float
+        The estimator's, or the usual one.
     """
 
     train: Rows
@@ -178,6 +182,7 @@ class TrainingData:
     n_classes: int = 0
     categorical: NDArray[np.bool_] | None = None
     categories: Categories = field(factory=dict)
+    tradeoff: float = USUAL_TRADEOFF
 
     @property
     def feature_names(self) -> tuple[str, ...]:

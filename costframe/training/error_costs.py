@@ -1,4 +1,4 @@
-"""What the answers of least expected price cost, row by row: the score of studies whose prices have errors."""
+"""Prices of errors in training and studies: what answers cost, row by row, and the tradeoff that follows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from attrs import evolve, frozen
 from costframe.core.errors import ParameterError
 from costframe.core.predictors.classes import both_classes
 from costframe.core.tables.rows import as_rows
+from costframe.training.data import USUAL_TRADEOFF
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.prices.costs import CostModel
     from costframe.core.prices.error_prices import ErrorPrices
+    from costframe.training.data import Rows
 
-__all__ = ["ERROR_COST", "ErrorCosts"]
+__all__ = ["ERROR_COST", "ErrorCosts", "usual_tradeoff"]
 
 ERROR_COST = "neg_error_cost"  # name of the score
+_LEAST_BILL = 1e-9  # of the constant, as a share of the price of all features: tradeoffs are finite
 
 
 @frozen(eq=False)
@@ -66,3 +70,28 @@ class ErrorCosts:
         prices = self.errors.of_classes(self.labels, self.errors.columns)
         priced = np.empty((len(y), 0)) if self.priced is None else self.priced
         return prices.of_answers(np.asarray(y, np.int64), prices.decide(both_classes(p), priced), priced)
+
+
+def usual_tradeoff(costs: CostModel, rows: Rows, names: tuple[str, ...]) -> float:
+    """Return the tradeoff of a fit that names none, for rows with columns of these names.
+
+    Where prices have errors, it is the loss of the best constant over what that one's errors cost: a unit of loss is
+    then worth as much money as for the constant, and `loss + tradeoff * cost` is the bill in units of loss. Else it is
+    0.001.
+    """
+    if costs.errors is None:
+        return USUAL_TRADEOFF
+    loss, bill = _constant(costs.errors, rows, names)
+    bill = max(bill, _LEAST_BILL * costs.full_cost(names))
+    return loss / bill if loss > 0 and bill > 0 else USUAL_TRADEOFF
+
+
+def _constant(errors: ErrorPrices, rows: Rows, names: tuple[str, ...]) -> tuple[float, float]:
+    """Return the mean loss of the best constant, and the mean cost of its errors, or of the cheapest answer's."""
+    if rows.labels is None:
+        mean = np.full(len(rows), rows.mean(rows.y))
+        return rows.mean(0.5 * np.square(rows.y - mean)), rows.mean(errors.of_answers(rows.y, mean))
+    prices, classes = errors.of_classes(rows.labels, names), range(len(rows.labels))
+    share = np.array([rows.mean((rows.y == k).astype(np.float64)) for k in classes])
+    bills = [rows.mean(prices.of_answers(rows.y, np.full(len(rows), k), rows.X)) for k in classes]
+    return float(-np.sum(share * np.log(np.where(share > 0, share, 1.0)))), min(bills)

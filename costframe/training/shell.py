@@ -16,6 +16,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.frames import is_dask
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
+from costframe.training.error_costs import usual_tradeoff
 from costframe.training.predicting import Gains, Predicting
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ class CostAwareEstimator(Predicting):
     """Base of all estimators; a subclass has an `__init__` with its parameters and a `_train`.
 
     Every subclass has the parameters `costs` (anything `CostModel.of` accepts; None prices every feature at one) and
-    `tradeoff` (loss accepted per unit of cost per row, >= 0). Its class attribute `traits` says what it does otherwise
-    than most. A subclass with a `fit` or `fit_path` of its own decorates it with `restore_on_error`.
+    `tradeoff` (loss accepted per unit of cost per row, >= 0; None follows from the prices of errors, see
+    `usual_tradeoff`; `TrainingData` has the number). Its class attribute `traits` says what it does otherwise than
+    most. A subclass with a `fit` or `fit_path` of its own decorates it with `restore_on_error`.
 
     Attributes
     ----------
@@ -76,7 +78,7 @@ class CostAwareEstimator(Predicting):
         As in scikit-learn.
     """
 
-    tradeoff: float
+    tradeoff: float | None
     kind: ClassVar[str]  # of a `FittedEstimator`
     _only: Sequence[int] | None = None  # columns that training may read
     _dates: Mapping[str, Dates] | None = None  # columns that are dates outside, days in X
@@ -188,7 +190,7 @@ class CostAwareEstimator(Predicting):
         if odd := others.keys() - FitRows.__optional_keys__:
             raise ParameterError(f"{min(odd)}: no argument of {type(self).__name__}'s training")
         qid, qid_val = others.get("qid"), others.get("qid_val")
-        if self.tradeoff is not None or not self.traits.plans_bills:
+        if self.tradeoff is not None:
             check_number("tradeoff", self.tradeoff)
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and self.kind != "ranker":
@@ -212,7 +214,8 @@ class CostAwareEstimator(Predicting):
             costs.errors.check_kind(self.kind, self.classes_ if self.kind == "classifier" else None)
         named = self._columns
         chosen = named.chosen if named.chosen.any() else None
-        data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories)
+        tradeoff = usual_tradeoff(costs, train, prices.names) if self.tradeoff is None else float(self.tradeoff)
+        data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories, tradeoff)
         return data if self._only is None else data.reading_only(self._only)
 
     def path_data(

@@ -89,7 +89,7 @@ class BoostedEstimator(CostAwareEstimator):
     _paper: ClassVar[Paper]
 
     costs: Any = None
-    tradeoff: float = 1e-3
+    tradeoff: float | None = None
     n_estimators: int | None = field(default=None, kw_only=True)
     learning_rate: float | None = field(default=None, kw_only=True)
     max_leaves: int | None = field(default=None, kw_only=True)
@@ -158,7 +158,7 @@ class BoostedEstimator(CostAwareEstimator):
                     raise ParameterError(f"{name}: has no effect without validation data, give X_val and y_val to fit")
             return None
         patience = _PATIENCE if settings.n_iter_no_change is None else settings.n_iter_no_change
-        price = float(self.tradeoff) if tradeoff is None else tradeoff
+        price = data.tradeoff if tradeoff is None else tradeoff
         monitor = Monitor(data.valid, loss, data.prices, price, patience, self.scoring)
         self.evals_result_ = {"validation": monitor.history}
         return monitor
@@ -216,7 +216,7 @@ class BoostedEstimator(CostAwareEstimator):
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         asked = Annealing(annealer, limits, check_flag("look_ahead", look_ahead), progress)
         path = self._anneal(data, self._settings(data), asked)
-        point = path.at(float(self.tradeoff))
+        point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
         self._keep(path.predictor(point), data.costs, data.train)
         return path

@@ -32,8 +32,8 @@ class Stumps(CostAwareEstimator):
     ----------
     costs : CostModel, or what makes one
         None prices every feature at one.
-    tradeoff : float
-        Loss accepted per unit of cost per row.
+    tradeoff : float, optional
+        Loss accepted per unit of cost per row; `data.tradeoff` has the number.
     n_estimators : int, optional
         Stumps at most (100). With validation data, the best number of them is kept.
     learning_rate : float, optional
@@ -43,7 +43,7 @@ class Stumps(CostAwareEstimator):
     def __init__(
         self,
         costs: Any = None,
-        tradeoff: float = 1e-3,
+        tradeoff: float | None = None,
         *,
         n_estimators: int | None = None,
         learning_rate: float | None = None,
@@ -57,14 +57,14 @@ class Stumps(CostAwareEstimator):
         rounds = resolve("n_estimators", self.n_estimators, 100, low=1, high=10**6, whole=True)
         step = resolve("learning_rate", self.learning_rate, 0.5, low=0, strict=True, high=1)
         labels = labels_of(data.train, data.n_classes)
-        stumps, paid = boost(data.train.X, labels, data.prices, self.tradeoff, rounds, step)
+        stumps, paid = boost(data.train.X, labels, data.prices, data.tradeoff, rounds, step)
         if data.valid is not None:
             scores = np.tile(labels.start, (len(data.valid), 1))
             held_out = labels_of(data.valid, data.n_classes)
             objective = [held_out.mean_loss(scores)]
             for stump, cost in zip(stumps, paid[1:], strict=True):
                 scores += stump.outputs(data.valid.X)
-                objective.append(held_out.mean_loss(scores) + self.tradeoff * cost)
+                objective.append(held_out.mean_loss(scores) + data.tradeoff * cost)
             stumps = stumps[: int(np.argmin(objective))]
         return stage_tree(stumps, labels.start, "softmax" if data.n_classes else "identity", data.feature_names)
 

@@ -30,8 +30,9 @@ class AdaptClassifier(GatedClassifier):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row. By default 0.001; where prices have errors, it follows from
+        them.
     expensive : object, or (object, list of str), optional
         The expensive model, and its features (by default those that it names, else all): an unfitted scikit-learn
         classifier, a fitted classifier, a function of (n, features) that returns probabilities, or the result of

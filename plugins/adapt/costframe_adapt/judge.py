@@ -97,7 +97,7 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
     if paper and full_share is None and not grid:
         raise ParameterError("full_share: expected a number from 0 to 1, as recipe='paper' needs P")
     return AdaptSettings(
-        tradeoff=float(given.tradeoff),
+        tradeoff=data.tradeoff,
         full_share=None if full_share is None else float(full_share),
         variant=variant,
         paper=paper,

@@ -91,7 +91,7 @@ class PlainBoosting(BoostedEstimator):
         return [_worth_reading(data).tolist()]
 
     def _train(self, data: TrainingData) -> Predictor:
-        settings, tradeoff = self._settings(data), float(self.tradeoff)
+        settings, tradeoff = self._settings(data), data.tradeoff
         judged = data.train if data.valid is None else data.valid
         grown = [self._grow(data.reading_only(columns), settings) for columns in self._column_sets(data, path=False)]
         points = [
@@ -142,8 +142,9 @@ class BoostingClassifier(CostAwareClassifier, PlainBoosting):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row, which chooses the number of trees.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row, which chooses the number of trees. By default 0.001; where
+        prices have errors, it follows from them.
     n_estimators, learning_rate, max_leaves, max_depth, min_samples_leaf, categorical_features, class_weight
         As for `CEGBClassifier`, with its defaults.
     scoring : "loss", name of a score, or callable, optional
@@ -186,7 +187,7 @@ class _Affordable(PlainBoosting):
         if self.max_price is not None:
             return [columns[prices <= resolve("max_price", self.max_price, None)].tolist()]
         levels = np.unique(prices)
-        if not (self.tradeoff or path):  # prices have no effect
+        if not (data.tradeoff or path):  # prices have no effect
             levels = levels[-1:]
         chosen = np.unique(np.linspace(0, len(levels) - 1, _MOST_PRICES).round().astype(np.int64))
         return [columns[prices <= level].tolist() for level in levels[chosen]]

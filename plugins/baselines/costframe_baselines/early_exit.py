@@ -80,7 +80,7 @@ class _EarlyExit(PlainBoosting):
         trained, held = (data, None) if threshold is not None else split_off(data)
         exits = self._exits(trained)
         if held is not None:
-            threshold = self._best(self._points(exits, held if self.model is None else _held(data), data))
+            threshold = _best(self._points(exits, held if self.model is None else _held(data), data), data.tradeoff)
         self.threshold_ = float(threshold)
         return evolve(exits, threshold=self.threshold_).simplest()
 
@@ -92,14 +92,11 @@ class _EarlyExit(PlainBoosting):
             raise ParameterError(f"{name}: has no effect on the thresholds of a path")
         exits = self._exits(data, evolve(settings, n_estimators=asked.annealer.most_rounds))
         points = self._points(exits, _held(data), data, asked.annealer.score)[::-1]
-        self.threshold_ = self._best(points)
+        self.threshold_ = _best(points, data.tradeoff)
         makers = tuple(lambda at=point.threshold: evolve(exits, threshold=at).simplest() for point in points)
         if asked.progress is not None:
             asked.progress(1.0)
         return DeferredPath(tuple(points), makers, data.costs)
-
-    def _best(self, points: list[ExitPoint]) -> float:
-        return min(points, key=lambda point: point.total(float(self.tradeoff))).threshold
 
     def _points(self, exits: ExitPredictor, held: Rows, data: TrainingData, score: Any = None) -> list[ExitPoint]:
         """Measure thresholds from the exit of every row to that of none; the core prices the learners of each exit."""
@@ -186,6 +183,10 @@ class _EarlyExit(PlainBoosting):
 
 def _has_vars(model: object) -> bool:
     return hasattr(model, "__dict__") and not isinstance(model, type)
+
+
+def _best(points: list[ExitPoint], tradeoff: float) -> float:
+    return min(points, key=lambda point: point.total(tradeoff)).threshold
 
 
 def _held(data: TrainingData) -> Rows:

@@ -169,7 +169,7 @@ class L1GateClassifier(GatedClassifier):
 
     def _train(self, data: TrainingData, proba: F8 | None = None) -> StageTree:
         self._check_expensive(data)
-        share, tradeoff = self._share(), float(self.tradeoff)
+        share, tradeoff = self._share(), data.tradeoff
         if share == 0:
             self.expensive_ = None
             self.__dict__.pop("expensive_predictor_", None)  # of an earlier fit

@@ -97,7 +97,7 @@ class ForestClassifier(CostAwareClassifier):
         """
         data = self.path_data(X, y, sample_weight, **others)
         path = self._find_path(data, read_tradeoffs(tradeoffs), scorer(scoring), progress)
-        point = path.at(float(self.tradeoff))
+        point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
         self._keep(path.predictor(point), data.costs, data.train)
         return path
@@ -119,8 +119,9 @@ class BudgetRFClassifier(ForestClassifier):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row. By default 0.001; where prices have errors, it follows from
+        them.
     n_estimators : int, optional
         Most trees, 100 by default.
     class_weight : dict or "balanced", optional
@@ -152,7 +153,7 @@ class BudgetRFClassifier(ForestClassifier):
     """
 
     costs: Any = None
-    tradeoff: float = 1e-3
+    tradeoff: float | None = None
     n_estimators: int | None = field(default=None, kw_only=True)
     impurity: str | None = field(default=None, kw_only=True)
     criterion: str | None = field(default=None, kw_only=True)
@@ -168,8 +169,8 @@ class BudgetRFClassifier(ForestClassifier):
     def _train(self, data: TrainingData) -> StageTree:
         settings = self._settings(data)
         inside, held = split_off(data)
-        path = grow_path(evolve(inside, valid=held), settings, priced=float(self.tradeoff) > 0)
-        point = path.at(float(self.tradeoff))
+        path = grow_path(evolve(inside, valid=held), settings, priced=data.tradeoff > 0)
+        point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
         predictor: StageTree = path.predictor(point)
         return predictor
@@ -215,8 +216,9 @@ class BudgetPruneClassifier(ForestClassifier):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one. There can be no `once` price, and no feature cheaper than `reuse`.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row. By default 0.001; where prices have errors, it follows from
+        them.
     model : object, optional
         The forest: a fitted or unfitted classifier of scikit-learn that is a tree or forest, the result of `cf.adopt`,
         or a fitted estimator or predictor of costframe that is a mean of trees, such as BudgetRF. By default
@@ -249,7 +251,7 @@ class BudgetPruneClassifier(ForestClassifier):
     """
 
     costs: Any = None
-    tradeoff: float = 1e-3
+    tradeoff: float | None = None
     model: Any = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
     max_features: float | None = field(default=None, kw_only=True)
@@ -265,8 +267,8 @@ class BudgetPruneClassifier(ForestClassifier):
 
     def _train(self, data: TrainingData) -> StageTree:
         settings = self._settings(data)
-        pruner = Pruner.of(self._forest(data, settings, priced=float(self.tradeoff) > 0), data, settings)
-        solution = pruner.solve(float(self.tradeoff))
+        pruner = Pruner.of(self._forest(data, settings, priced=data.tradeoff > 0), data, settings)
+        solution = pruner.solve(data.tradeoff)
         self.objective_, self.bound_, self.n_iter_ = solution.objective, solution.bound, solution.n_iter
         return pruner.forest.cut(solution.kept)[0].predictor(data.feature_names)
 

@@ -50,7 +50,7 @@ class _CEGB(BoostedEstimator):
             raise ParameterError("warm_start: expected False on several workers, whose rows may move between fits")
         kept: WarmStart | None = getattr(self, "_kept", None) if warm else None
         state = State.begin(data, loss, settings) if kept is None else kept.resume(loss, settings, data, labels)
-        predictor, self.n_iter_ = train_cegb(data, loss, settings, float(self.tradeoff), monitor, state)
+        predictor, self.n_iter_ = train_cegb(data, loss, settings, data.tradeoff, monitor, state)
         self._kept = WarmStart.of(state, loss, settings, data, labels) if warm else None
         self.n_grown_ = len(state.boosted.ensemble.rounds)
         self.believed_cost_ = state.prices.spent / data.train.total_weight
@@ -92,8 +92,9 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row; 0 is plain boosting. By default 0.001; where prices have errors,
+        it follows from them.
     n_estimators, learning_rate : optional
         Largest number of rounds, 100 by default, and weight of a tree, 0.1 by default.
     max_leaves, max_depth, min_samples_leaf : int, optional

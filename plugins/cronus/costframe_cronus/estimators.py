@@ -43,8 +43,9 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row; 0 is a ridge over the whole bank.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row; 0 is a ridge over the whole bank. By default 0.001; where prices
+        have errors, it follows from them.
     bank : "boosted", "columns", WeakLearnerBank, StageTree or fitted model, optional
         Learners to choose from; by default trees boosted on the training rows. Train a given bank on other rows: on its
         own training rows a bank looks too good.
@@ -126,7 +127,7 @@ class _Cascade(WithRecipe):
 
     def _train(self, data: TrainingData) -> StageTree:
         settings = CascadeSettings(
-            tradeoff=float(self.tradeoff),
+            tradeoff=data.tradeoff,
             n_stages=resolve("n_stages", self.n_stages, 10, low=1, whole=True),
             rejected=resolve("rejected", self.rejected, 0.15, low=1e-6, high=1 - 1e-6),
             inflation=resolve("inflation", self.inflation, 1.3, low=1),
@@ -160,8 +161,9 @@ class CronusClassifier(TwoClassesOnly, _Cascade):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row. By default 0.001; where prices have errors, it follows from
+        them.
     n_stages : int, optional
         K, 10 by default; it leaves out stages without effect.
     bank, class_weight, random_state, n_jobs, verbose, acquisition, and settings of the bank

@@ -39,7 +39,7 @@ class _Tree(WithRecipe):
     _loss = "squared"
 
     def _train(self, data: TrainingData) -> StageTree:
-        settings = self._settings()
+        settings = self._settings(data)
         if self._as_printed and data.n_classes > 2:
             raise DataError(f"y: expected two classes or numbers for recipe='paper', got {data.n_classes} classes")
         steps: list[Step] = []
@@ -55,10 +55,10 @@ class _Tree(WithRecipe):
         self.steps_ = tuple(steps)
         return tree
 
-    def _settings(self) -> CSTCSettings:
+    def _settings(self, data: TrainingData) -> CSTCSettings:
         printed = self._as_printed
         settings = CSTCSettings(
-            tradeoff=float(self.tradeoff),
+            tradeoff=data.tradeoff,
             depth=resolve("depth", self.depth, 3, low=1, high=10, whole=True),
             steepness=resolve("steepness", self.steepness, 1.0 if printed else 20.0, low=1e-300, high=1e12),
             loss=self._loss,

@@ -56,7 +56,7 @@ class _Miser(BoostedEstimator):
         if shrink and not (prices.learner or prices.reuse or prices.split.any()):
             raise ParameterError("shrink_recurring: has no effect, the costs have no learner, split or reuse price")
         share = eta * (2 - eta) if shrink else 1.0
-        return once_prices(prices, data.train, tradeoff=float(self.tradeoff), share=share)
+        return once_prices(prices, data.train, tradeoff=data.tradeoff, share=share)
 
 
 @define(slots=False, eq=False, repr=False)
@@ -67,8 +67,9 @@ class MiserClassifier(CostAwareClassifier, _Miser):
     ----------
     costs : CostModel, dict, path, array or None
         Prices; None prices every feature at one.
-    tradeoff : float
-        lambda, loss accepted per unit of cost per row; 0 is plain boosting.
+    tradeoff : float, optional
+        lambda, loss accepted per unit of cost per row; 0 is plain boosting. By default 0.001; where prices have errors,
+        it follows from them.
     n_estimators, learning_rate : optional
         Largest number of rounds, 300 by default, and weight of a tree, 0.3 by default; 0.1 for numbers and rankings.
     max_depth, max_leaves, min_samples_leaf : int, optional

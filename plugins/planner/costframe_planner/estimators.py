@@ -46,7 +46,7 @@ class _Planner(CostAwareEstimator):
     _rounds: ClassVar = 300
 
     costs: Any = None
-    tradeoff: float | None = None  # type: ignore[assignment]  # None stands for money
+    tradeoff: float | None = None
     categorical_features: Any = field(default=None, kw_only=True)
     base: Any = field(default=None, kw_only=True)
     n_estimators: int | None = field(default=None, kw_only=True)
