@@ -151,7 +151,7 @@ def test_choices_within_a_budget_and_within_a_share():
         ([LogisticRegression(), LinearRegression()], {}, "is a classifier, 'LinearRegression' is a regressor"),
         ([cf.MiserClassifier({"a": 1})], {}, "costs: the prices of 'miser' differ from the given costs"),
         ([LogisticRegression()], {"qid_test": [1]}, "qid_test: has no effect without X_test and y_test"),
-        ([LogisticRegression()], {"X_test": np.ones((3, 4)), "y_test": [0, 1, 7]}, "y: has labels 7, the model's"),
+        ([LogisticRegression()], {"X_test": np.ones((3, 4)), "y_test": [0, 1, 7]}, "y: expected one of the classes"),
         ([LogisticRegression()], {"cv": "five"}, "cv: expected 0, or a whole number >= 3"),
         ([LogisticRegression()], {"scoring": "roc_au"}, "scoring: expected .*mean 'roc_auc' or 'roc_auc_ovr' or"),
     ],

@@ -12,7 +12,8 @@ from attrs import evolve, frozen
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from costframe.core.errors import DataError, ParameterError, quote_names, shown
+from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import is_arrow
 from costframe.core.tables.rows import as_frame, check_queries, check_target, check_weights, exact_labels
 from costframe.frontier.checks import check_share
@@ -150,11 +151,7 @@ class Rows:
         classes = getattr(model, "classes_", None)
         if classes is None:
             return np.asarray(self.y, np.float64)
-        labels, codes = np.unique(np.asarray(self.y), return_inverse=True)
-        place = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
-        if unknown := [label for label in labels.tolist() if label not in place]:
-            raise DataError(f"y: has labels {quote_names(unknown)}, the model's classes are {quote_names(place)}")
-        return np.array([place[label] for label in labels.tolist()], np.int64)[codes]
+        return places(self.y, np.asarray(classes))
 
     def take(self, chosen: NDArray[np.int64]) -> Rows:
         """Keep some rows, by number."""

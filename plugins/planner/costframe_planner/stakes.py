@@ -64,6 +64,5 @@ class Stakes:
         if not isinstance(errors, DecisionPrices):
             cost = errors.of_answers(rows.y, predictions)
             return cost, cost
-        expected = errors.expected(both_classes(predictions), rows.X)
-        answers = expected.argmin(axis=1)
-        return errors.of_answers(rows.y, answers, rows.X), expected[np.arange(len(rows)), answers]
+        p = both_classes(predictions)
+        return errors.of_answers(rows.y, errors.decide(p, rows.X), rows.X), errors.expected(p, rows.X).min(axis=1)
