@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from costframe.core.errors import DataError, ParameterError, printable, quote_names, shown, suggestion
 from costframe.frontier.checks import check_budget, check_share
@@ -28,12 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.frontier.rows import Rows
-    from costframe.frontier.store import Fitted
     from costframe.training.library_scores import LibraryScore
 
 NINE_OF_TEN = 1.645  # standard errors on both sides
-DRAWS = 200  # bootstrap samples
-_MOST_UNITS = 5_000  # that a bootstrap sample draws: of more rows, groups of them
 
 
 @frozen(eq=False)
@@ -54,10 +51,29 @@ def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictio
         raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or variation")
     units = None if rows.groups is None else np.asarray(rows.units)
     moved = influence(name, y, predictions, rows.weight, rows.qid, units)
-    if units is not None:  # these vary, not rows: the first row of a group has the group's influence
-        by_row, moved = moved, np.zeros(len(moved))
-        moved[np.unique(units, return_index=True)[1]] = np.bincount(units, by_row)
+    moved = sum_by_unit(moved, units)
     return Estimate(float(score), standard_error(moved), moved)
+
+
+def sum_by_unit(moved: NDArray[np.float64], units: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Return the influences of rows, (n,), where their groups vary: the first row of a group has the group's."""
+    if units is None:
+        return moved
+    found = np.zeros(len(moved))
+    found[np.unique(units, return_index=True)[1]] = np.bincount(units, moved)
+    return found
+
+
+def of_bill(moved: NDArray[np.float64] | None, spent: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Return the influence of rows on minus the bill, given those on minus the cost of errors, and on the cost.
+
+    The latter are those of the last rows; None without both.
+    """
+    if moved is None or spent is None:
+        return None
+    found = moved.copy()
+    found[len(moved) - len(spent) :] -= spent
+    return found
 
 
 def mix_estimates(one: Estimate, other: Estimate, share: float) -> Estimate:
@@ -103,77 +119,16 @@ def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
     return math.sqrt(max(product(one, one) + product(other, other) - 2 * shared, 0.0))
 
 
+def _paired_error(moved: Sequence[NDArray[np.float64]], errors: Sequence[float]) -> float:
+    """Return the standard error of a difference, from two influences of rows and what errors have beyond their rows."""
+    rows = difference_error(*moved)
+    beyond = sum(max(error**2 - product(each, each), 0.0) for each, error in zip(moved, errors, strict=True))
+    return math.sqrt(rows**2 + beyond)
+
+
 def product(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """Return the scalar product of two float64 (n,), without BLAS, whose threads wait on a busy machine."""
     return float(np.einsum("i,i", one, other))
-
-
-def correct_choice(found: Sequence[Fitted]) -> list[Fitted]:
-    """Subtract the optimism of the best score at each cost, which comes from choosing on the rows that estimate it.
-
-    It draws rows with replacement many times. Among models of no higher cost, the best one on the rows drawn is scored
-    on the rows not drawn; the mean decrease of its score is the optimism (the bootstrap bias-corrected choice of
-    Tsamardinos et al., 2018, with influences instead of scores). It corrects only models with influences on the same
-    rows.
-    """
-    return [_lower(each, amount) for each, amount in zip(found, _optimism_by_cost(found).tolist(), strict=True)]
-
-
-def correct_choice_of_algorithm(found: Sequence[Fitted]) -> list[Fitted]:
-    """Subtract the further optimism of the choice between several algorithms, like `correct_choice`."""
-    more = _optimism_by_cost(found)
-    for name in {each.point.algorithm for each in found}:
-        places = [place for place, each in enumerate(found) if each.point.algorithm == name]
-        more[places] -= _optimism_by_cost([found[place] for place in places])
-    return [_lower(each, max(amount, 0.0)) for each, amount in zip(found, more.tolist(), strict=True)]
-
-
-def _lower(fitted: Fitted, amount: float) -> Fitted:
-    return evolve(fitted, point=evolve(fitted.point, score=fitted.point.score - float(amount)))
-
-
-def _optimism_by_cost(found: Sequence[Fitted]) -> NDArray[np.float64]:
-    """Return the optimism of the best at the cost of each model, 0 without influences: float64 (found,)."""
-    excess = np.zeros(len(found))
-    known = {place: each.influence for place, each in enumerate(found) if each.influence is not None}
-    for length in sorted({len(moved) for moved in known.values()}):
-        alike = [place for place, moved in known.items() if len(moved) == length]
-        alike.sort(key=lambda place: (found[place].point.cost, -found[place].point.score))
-        scores = np.array([found[place].point.score for place in alike])
-        excess[alike] = _optimism(scores, np.stack([known[place] for place in alike]))
-    return excess
-
-
-def _optimism(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
-    """Return the optimism of each model's score if it was chosen as the best up to some cost: float64 (models,).
-
-    The choice reaches up to the highest cost at which the best model is the same as at its own cost. Scores, (models,),
-    and influences, (models, rows), are given by ascending cost. Groups of rows that are far apart stand for many rows.
-    """
-    units = moved.any(axis=0)  # only the first row of a query
-    n, rng = int(units.sum()), np.random.default_rng(seed)
-    if n < 2 or len(scores) < 2:
-        return np.zeros(len(scores))
-    each, sums = np.ascontiguousarray(moved[:, units].T), []
-    if n > _MOST_UNITS:
-        each, n = np.stack([each[first::_MOST_UNITS].sum(axis=0) for first in range(_MOST_UNITS)]), _MOST_UNITS
-    for _ in range(DRAWS):
-        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
-        absent = drawn == 0
-        if absent.any():  # with few rows, a draw may have all
-            sums.append(((drawn - 1.0) @ each, (absent * (n / absent.sum())) @ each))
-    inside, outside = scores + np.stack(sums, axis=1)
-    outside += scores - outside.mean(axis=0)  # removes the chance of the draws for a fixed model
-    judged = np.take_along_axis(outside, _leaders(inside), axis=1).mean(axis=0)
-    excess = np.maximum(np.maximum.accumulate(scores) - judged, 0.0)
-    leader = _leaders(scores[np.newaxis])[0]
-    return np.asarray(excess[np.searchsorted(leader, leader, "right") - 1], np.float64)
-
-
-def _leaders(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the place of the best of each model and all before it: int64 (draws, models)."""
-    best = np.maximum.accumulate(scores, axis=1)
-    return np.maximum.accumulate(np.where(scores >= best, np.arange(scores.shape[1]), 0), axis=1)
 
 
 @frozen
@@ -237,11 +192,12 @@ class Choices:
     full_cost: float
     models: tuple[Any, ...] = ()
     influences: tuple[NDArray[np.float64] | None, ...] = ()
+    spent: tuple[NDArray[np.float64] | None, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         if not self.points:
             raise ParameterError("points: expected at least one point, got none")
-        for name, given in (("models", self.models), ("influences", self.influences)):
+        for name, given in (("models", self.models), ("influences", self.influences), ("spent", self.spent)):
             if given and len(given) != len(self.points):
                 raise ParameterError(f"{name}: expected {len(self.points)}, one a point, got {len(given)}")
 
@@ -334,8 +290,20 @@ class Choices:
         return -self[point].score
 
     def bill_error(self, point: Point | str) -> float:
-        """Return the standard error of a point's bill, as if cost and errors of a row were independent."""
-        return math.hypot(self[point].cost_error, self[point].score_error)
+        """Return the standard error of a point's bill.
+
+        Cost and errors vary together as the same rows show; without influences on both, as if they were independent.
+        """
+        each, place = self[point], self._place(point)
+        variance = each.cost_error**2 + each.score_error**2
+        moved, spent = (known[place] if known else None for known in (self.influences, self.spent))
+        if moved is not None and spent is not None:
+            variance -= 2 * product(moved[len(moved) - len(spent) :], spent)
+        return math.sqrt(max(variance, 0.0))
+
+    def _bill_influence(self, point: Point) -> NDArray[np.float64] | None:
+        place = self._place(point)
+        return of_bill(self.influences[place], self.spent[place]) if self.influences and self.spent else None
 
     def worth(self, point: Point | str) -> float:
         """Return what choices compare: minus the bill, where prices have errors, else the score."""
@@ -346,7 +314,12 @@ class Choices:
         found, one, other = self.difference(one, other), self[one], self[other]
         if not self.has_bills or one == other:
             return found
-        error = math.hypot(found.error, one.cost_error, other.cost_error)
+        moved = [self._bill_influence(point) for point in (one, other)]
+        known = [each for each in moved if each is not None]
+        if len(known) == 2:
+            error = _paired_error(known, [self.bill_error(point) for point in (one, other)])
+        else:
+            error = math.hypot(found.error, one.cost_error, other.cost_error)
         return Difference(found.value + other.cost - one.cost, error)
 
     def constant(self) -> Point | None:
@@ -392,12 +365,12 @@ class Choices:
         one, other = self[one], self[other]
         if one == other:
             return Difference(0.0, 0.0)
-        rows, beyond = self.difference_error(one, other), 0.0
         first, second = self.influence(one), self.influence(other)
-        if first is not None and second is not None:
-            pairs = ((one, first), (other, second))
-            beyond = sum(max(point.score_error**2 - product(moved, moved), 0.0) for point, moved in pairs)
-        return Difference(one.score - other.score, math.sqrt(rows**2 + beyond))
+        if first is None or second is None:
+            error = self.difference_error(one, other)
+        else:
+            error = _paired_error((first, second), (one.score_error, other.score_error))
+        return Difference(one.score - other.score, error)
 
     def influence(self, point: Point | str) -> NDArray[np.float64] | None:
         """Return the influence of each row on the score of a point, float64 (rows,), or None if it is unknown."""

@@ -24,7 +24,8 @@ from costframe.frontier.checks import (
     choose_score,
     choose_score_of_study,
 )
-from costframe.frontier.choices import Choices, correct_choice, correct_choice_of_algorithm
+from costframe.frontier.choices import Choices
+from costframe.frontier.optimism import correct_choice, correct_choice_of_algorithm
 from costframe.frontier.rows import Division, Rows, check_groups
 from costframe.frontier.store import (
     Fitted,
@@ -75,16 +76,27 @@ class Frontier(Choices):
         The fitted estimator of each point; may be empty.
     influences : tuple of float64 (rows,) or None
         Influence of each row on the score of each point (`costframe.training.scoring`); may be empty.
+    spent : tuple of float64 (rows,) or None
+        Influence of each of the last rows on the cost of each point; may be empty.
     """
 
     @classmethod
     def of(cls, found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Self:
         """Make the frontier of fitted models: correct scores for choices, and name the points."""
         algorithms = dict.fromkeys(fitted.point.algorithm for fitted in found)
-        each = [correct_choice([one for one in found if one.point.algorithm == name]) for name in algorithms]
-        kept = _name_points(correct_choice_of_algorithm(list(itertools.chain(*each))))
-        points, models, influences = zip(*((each.point, each.model, each.influence) for each in kept), strict=True)
-        return cls(points, score, unit, full_cost, models, influences)
+        bills = score == ERROR_COST
+        each = [
+            correct_choice([one for one in found if one.point.algorithm == name], bills=bills) for name in algorithms
+        ]
+        kept = _name_points(correct_choice_of_algorithm(list(itertools.chain(*each)), bills=bills))
+        return cls._of_fits(kept, {"score_name": score, "unit": unit, "full_cost": full_cost})
+
+    @classmethod
+    def _of_fits(cls, found: Sequence[Fitted], header: Mapping[str, Any]) -> Self:
+        parts = ((each.point, each.model, each.influence, each.spent) for each in found)
+        points, models, influences, spent = zip(*parts, strict=True)
+        given = {name: header[name] for name in ("score_name", "unit", "full_cost")}
+        return cls(points, models=models, influences=influences, spent=spent, **given)
 
     @classmethod
     def sweep(
@@ -122,7 +134,7 @@ class Frontier(Choices):
             One fit for each. By default an algorithm with `fit_path` trains all its models in one fit, and points are
             chosen from its non-dominated ones; other algorithms are fitted at 0 and on a geometric grid in units of
             (loss of the best constant) / (cost of all features), which covers the frontier at any scale of losses and
-            prices.
+            prices. Where prices have errors, one more fit is at the tradeoff that follows from these.
         points : int, optional
             Without `tradeoffs`: the largest number of points of a path, 24 by default, chosen with little loss at any
             budget, the model trained without prices first; for other algorithms the number of tradeoffs, 12 by default.
@@ -302,12 +314,13 @@ class Frontier(Choices):
             If a file cannot be written.
         """
         unknown = (None,) * len(self.points)
-        found = zip(self.points, self.models or unknown, self.influences or unknown, strict=True)
+        others = (each or unknown for each in (self.models, self.influences, self.spent))
+        found = zip(self.points, *others, strict=True)
         header = {"score_name": self.score_name, "unit": self.unit, "full_cost": self.full_cost}
         save_fits(as_path(directory, "directory"), [Fitted(*each) for each in found], header)
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> Frontier:
+    def load(cls, directory: str | os.PathLike[str]) -> Self:
         """Read the folder of `save`, or of `costframe compare`; models are loaded when `model` asks for them.
 
         Raises
@@ -315,9 +328,7 @@ class Frontier(Choices):
         StorageError
             If it has no frontier, or one that is truncated or altered.
         """
-        found, header = load_fits(as_path(directory, "directory"))
-        points, models, influences = zip(*((each.point, each.model, each.influence) for each in found), strict=True)
-        return cls(points, header["score_name"], header["unit"], header["full_cost"], models, influences)
+        return cls._of_fits(*load_fits(as_path(directory, "directory")))
 
     def file(self, point: Point | str) -> Path | None:
         """Return the file of a point's model, if it is in one."""

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+from attrs import evolve
 from sklearn.base import is_classifier
 
 from costframe.core.errors import ParameterError, format_count
@@ -79,14 +80,15 @@ def fit_along(
     return found, front
 
 
-def _has_bills(trial: Trial) -> bool:
+def has_bills(trial: Trial) -> bool:
+    """Return whether a trial's score is what errors cost."""
     return str(trial.score) == ERROR_COST
 
 
 def _make(trial: Trial) -> Any:
     """Return the estimator of a path, which plans in money where the score is the cost of errors."""
     model = trial.make(0.0)
-    return model.set_params(tradeoff=None) if _has_bills(trial) and Traits.of(model).plans_bills else model
+    return model.set_params(tradeoff=None) if has_bills(trial) and Traits.of(model).plans_bills else model
 
 
 def _fit_path(
@@ -117,7 +119,7 @@ def _fit_path(
         seconds = time.perf_counter() - began
         front, plain = path.frontier(), path.plain()
         full = model.costs_.full_cost(model.predictor_.feature_names)
-        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=_has_bills(trial))
+        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=has_bills(trial))
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
         if trial.train.groups is not None and any(own):
             if not trial.folds:
@@ -141,7 +143,8 @@ def _fit_path(
             tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if one is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
-            found.append(trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost))
+            fitted = trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost)
+            found.append(fitted if one is None else evolve(fitted, spent=getattr(point, "spent", None)))
     return found, [(point.cost, point.score) for point in front]
 
 

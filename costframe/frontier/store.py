@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Fits = tuple[list["Fitted"], list[tuple[float, float]]]  # and cost and score of all models of their path
     Files = dict[str, dict[str, bytes]]  # by folder and name
 
+_ARRAYS = "influence", "spent"  # of a `Fitted`
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 
@@ -139,11 +140,16 @@ class SavedModel:
 
 @frozen
 class Fitted:
-    """A point with its fitted estimator, or its file, and the influence of each row on its score (float64, or None)."""
+    """A point with its fitted estimator, or its file, and influences of rows, each float64 or None.
+
+    `influence` is that of each row on its score; `spent` that of each row of valid, which are the last of all, on its
+    cost.
+    """
 
     point: Point
     model: Any = field(eq=False)
     influence: NDArray[np.float64] | None = field(default=None, eq=False)
+    spent: NDArray[np.float64] | None = field(default=None, eq=False)
 
     @property
     def estimator(self) -> Any:
@@ -272,7 +278,12 @@ def file_name(text: str) -> str:
 
 def pack_fits(found: Sequence[Fitted], header: Mapping[str, Any]) -> bytes:
     """Return the content of a file with points and influences of fits; `header` has further JSON values."""
-    arrays = {f"influence.{n}": each.influence for n, each in enumerate(found) if each.influence is not None}
+    arrays = {
+        f"{name}.{n}": getattr(each, name)
+        for n, each in enumerate(found)
+        for name in _ARRAYS
+        if getattr(each, name) is not None
+    }
     points = [attrs.asdict(each.point) | {"saved": isinstance(each.model, SavedModel)} for each in found]
     return pack({**header, "points": points}, arrays)
 
@@ -292,7 +303,7 @@ def unpack_fits(file: Path, models: Path) -> tuple[list[Fitted], dict[str, Any]]
             saved = described.pop("saved")
             point = Point(**described)
             model = SavedModel(models / f"{file_name(point.name)}.model") if saved else None
-            found.append(Fitted(point, model, arrays.get(f"influence.{number}")))
+            found.append(Fitted(point, model, *(arrays.get(f"{name}.{number}") for name in _ARRAYS)))
     except CostframeError as error:
         raise StorageError(f"{file}: {error}") from error
     except (OSError, ValueError) as error:  # ValueError: a path with a null character

@@ -15,7 +15,7 @@ from costframe.core.storage.saving import opaque_names
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
 from costframe.frontier.choices import Estimate, mix_estimates
-from costframe.frontier.paths import fit_along, has_path
+from costframe.frontier.paths import fit_along, has_bills, has_path
 from costframe.frontier.trial import Promise, continue_progress, fit_at
 from costframe.training.shell import CostAwareEstimator
 
@@ -108,12 +108,23 @@ def fit_all(
     if points is not None:
         check_number("points", points, low=1, whole=True)
     found, front = _fit_own(trial, tradeoffs, points, budget, progress)
+    done, repeat = points or POINTS_OF_PATHS if front else len(found), bool(front) or trial.fits_repeat
+    if tradeoffs is None and has_bills(trial):
+        found += fit_for_bill(evolve(trial, fits_repeat=repeat), continue_progress(progress, done))
     if tradeoffs is None or budget is not None:
-        done = points or POINTS_OF_PATHS if front else len(found)
-        repeat = bool(front) or trial.fits_repeat
         found += fit_promising(trial, found, front, budget, continue_progress(progress, done), repeat=repeat)
     found += mix_to_budget(trial, found, budget)
     return found if front or tradeoffs is not None else sorted(found, key=lambda fitted: fitted.point.tradeoff)
+
+
+def fit_for_bill(trial: Trial, progress: Progress) -> list[Fitted]:
+    """Fit at the tradeoff that follows from the prices of errors, if the algorithm does not plan in money itself."""
+    with trial.guard():
+        model, rows = trial.make(0.0), trial.train
+        if not isinstance(model, CostAwareEstimator) or model.traits.plans_bills:
+            return []
+        data = model.set_params(tradeoff=None).training_data(rows.X, rows.y, rows.weight)
+    return [fit_at(trial, data.tradeoff, progress, 0, 1)]
 
 
 def _fit_own(
@@ -267,7 +278,8 @@ def _mix(trial: Trial, pair: tuple[Fitted, Fitted, float], models: Sequence[Any]
     cost = _mean(pair, "cost"), float(np.hypot(*errors))
     known = mix_estimates(_estimate(one), _estimate(other), share)
     measured = trial.measure(copy, one.point.tradeoff, 0.0, known, cost)
-    return evolve(measured, point=evolve(measured.point, mixed_with=other.point.tradeoff))
+    spent = None if one.spent is None or other.spent is None else (1 - share) * one.spent + share * other.spent
+    return evolve(measured, point=evolve(measured.point, mixed_with=other.point.tradeoff), spent=spent)
 
 
 def _estimate(fitted: Fitted) -> Estimate:

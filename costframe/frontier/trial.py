@@ -18,17 +18,19 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import apply_link, squeeze
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.choices import estimate_on_rows, join_folds, model_variance
+from costframe.frontier.choices import estimate_on_rows, join_folds, model_variance, sum_by_unit
 from costframe.frontier.points import Point
 from costframe.frontier.rows import Rows, folds_alike, halves_of
 from costframe.frontier.store import Fitted, Store
 from costframe.sets.archive import choose_spread, search_quickly
 from costframe.training.data import Traits
-from costframe.training.scoring import influence, score_named, standard_error, with_labels
+from costframe.training.scoring import influence, of_repeats, score_named, standard_error, with_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
 
     from costframe.core.cost.expected import CostReport
     from costframe.frontier.choices import Estimate
@@ -192,7 +194,11 @@ class Trial:
         report = None
         if known is None or cost is None:
             on_valid, report = self._score_and_cost(model, self.valid)
-            known, cost = on_valid if known is None else known, _mean_cost(report, self.valid) if cost is None else cost
+            known = on_valid if known is None else known
+        spent = None
+        if cost is None:
+            assert report is not None  # noqa: S101 - see above
+            cost, spent = _mean_cost(report, self.valid)
         tested, last = None, self.valid
         if self.test is not None:
             last, (tested, report) = self.test, self._score_and_cost(model, self.test)
@@ -216,7 +222,7 @@ class Trial:
             seconds=seconds,
             rows_lacked=known.rows_lacked,
         )
-        return Fitted(point, model, known.influence)
+        return Fitted(point, model, known.influence, spent)
 
     def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
         report = _cost(model, rows)
@@ -229,11 +235,11 @@ def _cost(model: Any, rows: Rows) -> CostReport:
     return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
 
 
-def _mean_cost(report: CostReport, rows: Rows) -> tuple[float, float]:
-    """Return the mean cost of rows, and its standard error for fresh ones."""
+def _mean_cost(report: CostReport, rows: Rows) -> tuple[tuple[float, float], NDArray[np.float64]]:
+    """Return the mean cost of rows, and its standard error for fresh ones; and the influence of each row on it."""
     weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
     moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)
-    return report.mean, float(np.sqrt(moved @ moved))
+    return (report.mean, float(np.sqrt(moved @ moved))), sum_by_unit(of_repeats(moved, weight), rows.units)
 
 
 def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:

@@ -24,7 +24,8 @@ class PathPoint(Protocol):
     A point may also have `error`, the standard error of its score. If it is not None, `score` and `cost` are the
     algorithm's own estimates on held-out rows, and sweeps do not measure them on valid, because the models may have
     been trained on valid. It may also have `influence`, float64 (rows of train, then of valid,): the influence of each
-    row on that score; see `costframe.training.scoring`. And it may have `cost_error`, the standard error of `cost`.
+    row on that score; see `costframe.training.scoring`. And it may have `cost_error`, the standard error of `cost`, and
+    `spent`, the influence of rows on it, for the errors of bills.
     """
 
     @property

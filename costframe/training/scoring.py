@@ -400,8 +400,13 @@ def influence(
                 given[rows],
                 None if units is None else units[rows],
             )
-    if (given == np.floor(given)).all():  # repeated rows
-        moved = moved / np.sqrt(np.maximum(given, 1.0))
+    return of_repeats(moved, given)
+
+
+def of_repeats(moved: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return influences, (n,), of weighted rows so that whole weights count as repeated rows."""
+    if (weight == np.floor(weight)).all():
+        moved = moved / np.sqrt(np.maximum(weight, 1.0))
     return np.asarray(moved, np.float64)
 
 

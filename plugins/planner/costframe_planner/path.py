@@ -70,6 +70,8 @@ class PlanPoint:
     asked: float = field(default=np.nan, repr=False)  # tradeoff of the plan out of fold
     # (n,): influence of each row of train, then of valid, on the score; see `costframe.training.scoring`
     influence: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
+    # (n,): the same on the cost, where prices have errors
+    spent: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
     rows_lacked: float = field(default=0.0, repr=False)  # share of the rows that the models of the score did not have
 
 
@@ -158,7 +160,11 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         rows = problem.rows
         if point.error is not None:
             return point
-        scores = _Measure(self.kept, None).scores(point)
+        measure, spent = _Measure(self.kept, None), None
+        scores = measure.scores(point)
+        if self.kept.data.costs.errors is not None:
+            paid = measure.paid(point)
+            spent = rows.weight * (paid - rows.mean(paid)) / rows.total_weight
         if self.scoring is None:
             lost = problem.losses(scores)
             moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
@@ -168,7 +174,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
             moved = influence(scoring, rows.y, predictions, rows.uneven_weight, rows.qid)
         # A constant needs no training.
         lacked = 1.0 / len(np.unique(problem.fold)) if point.n_rounds else 0.0
-        return evolve(point, error=standard_error(moved), influence=moved, rows_lacked=lacked)
+        return evolve(point, error=standard_error(moved), influence=moved, spent=spent, rows_lacked=lacked)
 
 
 def measure_path(
@@ -260,6 +266,13 @@ class _Measure:
         for k in np.unique(at).tolist():
             scores[at == k] = models[k].scores[at == k]
         return scores
+
+    def paid(self, point: PlanPoint) -> NDArray[np.float64]:
+        """Return what each row pays out of fold, as in the objective: float64 (n,)."""
+        if point.stop >= 0:
+            return np.full(len(self.kept.problem.rows), point.objective_cost)
+        routes = self.kept.trained.routes
+        return routes.cost(follow(routes, self._gains(point), point.asked)[1])
 
     def _gains(self, point: PlanPoint) -> list[NDArray[np.float64]]:
         trained = self.kept.trained

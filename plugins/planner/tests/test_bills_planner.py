@@ -61,6 +61,20 @@ def test_sets_are_searched_by_their_bills(monkeypatch):
     assert 1 not in found[0][0]
 
 
+def test_points_know_what_rows_pay_where_prices_have_errors():
+    X, y, prices = patients()
+    errors = {"2": {"0": 9.0, "1": 9.0}, "1": {"0": 4.0, "2": 4.0}, "0": {"1": 4.0, "2": 4.0}}
+    paths = [
+        PlannerClassifier(cf.CostModel.of(prices, errors=each), **QUICK).fit_path(X[:300], y[:300], X_val=X, y_val=y)
+        for each in (errors, None)
+    ]
+    front = paths[0].frontier()
+    assert any(point.cost_error for point in front)
+    for point in front:
+        assert np.linalg.norm(point.spent) == pytest.approx(point.cost_error, rel=0.3)
+    assert all(point.spent is None for point in paths[1].frontier())
+
+
 def test_rows_with_more_at_stake_buy_more():
     X, y, _ = patients(900)
     amount = np.random.default_rng(5).choice([1.0, 100.0], len(X))
