@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import costframe as cf
+from costframe.core import machine
 from costframe.core.errors import CostModelError, ParameterError
 from costframe.frontier.paths import choose_points
 from costframe.training.scoring import error_cost, influence, score_named, with_labels
@@ -49,6 +51,41 @@ def test_the_score_is_what_errors_cost_with_exact_influences(errors):
             score_named(with_labels(score, CLASSES))(y, p, None, None)
 
 
+@pytest.mark.parametrize("name", ["cegb", "adapt", "early-exit", "stumps"])
+def test_a_tradeoff_of_none_follows_from_the_prices_of_errors(name):
+    prices, share = cf.CostModel.of(PRICES, errors=BY_ROW), np.mean(Y[:400] == "ill")
+    missed = 2.0 * np.mean(X.amount[:400] * (Y[:400] == "ill"))
+    wanted = -(share * np.log(share) + (1 - share) * np.log(1 - share)) / min(missed, 1 - share)
+    model = cf.estimator(name, costs=prices)
+    assert model.tradeoff is None
+    assert model.training_data(X[:400], Y[:400]).tradeoff == pytest.approx(wanted, rel=1e-12)
+    known = model.training_data(X[:400], Y[:400]).tradeoff
+    scores = [
+        each.fit(X[:400], Y[:400]).decision_function(X) for each in (model, clone(model).set_params(tradeoff=known))
+    ]
+    np.testing.assert_array_equal(*scores)
+    assert clone(model).set_params(costs=PRICES).training_data(X, Y).tradeoff == 1e-3
+
+
+def test_the_tradeoff_of_squared_errors_is_that_of_the_loss_and_free_errors_buy_nothing():
+    model = cf.estimator("cegb", "regression", costs=cf.CostModel.of(PRICES, errors={"squared": 2.0}))
+    assert model.training_data(X, X.a).tradeoff == pytest.approx(0.25)
+    model = cf.estimator("cegb", costs=cf.CostModel.of(PRICES, errors={"ill": {"well": 9.0}}))
+    assert model.fit(X, Y).cost(X, Y).mean_bill == 0  # all are called ill, for free
+
+
+def test_the_error_of_a_bill_is_that_of_the_bills_of_rows():
+    frontier = fit(BY_ROW, cv=0)
+    alone = [np.hypot(point.cost_error, point.score_error) for point in frontier]
+    assert max(abs(error / frontier.bill_error(point) - 1) for error, point in zip(alone, frontier, strict=True)) > 0.05
+    for point in frontier:
+        bills = frontier.model(point).cost(X[400:600], Y[400:600]).bill
+        assert frontier.bill_error(point) == pytest.approx(bills.std() / 200**0.5, rel=0.01)
+    one, other = frontier.recommended(), frontier.points[0]
+    each = [frontier.model(point).cost(X[400:600], Y[400:600]).bill for point in (one, other)]
+    assert frontier.gain(one, other).error == pytest.approx((each[0] - each[1]).std() / 200**0.5, rel=0.01)
+
+
 @pytest.mark.parametrize("errors", [BY_CLASS, BY_ROW], ids=["by class", "by row"])
 @pytest.mark.parametrize("name", ["cegb", "stumps"])
 def test_a_study_chooses_the_least_bill(errors, name):
@@ -65,6 +102,8 @@ def test_a_study_chooses_the_least_bill(errors, name):
     assert gain.value == pytest.approx(frontier.bill(frontier.constant()) - min(bills))
     assert f"least bill: {chosen.name}" in repr(frontier)
     assert frontier.to_frame().bill.tolist() == bills
+    model = cf.estimator(name, costs=cf.CostModel.of(PRICES, errors=errors))
+    assert model.training_data(X[:400], Y[:400]).tradeoff in [point.tradeoff for point in frontier]
     with pytest.raises(ParameterError, match="within: has no effect"):
         frontier.cheapest(0.05)
 
@@ -146,6 +185,20 @@ def test_compare_shows_bills(run, tmp_path):
     assert "bill per row" in page
     assert f"{frontier.bill(chosen):,.2f} \u00b1" in page
     assert {"bill", "bill_error"} <= {*pd.read_csv(tmp_path / "out" / "points.csv")}
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_fit_needs_no_tradeoff_where_prices_have_errors(run, tmp_path, monkeypatch, large):
+    if large:
+        monkeypatch.setattr(machine, "memory_size", lambda: 20_000)
+    X.assign(state=Y).to_parquet(tmp_path / "rows.parquet", index=False)
+    given = ("fit", tmp_path / "rows.parquet", "--target", "state", "--algorithm", "cegb", "--output", "m")
+    assert "give either --tradeoff" in run(*given).stderr
+    cf.CostModel.of(PRICES, errors=BY_ROW).save(tmp_path / "prices.toml")
+    done = run(*given, "--costs", tmp_path / "prices.toml")
+    assert done.exit_code == 0, done.output
+    assert "bill is" in " ".join(done.stdout.split())
+    assert "roc_auc" not in done.stdout
 
 
 def test_costs_drafts_prices_of_errors_as_comments(run, tmp_path):

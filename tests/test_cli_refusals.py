@@ -42,7 +42,6 @@ EMPTY = "expected a text, got an empty one (see costframe compare --help)"
         ((*NONE, "--output", "patients.csv"), "--output patients.csv: is a file, expected a directory"),
         ((*NONE, "--output", "patients.csv/deeper"), "patients.csv/deeper: cannot be written: Not a directory"),
         ((*NONE, "--output", "adrift"), "--output adrift: is a link to nothing, expected a directory"),
-        ((*FIT[:4], *FIT[6:]), "either --tradeoff"),
         ((*FIT, "--budget", 1), "either --tradeoff"),
         ((*FIT, "--output", "none/m"), "there is no directory"),
         ((*FIT, "--output", "."), "is a directory"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.prices.costs import CostModel
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -187,6 +188,18 @@ def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | N
         choose_algorithms(task, algorithms)
     if score is not None:
         score_named(score)
+
+
+def check_goal(
+    tradeoff: float | None, budget: float | None, costs: CostModel | None = None, score: str | None = None
+) -> None:
+    """Refuse a fit at a tradeoff and within a budget; with prices, also one without both that has no bill to lower."""
+    known = costs is not None and (costs.errors is None or score is not None)
+    if (tradeoff is not None and budget is not None) or (tradeoff is None and budget is None and known):
+        raise ParameterError(
+            "give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most), or neither with "
+            "prices of errors and without --score, for the least bill"
+        )
 
 
 def check_file(path: Path) -> None:

@@ -133,6 +133,16 @@ def evaluate_cost(
     return evolve(report, latency=timed.latency)
 
 
+def errors_in_words(report: CostReport) -> str:
+    """Return what the errors of rows cost, and the bill, of a report that knows them."""
+    from costframe.core.errors import printable
+
+    return (
+        f"its errors cost {report.mean_errors:,.6g}, so the bill is {report.mean_bill:,.6g} "
+        f"\u00b1{report.bill_error:.2g} {printable(report.unit)} per row"
+    )
+
+
 def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, scored: Scored | None = None) -> None:
     """Print the cost of rows, and their payments; with their score and mistakes if they are scored."""
     from costframe.core.display import compare_cost, milliseconds
@@ -151,10 +161,7 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, 
         f"  least {least}, median {median}, most {most}",
     ]
     if report.errors is not None:
-        lines.append(
-            f"  its errors cost {report.mean_errors:,.6g}, so the bill is {report.mean_bill:,.6g} "
-            f"\u00b1{report.bill_error:.2g} {printable(report.unit)} per row"
-        )
+        lines.append(f"  {errors_in_words(report)}")
     if report.latency is not None and len(report.latency):
         mean = milliseconds(float(report.latency.mean()))
         middle, p95, late = map(milliseconds, report.latency_quantiles((0.5, 0.95, 0.99)))

@@ -12,6 +12,7 @@ from costframe.cli.arguments import (
     cap,
     check_file,
     check_fit,
+    check_goal,
     check_overwrite,
     cluster_option,
     first_options,
@@ -67,23 +68,23 @@ def fit(
     force: bool,
     **reading: Any,
 ) -> None:
-    """Fit an algorithm on the train rows of DATA, at a tradeoff or within a budget, and save the predictor.
+    """Fit an algorithm on the train rows of DATA, at a tradeoff, within a budget or for the least bill; save the model.
 
     DATA is the name of a data set, or a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet,
     .feather or .arrow. It may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. Texts of
     few values are split as categories. The valid rows stop the training. With a budget, the command chooses the
     cheapest model within one standard error of the best, by the estimates of `costframe compare`, and prints its score
-    and cost on test. The file holds the prices; `costframe.load` reads it. A Parquet table larger than memory is read
-    by row groups, with dask; miser and cegb fit it, at a tradeoff. With --cluster, workers of a dask cluster read the
-    Parquet files, at the same paths as this machine, and train together, at a tradeoff.
+    and cost on test; where prices have errors, the one of the least bill, which needs no budget. The file holds the
+    prices; `costframe.load` reads it. A Parquet table larger than memory is read by row groups, with dask; miser and
+    cegb fit it, at a tradeoff, or at the one that follows from prices of errors. With --cluster, workers of a dask
+    cluster read the Parquet files, at the same paths as this machine, and train together, likewise.
     """
     from costframe.core.storage.saving import save
     from costframe.datasets.leaks import Leak
     from costframe.frontier.checks import check_saved, choose_algorithms
     from costframe.training.console import output as make_console
 
-    if (tradeoff is None) == (budget is None):
-        raise ParameterError("give either --tradeoff (loss per unit of cost) or --budget (mean cost per row at most)")
+    check_goal(tradeoff, budget)
     check_fit([algorithm], reading["task"], score)
     check_file(output)
     check_overwrite([output], force=force)
@@ -92,9 +93,10 @@ def fit(
 
         if folds is not None:
             raise ParameterError(f"--folds: has no effect, {data} is not in memory and is fitted once")
-        fit_large(data, algorithm, tradeoff, score, output, cluster, reading)
+        fit_large(data, algorithm, tradeoff, budget, score, output, cluster, reading)
         return
     dataset = open_data(data, **reading)
+    check_goal(tradeoff, budget, dataset.costs, score)
     choose_algorithms(dataset.task, [algorithm], len(dataset.classes))
     check_saved(algorithm, dataset.task, len(dataset.classes))
     console = make_console()
@@ -105,7 +107,7 @@ def fit(
     terms = {"score": score, "budget": budget, "folds": folds}
     frontier, interrupted = _sweep(dataset, [algorithm], None if tradeoff is None else [tradeoff], **terms)
     with _name_budget(interrupted=interrupted):
-        point = frontier.points[0] if budget is None else frontier.recommended(budget)
+        point = frontier.recommended(budget) if tradeoff is None else frontier.points[0]
     save(frontier.model(point).predictor_, output, costs=dataset.costs)
     _report(console, dataset, frontier, point, budget, output)
     if interrupted:

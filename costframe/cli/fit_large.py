@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.cli.arguments import check_goal
+from costframe.cli.cost import errors_in_words
 from costframe.cli.group import name_written_files
 from costframe.core.display import cost as shown_cost
 from costframe.core.display import saving
@@ -25,6 +27,7 @@ from costframe.training.scoring import score_named
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from costframe.core.cost.report import CostReport
     from costframe.training.console import Output
 
 
@@ -32,21 +35,24 @@ def fit_large(
     data: str,
     algorithm: str,
     tradeoff: float | None,
+    budget: float | None,
     score: str | None,
     output: Path,
     cluster: str | None,
     reading: dict[str, Any],
 ) -> None:
-    """Fit at a tradeoff on the train rows of a table, stopped by valid rows, save the model, and measure it on test.
+    """Fit on the train rows of a table, stopped by valid rows, save the model, and measure it on test.
+
+    Without a tradeoff, it follows from the prices of errors.
 
     With the address of a dask cluster, its workers read the row groups, and train together; else this process does.
 
     Raises
     ------
     ParameterError
-        If there is no tradeoff, or the algorithm needs the whole table in memory.
+        If there is a budget, no tradeoff without prices of errors, or the algorithm needs the whole table in memory.
     """
-    if tradeoff is None:
+    if budget is not None:
         why = "does not fit in memory" if cluster is None else "is not in memory with --cluster"
         raise ParameterError(
             f"{data}: {why}, which a search within a budget needs; give --tradeoff, which `costframe compare` finds"
@@ -58,7 +64,8 @@ def fit_large(
     kind = registry().kind(algorithm, dataset.task)
     if not Traits.of(kind).trains_together:
         raise ParameterError(f"{algorithm}: needs the whole table in memory, where {data} is not; see miser and cegb")
-    named = str(check_score(dataset, score))
+    check_goal(tradeoff, budget, dataset.costs, score)
+    named = str(check_score(dataset, score)) if score is not None or dataset.costs.errors is None else None
     where = "does not fit in memory: it is read by row groups" if cluster is None else "is read by the cluster"
     for note in (*dataset.notes, f"the table {where}"):
         console.print(printable(note), style="dim", markup=False)
@@ -71,28 +78,34 @@ def fit_large(
         model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **queries, client=client)
     save(model.predictor_, output, costs=dataset.costs)
     with name_written_files(str(output)):
-        _report(console, dataset, model, algorithm, tradeoff, named)
+        _report(console, dataset, model, algorithm, named)
         console.print(f"wrote {printable(str(output))}", soft_wrap=True, markup=False)
         console.finish()
 
 
-def _report(console: Output, dataset: LargeDataset, model: Any, algorithm: str, tradeoff: float, score: str) -> None:
-    """Print the score and the cost on test, and the size of the model."""
+def _report(console: Output, dataset: LargeDataset, model: Any, algorithm: str, score: str | None) -> None:
+    """Print the score, or without one the bill, and the cost on test, and the size of the model."""
     test = dataset.part("test")
-    report = model.cost(test.X)
-    labels = np.asarray(dataset.classes)
-    y = test.y if not dataset.classes else np.searchsorted(labels, test.y).astype(np.int64)
-    value = score_named(score)(y, np.asarray(report.predictions), None, test.qid)
-    if math.isnan(value):
-        raise DataError(f"score: there is no {score} on {len(y)} rows that lack a class or variation")
+    report = model.cost(test.X, *((test.y,) if score is None else ()))
+    worth = f"{printable(score)} {_score(dataset, report, score):.4f}" if score is not None else errors_in_words(report)
     mean, full, unit = report.mean, dataset.costs.full_cost(dataset.costs.names), printable(dataset.costs.unit)
     saved = f" (saves {saving(mean, full)})" if full > 0 else ""
     once = f", and {shown_cost(report.fixed)} {unit} once per batch" if report.fixed else ""
-    console.print(f"[bold]fitted:[/] {printable(algorithm)}, at tradeoff {tradeoff:.3g}")
-    console.print(f"  {printable(score)} {value:.4f} on test", markup=False)
+    tradeoff = "" if model.tradeoff is None else f", at tradeoff {model.tradeoff:.3g}"
+    console.print(f"[bold]fitted:[/] {printable(algorithm)}{tradeoff}")
+    console.print(f"  {worth} on test", markup=False)
     console.print(f"  cost {shown_cost(mean)} {unit} per row on test{saved}{once}", markup=False)
     tree = model.predictor_
     assert isinstance(tree, StageTree)  # noqa: S101 - algorithms that train together are sums of trees
     features = format_count(dataset.X.shape[1], "feature")
     learners = format_count(len(tree.bank), "learner")
     console.print(f"  it reads {len(tree.layout.used)} of {features}, with {learners}", markup=False)
+
+
+def _score(dataset: LargeDataset, report: CostReport, score: str) -> float:
+    test, labels = dataset.part("test"), np.asarray(dataset.classes)
+    y = test.y if not dataset.classes else np.searchsorted(labels, test.y).astype(np.int64)
+    value = score_named(score)(y, np.asarray(report.predictions), None, test.qid)
+    if math.isnan(value):
+        raise DataError(f"score: there is no {score} on {len(y)} rows that lack a class or variation")
+    return value
