@@ -188,7 +188,7 @@ class Running(str):
 
 def test_the_code_of_the_page_runs(cluster, tmp_path, monkeypatch):
     blocks = blocks_of((ROOT / "docs" / "more-rows.md").read_text(encoding="utf-8"))
-    code = "\n".join(text for language, text in blocks if language == "python")
+    code = "\n".join(text for language, text, _ in blocks if language == "python")
     assert "over_cluster" in code
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(distributed, "LocalCluster", lambda **_: Running(cluster.scheduler_address))

@@ -1,9 +1,12 @@
-"""The pages and notebooks: every block of code runs, in order; commands too."""
+"""The pages and notebooks: every block of code runs, in order; commands too. What a block prints stands below it."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,10 @@ import pytest
 import costframe as cf
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"^```(python|console|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # those with a path are quotations
+BLOCK = re.compile(  # those with a path are quotations
+    r"^```(python|console|sh)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+)
+QUOTED = re.compile(r"^```toml (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {
     "adopting": ("piped", "answer", "again"),
     "certain": ("answer", "near"),
@@ -20,22 +26,30 @@ PAGES = {
     "explaining": ("history",),
     "index": ("model", "report"),
     "serving": ("answer", "capped", "down"),
-    "tutorial": ("search", "again"),
 }
+TUTORIAL = sorted(
+    (ROOT / "docs" / "tutorial").glob("*.md"), key=lambda page: int(re.match(r"# (\d+)", page.read_text("utf-8"))[1])
+)
 PLUGINS = sorted(readme.parent.name for readme in ROOT.glob("plugins/*/README.md"))
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 NAMES = ("age", "chol", "fbs", "bureau", "mri", "blur")
 
 
 def blocks_of(text):
+    """Return the blocks of a page: language, code and the printed output that the page shows, or ""."""
     return BLOCK.findall(text)
 
 
-def run_blocks(blocks, names, run=None):
-    """Run blocks in this process, later ones on the names of earlier ones; `run` runs a command of costframe."""
-    for language, code in blocks:
+def run_blocks(blocks, names, run=None, *, told=False):
+    """Run blocks in this process, later ones on the names of earlier ones; `run` runs a command of costframe.
+
+    Shown output must be what the block prints; with `told`, all that a block of Python prints must be shown.
+    """
+    for language, code, shown in blocks:
         if language == "python":
-            exec(code, names)  # noqa: S102 - our own text
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(code, names)  # noqa: S102 - our own text
+            assert printed.getvalue() == shown or not (shown or told), code
             continue
         for line in code.splitlines():
             if line.startswith("costframe "):
@@ -52,6 +66,18 @@ def test_the_code_of_a_page_runs(page, run):
     names = {}
     run_blocks(blocks, names, run)
     assert set(PAGES[page]) <= names.keys()
+
+
+def test_the_tutorial_is_a_story_that_runs(run):
+    bring_heart()
+    names = {}
+    for page in TUTORIAL:
+        text = page.read_text(encoding="utf-8")
+        assert len(text.split()) < 400, page
+        assert all(quoted in (ROOT / file).read_text(encoding="utf-8") for file, quoted in QUOTED.findall(text)), page
+        run_blocks(blocks_of(text), names, run, told=True)
+    assert len(TUTORIAL) == 10
+    assert {"search", "least", "again", "own"} <= names.keys()
 
 
 def test_every_page_with_code_is_run_here_or_by_its_own_test():
@@ -75,6 +101,12 @@ def test_a_notebook_runs_in_jupyter(notebook, tmp_path):
     nbformat = pytest.importorskip("nbformat", reason="needs jupyter: pip install 'costframe[notebooks]'")
     read = nbformat.read(notebook, as_version=4)
     client.NotebookClient(read, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+
+
+def bring_heart():
+    """Put the tutorial's table and prices here."""
+    for name in ("heart.csv", "prices.toml"):
+        shutil.copy(ROOT / "docs" / "tutorial" / name, name)
 
 
 def write_patients():
