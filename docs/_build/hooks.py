@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: they add the made pages and the figures, and check links between files of the repository."""
+"""Hooks of MkDocs: they add the made pages, the gallery and the figures, and check links between files of the repository."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mkdocs.structure.files import File
 sys.path.insert(0, str(Path(__file__).parent))
 
 import figures
+import gallery
 import pages
 
 if TYPE_CHECKING:
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 logger = logging.getLogger("mkdocs.hooks")  # a warning ends a strict build
-swept = cache(figures.sweep)  # once for all rebuilds of `mkdocs serve`
+swept = cache(figures.sweep)  # once for all rebuilds of `mkdocs serve`, as the gallery
+gallery_files = cache(gallery.make_gallery)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the made pages, and a figure for each plugin."""
+    """Add the made pages, the gallery, and a figure for each plugin."""
     for name, (_, text) in pages.read_pages().items():
         files.append(File.generated(config, name, content=text))
+    for name, content in gallery_files().items():
+        files.append(File.generated(config, name, content=content))
     for plugin in pages.plugin_names():
         files.append(
             File.generated(config, f"algorithms/{plugin}.svg", content=figures.draw(swept(), plugin))
