@@ -144,7 +144,7 @@ def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
         several.append(by_split(f"2: {way} sends at most 65 % of the rows on", coast, (way,), _stays, "% of rows"))
     for way in (LIN, LIN + PRINTED):
         text = f"3: {way} makes no error at a cost of {BEST_COST}, but for {NEAR_BEST:.0%}"
-        several.append(by_split(text, planes, (way,), _at_best_cost, "% of the cost below that"))
+        several.append(by_split(text, planes, (way,), _at_best_cost, "% of cost"))
         several.append(
             by_split(
                 f"3: {way} pays less than the l1 gate without errors", planes, (way, L1), _cheaper, "% of the cost"
@@ -155,7 +155,7 @@ def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
         several.append(by_split(f"4: {way} saves {SAVED:.0%} within 1 %", real, (way, FOREST), _saved, "% beyond that"))
         for one in (MISER + end, PRUNED + end, L1 + end, LIN + end):
             text = f"4: {way} saves more within 1 % than {one}"
-            several.append(by_split(text, real, (way, one, FOREST), _saves_more, "% of the forest's cost"))
+            several.append(by_split(text, real, (way, one, FOREST), _saves_more, "% of cost"))
     for end, (expensive, after) in [
         (end, pair) for end in ("", PRINTED) for pair in ((FOREST, ""), (MACHINE, f", {MACHINE}"))
     ]:

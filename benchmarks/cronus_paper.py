@@ -167,13 +167,13 @@ def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
         several += [better(f"2: {second} beats {first}", found, first, second) for first, second in pairs]
     for way in (CRONUS, CRONUS + PRINTED):
         text = f"2: {way} is within 1 % of GBRT at a tenth of its cost"
-        several.append(by_split(text, found, (way, GBRT), _below_a_tenth, "% of the cost below that"))
+        several.append(by_split(text, found, (way, GBRT), _below_a_tenth, "% of cost"))
         text, begun = f"3: fewer rows reach the second stage of {way} than at its start", way.replace(CRONUS, START)
         several.append(by_split(text, found, (way, begun), _fewer_left, "% of rows"))
         text = f"3: {way} keeps fewer than {STAGES} stages"
         several.append(by_split(text, found, (way,), _stages_gone, "stages gone"))
-        text = f"4: of cheap features {way} acquires a larger share in its first stage than of expensive ones"
-        several.append(by_split(text, found, (way,), _cheap_first, "% of those it acquires"))
+        text = f"4: of cheap features {way} acquires a larger share first than of expensive ones"
+        several.append(by_split(text, found, (way,), _cheap_first, "%"))
         text = f"4: {way} acquires some expensive feature in its first stage"
         several.append(by_split(text, found, (way,), _dear_first, "% of them"))
     return several

@@ -146,9 +146,7 @@ def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     for end in ("", PRINTED):
         partners = [name + end for name in (SINGLE, CASCADE, MISER)] + [PLAIN, EXIT, *([] if end else [CEGB])]
         several += [better(f"5.2: {TREE}{end} beats {one}", real, one, TREE + end) for one in partners]
-        text = (
-            f"learned tree{end}: rows acquire a larger share of their cheap features at the root than of expensive ones"
-        )
+        text = f"learned tree{end}: the root buys more of the cheap features than of the expensive ones"
         several.append(by_split(text, real, (TREE + end,), _root_shares, "% of them"))
         text = f"learned tree{end}: different ends have different features"
         several.append(by_split(text, real, (TREE + end,), _apart, "% apart, beyond a tenth"))

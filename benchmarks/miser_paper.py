@@ -166,7 +166,7 @@ def claims(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     several = []
     for way, most in REACHED.items():
         text = f"1, 3: {way} is within 1 % of plain boosting at {most:.0%} of its cost"
-        several.append(by_split(text, found, (way, PLAIN), partial(_below, most), "% of the cost below that"))
+        several.append(by_split(text, found, (way, PLAIN), partial(_below, most), "% of cost"))
     for way in (PRINTED, DEFAULT):
         several += [better(f"1, 3: {way} beats {one}", found, one, way) for one in (PLAIN, SUBSETS, EXIT, CRONUS)]
     text = "2: with a larger λ it reads fewer expensive features"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from joblib import Parallel, delayed
 from scipy import stats
 
@@ -25,7 +26,6 @@ from harness.points import (
     compare,
     markdown,
     standard_error,
-    with_errors,
 )
 from harness.tables import OUTPUT, SCORES, options
 
@@ -123,6 +123,9 @@ def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
+HOLDS, FAILS, NO_DIFFERENCE, UNDECIDED = "✓", "✗", "=", "?"
+
+
 @frozen(eq=False)
 class Claim:
     """A sentence of a paper, and by how much it holds on each table.
@@ -135,8 +138,6 @@ class Claim:
         By table: above zero where the claim holds, in `unit`.
     unit : str
         Of the margins.
-    figures : mapping of str to str
-        Further numbers beside a table's margin.
     equal : bool
         Whether the claim is that there is no difference.
     """
@@ -144,7 +145,6 @@ class Claim:
     text: str
     margins: Mapping[str, np.ndarray]
     unit: str = "points"
-    figures: Mapping[str, str] = field(factory=dict)
     equal: bool = False
 
     def cell(self, table: str) -> str:
@@ -152,35 +152,27 @@ class Claim:
         margins = np.asarray(self.margins.get(table, ()), np.float64)
         known = margins[~np.isnan(margins)]
         if not len(known):
-            return "-"
+            return ""
         mean, error = float(known.mean()), float(standard_error(known))
-        note = f"; {self.figures[table]}" if table in self.figures else ""
-        return f"{self.word(mean, error, len(known))}: {with_errors([mean], [error], '+.1f')[0]}{note}"
+        mark = self.mark(mean, error, len(known))
+        return mark if mark in {NO_DIFFERENCE, UNDECIDED} else f"{mark} {mean:+.1f}±{error:.1f}"
 
-    def word(self, mean: float, error: float, n_splits: int) -> str:
-        """Say what the 95 % interval of the mean tells; a difference that is surely below one unit is none."""
+    def mark(self, mean: float, error: float, n_splits: int) -> str:
+        """Mark what the 95 % interval of the mean tells; a difference that is surely below one unit is none."""
         if n_splits < 2:
             return "one split"
         margin = float(stats.t.ppf(0.975, n_splits - 1)) * error
         if abs(mean) + margin < CLOSE and (self.equal or abs(mean) <= max(margin, NEGLIGIBLE)):
-            return "holds" if self.equal else "no difference"
+            return HOLDS if self.equal else NO_DIFFERENCE
         if abs(mean) > max(margin, NEGLIGIBLE):
-            return "holds" if mean > 0 and not self.equal else "does not hold"
-        return "undecided"
+            return HOLDS if mean > 0 and not self.equal else FAILS
+        return UNDECIDED
 
 
 def better(text: str, found: Mapping[str, Mapping[Any, Any]], first: Any, second: Any, *, equal: bool = False) -> Claim:
     """Compare two ways on all tables that have both: the second should score higher at equal budgets."""
-    margins, figures = {}, {}
-    for table, ways in found.items():
-        if first not in ways or second not in ways:
-            continue
-        margins[table], ratios = compare(ways[first], ways[second])
-        if not np.isnan(ratios).all():
-            ratio = np.exp(np.nanmean(ratios))
-            cost = with_errors([ratio], [ratio * standard_error(ratios[~np.isnan(ratios)])], ".2f")[0]
-            figures[table] = f"{cost} of the cost"
-    return Claim(text, margins, figures=figures, equal=equal)
+    both = {table: ways for table, ways in found.items() if first in ways and second in ways}
+    return Claim(text, {table: compare(ways[first], ways[second]) for table, ways in both.items()}, equal=equal)
 
 
 def by_split(
@@ -210,13 +202,15 @@ def saved_beyond(share: float, points: Sequence[Point], plain: Sequence[Point]) 
     return 100 * (share - (near["test_cost"] / best["test_cost"] if kept else 1.0))
 
 
+def _short(claim: Claim) -> str:
+    """Return a claim's text for a table, with ° for "as printed", and its unit if that is not points."""
+    text = re.sub(r", at (low|high) budgets", r" (\1)", claim.text.replace(", as printed", "°"))
+    return text if claim.unit == "points" else f"{text} ({claim.unit})"
+
+
 def report_claims(paper: str, claims: Iterable[Claim], asked: argparse.Namespace) -> None:
     """Print the table of claims, and write it to `paper`_claims.md in the output folder."""
-    rows = [
-        [f"{claim.text} ({claim.unit})", *(claim.cell(table) for table in asked.tables)]
-        for claim in claims
-        if claim.margins
-    ]
-    text = markdown([f"claim (margin ± standard error of {len(asked.splits)} splits)", *asked.tables], rows)
+    rows = [[_short(claim), *(claim.cell(table) for table in asked.tables)] for claim in claims if claim.margins]
+    text = markdown(["claim", *asked.tables], rows)
     (asked.output / f"{paper}_claims.md").write_text(text + "\n", encoding="utf-8")
     print(f"\n{text}\n\npictures and this table are in {asked.output}", flush=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Point = dict[str, Any]
 PARTS = (("valid", "val"), ("test", "test"))
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the cost of all features, as in ../shared/bench
-COMPARED, LEVELS, TRADED = 40, 15, 0.8  # budgets and scores at which two ways are compared; where scores begin
+COMPARED = 40  # budgets at which two ways are compared
 NEGLIGIBLE, CLOSE = 0.05, 1.0  # differences, in points
 NEAR = 0.99  # of the best score
 HEAD = ["side", *(f"{share:.0%}" for share in BUDGETS), "saved within 1 %", "at", "splits"]
@@ -79,27 +79,18 @@ def gains(first: Sequence[list[Point]], second: Sequence[list[Point]], budgets: 
     return np.array([100 * (at_budgets(two, budgets) - at_budgets(one, budgets)).mean() for one, two in pairs])
 
 
-def compare(first: Sequence[list[Point]], second: Sequence[list[Point]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the second's gain at equal budgets, in points, and its log ratio of costs at equal score: two (splits,).
-
-    NaN where a split has constants only, or no score in common.
-    """
-    pairs = np.array([_compare(*pair) for pair in zip(first, second, strict=True)]).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+def compare(first: Sequence[list[Point]], second: Sequence[list[Point]]) -> np.ndarray:
+    """Return the second's mean gain at equal budgets, in points: (splits,), NaN where a split has constants only."""
+    return np.array([_compare(*pair) for pair in zip(first, second, strict=True)], np.float64)
 
 
-def _compare(first: list[Point], second: list[Point]) -> tuple[float, float]:
-    """Return the mean gain of one split in points, and the mean logarithm of the ratio of costs on test."""
+def _compare(first: list[Point], second: list[Point]) -> float:
+    """Return the mean gain of one split in points."""
     costs = [[point["val_cost"] for point in points if point["val_cost"] > 0] for points in (first, second)]
     if not all(costs):
-        return np.nan, np.nan
+        return np.nan
     budgets = np.geomspace(max(map(min, costs)), max(map(max, costs)), COMPARED) * (1 + 1e-9)
-    scores = [[point["val"] for point in points] for points in (first, second)]
-    top, low = min(map(max, scores)), max(map(min, scores))
-    levels = np.linspace(low + TRADED * (top - low), top, LEVELS)
-    pairs = [[cheapest(points, level)["test_cost"] for points in (first, second)] for level in levels]
-    ratios = [np.log(two / one) for one, two in pairs if one and two]
-    return float(gains([first], [second], budgets)[0]), float(np.mean(ratios)) if ratios else np.nan
+    return float(gains([first], [second], budgets)[0])
 
 
 def figures(points: list[Point], full_cost: float) -> dict[str, Any]:
