@@ -148,7 +148,7 @@ def test_arrays_need_no_library_of_the_command_line(tmp_path):
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names = {}
     exec(blocks[0], names)  # noqa: S102 - our own text
     X, y = names["X"], names["y"]
@@ -156,6 +156,8 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     assert names["model"].cost(X, max_cost=10.0).per_row.max() <= 10.0
     names["booster"] = HistGradientBoostingClassifier(max_iter=5).fit(X[:400], y[:400])
     exec(blocks[1], names)  # noqa: S102
+    assert names["bill"].mean_bill == pytest.approx(names["bill"].mean + names["bill"].mean_errors)
+    exec(blocks[2], names)  # noqa: S102
 
 
 def test_the_tree_of_files_is_the_one_that_contributors_read():

@@ -1,4 +1,4 @@
-"""The figures of the algorithms' pages: score against cost of each on the embedded data, before all others."""
+"""The figures of the algorithms' pages, score against cost of each on the embedded data, and of the concepts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 
 import costframe as cf
+from costframe.plugin import Answer, Route, StageTree, WeakLearnerBank
 
 if TYPE_CHECKING:
     from costframe.frontier.points import Point
@@ -55,3 +57,15 @@ def draw(points: dict[str, list[Point]], plugin: str) -> bytes:
         out = io.BytesIO()
         figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
+
+
+def draw_concepts() -> bytes:
+    """Return the stage tree of the page of concepts as SVG, with drawn rows."""
+    bank = WeakLearnerBank.columns(("age", "chol", "fbs"), [0, 1])
+    old = Route([0], [1.0], -50.0, threshold=0.0, steepness=1.0, below=1, above=2)
+    tree = StageTree(bank, (old, Answer([], np.empty((0, 1)), [0.1]), Answer([1], [1.0], [0.0])))
+    prices = {"age": 1.0, "chol": {"cost": 5.0, "needs": ["blood"]}, "fbs": {"cost": 3.0, "needs": ["blood"]}}
+    costs = cf.CostModel.of({"features": prices, "resources": {"blood": 2.0}})
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.uniform(30, 70, 400), rng.normal(220, 40, 400), np.zeros(400)])
+    return cf.plot.StagesDisplay.from_estimator(tree, rows, costs=costs).to_bytes("svg")
