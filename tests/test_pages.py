@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import inspect
 import io
+import pkgutil
 import re
 import shlex
 import shutil
@@ -22,8 +25,10 @@ QUOTED = re.compile(r"^```toml (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {
     "adopting": ("piped", "answer", "again"),
     "certain": ("answer", "near"),
+    "coming-from": ("before", "model"),
     "concepts": ("tree", "answer"),
     "explaining": ("history",),
+    "faq": ("answer", "blank"),
     "index": ("model", "report"),
     "serving": ("answer", "capped", "down"),
 }
@@ -61,6 +66,8 @@ def run_blocks(blocks, names, run=None, *, told=False):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs(page, run):
+    if page == "coming-from":
+        pytest.importorskip("lightgbm", reason="needs lightgbm: pip install 'costframe[lightgbm]'")
     write_patients()
     blocks = blocks_of((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
     names = {}
@@ -85,6 +92,26 @@ def test_every_page_with_code_is_run_here_or_by_its_own_test():
     assert with_code == PAGES.keys() | {"writing-a-plugin", "more-rows"}  # test_plugin_guide, test_cluster
 
 
+def test_the_reference_has_every_public_thing_once(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_build")
+    pages = importlib.import_module("pages")
+    text = "\n".join(markdown for path, (_, markdown) in pages.read_pages().items() if path.startswith("api/"))
+    named = [pkgutil.resolve_name(name) for name in re.findall(r"^::: (\S+)$", text, re.MULTILINE)]
+    bare = re.findall(r"`(\w+)`", text)  # without a docstring
+    modules = ("", ".datasets", ".plot", ".sources", ".testing", *(f".{face}" for face in pages.FACES))
+    for module in map(importlib.import_module, (f"costframe{name}" for name in modules)):
+        for name in module.__all__:
+            value = getattr(module, name)
+            seen = sum(value is each for each in named) + bare.count(name)
+            assert seen == 1 or inspect.ismodule(value), f"{module.__name__}.{name}"
+
+
+def test_scripts_of_the_gallery_are_short():
+    scripts = list((ROOT / "docs" / "gallery").glob("*.py"))
+    assert len(scripts) == 15
+    assert all(len(script.read_text(encoding="utf-8").splitlines()) <= 40 for script in scripts)
+
+
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_code_of_a_plugins_page_runs(plugin, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -95,10 +122,14 @@ def test_the_code_of_a_plugins_page_runs(plugin, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's own
-def test_a_notebook_runs_in_jupyter(notebook, tmp_path):
+def test_a_notebook_runs_in_jupyter(notebook, tmp_path, monkeypatch):
     pytest.importorskip("ipykernel", reason="needs jupyter: pip install 'costframe[notebooks]'")
     client = pytest.importorskip("nbclient", reason="needs jupyter: pip install 'costframe[notebooks]'")
     nbformat = pytest.importorskip("nbformat", reason="needs jupyter: pip install 'costframe[notebooks]'")
+    if "lightgbm" in notebook.read_text(encoding="utf-8"):
+        pytest.importorskip("lightgbm", reason="needs lightgbm: pip install 'costframe[lightgbm]'")
+    monkeypatch.chdir(tmp_path)
+    bring_heart()
     read = nbformat.read(notebook, as_version=4)
     client.NotebookClient(read, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
 

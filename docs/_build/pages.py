@@ -91,6 +91,7 @@ def _has_docstring(value: object) -> bool:
 def _reference() -> dict[str, str]:
     """Return the pages of the reference: directives that render the docstrings of the public names."""
     import costframe as cf
+    import costframe.datasets
     import costframe.plot
     import costframe.sources
     import costframe.testing
@@ -103,19 +104,31 @@ def _reference() -> dict[str, str]:
     }
     public = [name for name in cf.__all__ if name not in {"datasets", "plot", "sources"}]
     faces = {name: importlib.import_module(f"costframe.{name}") for name in FACES}
+    elsewhere = [getattr(module, name) for module in (cf, costframe.sources) for name in module.__all__]
     own = {
-        name: [each for each in face.__all__ if each not in cf.__all__ and _has_docstring(getattr(face, each))]
+        name: [each for each in face.__all__ if not any(getattr(face, each) is one for one in elsewhere)]
         for name, face in faces.items()
-    }  # constants and names of types have none
+    }
     named = {
-        "costframe": [f"costframe.{name}" for name in public] + ["costframe.datasets"],
+        "costframe": [f"costframe.{name}" for name in public],
+        "datasets": [f"costframe.datasets.{name}" for name in costframe.datasets.__all__],
         "plot": [f"costframe.plot.{name}" for name in costframe.plot.__all__],
         "sources": [f"costframe.sources.{name}" for name in costframe.sources.__all__ if name not in public],
         "estimators": sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds),
         "testing": [f"costframe.testing.{name}" for name in costframe.testing.__all__],
-    } | {face: [f"costframe.{face}.{name}" for name in names] for face, names in own.items()}
+    } | {
+        name: [f"costframe.{name}.{each}" for each in names if _has_docstring(getattr(faces[name], each))]
+        for name, names in own.items()
+    }
+    bare = {
+        name: [f"`{each}`" for each in names if not _has_docstring(getattr(faces[name], each))]
+        for name, names in own.items()
+    }
     titles = {"costframe": "costframe", "estimators": "Estimators"}
-    return {
-        page: "\n\n".join([f"# {titles.get(page, f'costframe.{page}')}", *(f"::: {name}" for name in names)])
+    pages = {
+        page: [f"# {titles.get(page, f'costframe.{page}')}", *(f"::: {name}" for name in names)]
         for page, names in named.items()
     }
+    for page, names in bare.items():
+        pages[page] += [f"Constants and names of types: {', '.join(names)}."] if names else []
+    return {page: "\n\n".join(parts) for page, parts in pages.items()}

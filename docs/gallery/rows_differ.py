@@ -1,7 +1,7 @@
 """Rows that differ: one cheap feature tells which other one helps.
 
-In these drawn rows a selector says which of four blocks of features decides the class; the others are noise in this row. A
-list of features that is the same for all rows must have all. The planner buys the selector, then this row's block.
+In these drawn rows a selector says which of four blocks of features decides the class; the others are noise in this row.
+A list that is the same for all rows must have all. The planner buys the selector, then this row's block.
 """
 
 import costframe as cf
