@@ -1,6 +1,6 @@
 """Rows that differ: one cheap feature tells which other one helps.
 
-In these drawn rows a selector says which of four blocks of features decides the class; the others are noise in this row.
+In these drawn rows a selector says which of four blocks of features decides the class; the rest is noise in this row.
 A list that is the same for all rows must have all. The planner buys the selector, then this row's block.
 """
 
