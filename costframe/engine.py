@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from attrs import frozen
 
-Step = Callable[[bytes, bytes], tuple[bytes, int]]
+Step = Callable[[bytes, bytes | None], tuple[bytes, int]]
 """Takes a row's state, see engine/step.h, and the values of the features needed, float64; returns the state after them,
 and the number of features needed next, 0 at the end of the row, U + 1 + use for the opaque learner of a use to call."""
 
@@ -377,21 +377,23 @@ def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
 
 
 def _bind_step(signature: str) -> Callable[..., Step]:
-    """Return a function of the size of rows' states and the signature's structs; it returns the step of such rows."""
+    """Return a function of the size of rows' states and the signature's structs; it returns the step of such rows.
+
+    The library gets one pointer to the pointers of all structs: each further argument takes a tenth of a call.
+    """
     name, _, text = signature.partition("(")
     parameters, function = _parse(text, whole=False), getattr(_library, name)
-    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * len(parameters)]
-    function.restype = ctypes.c_int64
+    function.argtypes, function.restype = [ctypes.c_void_p] * 3, ctypes.c_int64
 
     def prepare(size: int, *structs: Record) -> Step:
         passed, known = list[Any](), dict[str, int]()
         for parameter, struct in zip(parameters, structs, strict=True):
             parameter.pass_struct(struct, known, passed)
-        copy, words = (ctypes.c_char * size).from_buffer_copy, tuple(passed)
+        copy, pointers = (ctypes.c_char * size).from_buffer_copy, (ctypes.c_char_p * len(passed))(*passed)
 
-        def step(state: bytes, supplied: bytes, _alive: object = structs) -> tuple[bytes, int]:
+        def step(state: bytes, supplied: bytes | None, _alive: object = structs) -> tuple[bytes, int]:
             own = copy(state)
-            count = function(own, supplied, len(supplied) >> 3, *words)
+            count = function(pointers, own, supplied)
             return own.raw, count if count >= 0 else _require_memory(count)
 
         return step
@@ -585,8 +587,11 @@ step_row = _bind_step("step_row(steps: Steps, prices: StepPrices)")
 
 # Rows on their way through a plan: engine/plan.h
 ADD_SETS, CALL_OPAQUES = 1, 2  # of `carry_rows`
-Plan = _Struct("Plan(sets: u8[m,W], stop: i8[m,4], steps: i8[models,s], nodes: i8[models,t], stages: i8[models,u])")
+Plan = _Struct(
+    "Plan(sets: u8[m,W], width: i8, stop: i8[m,4], steps: i8[models,s], nodes: i8[models,t], stages: i8[models,u])"
+)
 PaidSets = _Struct("PaidSets(next: i8[S,m], price: f8[S,m], can_pay: b1[S,m], can_have: b1[m], planned: b1)")
+step_plan_row = _bind_step("step_plan_row(plan: Plan, paid: PaidSets)")
 carry_rows = _bind(
     "carry_rows(plan: Plan, paid: PaidSets, supplied: f8[v], X: >f8[n,d], places: >i8[n,p], opaque: f8[o,k],"
     " next: >i4[n?,m?], called: i8)",

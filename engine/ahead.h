@@ -55,11 +55,11 @@ class Lookahead {
 
     // Set `needed` to the features with a bit; return their number.
     i64 list(const u64* found) const {
-        i64 count = 0;
-        for (i64 u = 0; u < model_.n_used(); ++u) {
-            if (has(found, u)) row_.needed[count++] = u;
+        row_.count = 0;
+        for (i64 w = 0; w < n_words_; ++w) {
+            for (u64 rest = found[w]; rest != 0; rest &= rest - 1) row_.needed[row_.count++] = 64 * w + std::countr_zero(rest);
         }
-        return count;
+        return row_.count;
     }
 
     // Add the unknown features that a learner certainly reads, until it ends or comes to one that is unavailable.
@@ -155,6 +155,19 @@ class Lookahead {
     i64 known_ = 0;          // features with values, as bits, if they fit a word
     std::vector<i64> room_;  // of paths that wait
     std::vector<i64> ends_;  // of learners
+};
+
+// A row without limits, whose stages wait for all that they certainly need.
+struct PlainRow {
+    const StepRow row;
+
+    // Take the values of the features needed, and go on until others are needed, or the row ends. Return the number of features needed, 0 at the end, or -1 - use
+    // for the use of an opaque learner to call.
+    i64 advance(const double* supplied) const {
+        row.supply(supplied);
+        const i64 waiting = row.run();
+        return waiting <= 0 ? waiting : Lookahead(row).find();
+    }
 };
 
 }  // namespace costframe

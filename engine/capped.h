@@ -57,9 +57,8 @@ class CappedRow {
           limit_(limit(), spent_.size()), due_(spent_.size()), sum_(spent_.size()),
           found_(bill.needs.resources()) {}
 
-    // Go on until a feature is needed, or the row ends. Return the number of features needed, 0 at the end, or
-    // -1 - use for the use of an opaque learner to call.
-    i64 advance(Vector<const double> supplied) {
+    // Go on as `PlainRow` does.
+    i64 advance(const double* supplied) {
         row.supply(supplied);
         const i64 waits = run();
         return waits > 0 ? find_needs() : waits;
@@ -279,7 +278,7 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector
             const StepUse& use = model.use[number];
             if (use.kind == opaque_kind && table.called(i, use.place)) row.at[use.learner] = called;
         }
-        waits[i] = state.advance({});
+        waits[i] = state.advance(nullptr);
         ends.exits[i] = row.stage, ends.cut[i] = row.why != complete, ends.share[i] = state.share;
         std::copy_n(row.scores, ends.scores.columns, ends.scores[i].begin());
         ends.route_scores[i] = state.route_score;

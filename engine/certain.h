@@ -85,13 +85,13 @@ class CertainStepper {
     // Take the values of the features needed, and go on until others are needed, or the row ends. Return the number of
     // features needed, or -1 - use for the use of an opaque learner to call; then call again without values, as at the
     // beginning.
-    i64 advance(Vector<const double> supplied) {
-        row.supply(supplied);
-        u64 fresh = supplied.empty() ? ~u64{0} : 0;
-        for (std::size_t i = 0; i < supplied.size(); ++i) {
+    i64 advance(const double* supplied) {
+        u64 fresh = row.count == 0 ? ~u64{0} : 0;
+        for (i64 i = 0; i < row.count; ++i) {
             pay(row.needed[i]);
             fresh |= u64{1} << (row.needed[i] & 63);
         }
+        row.supply(supplied);
         const i64 waiting = row.run_stage(0, model_.use.size);
         if (waiting < 0) return waiting;
         bound_learners(fresh);
@@ -226,13 +226,12 @@ class CertainStepper {
                 if (!row.knows(model_.read[i])) row.marks[model_.read[i]] |= is_wanted;
             }
         }
-        i64 count = 0;
         for (i64 u = 0; u < model_.n_used(); ++u) {
             if ((row.marks[u] & is_wanted) == 0) continue;
             row.marks[u] ^= is_wanted;
-            row.needed[count++] = u;
+            row.needed[row.count++] = u;
         }
-        return count;
+        return row.count;
     }
 
     // Set the pull of each feature; where the goal depends on no distance of bounds, but on rounding, all features that
@@ -273,12 +272,11 @@ class CertainStepper {
 
     // Set the features needed to `best`, -1 for none, and those with a pull that are free; return their number.
     i64 list_free(i64 best) {
-        i64 count = 0;
         for (i64 u = 0; u < model_.n_used(); ++u) {
             const bool is_free = pull_[u] != 0.0 && cost_of(u) == 0.0 && price_of(u) == 0.0;
-            if (is_free || u == best) row.needed[count++] = u;
+            if (is_free || u == best) row.needed[row.count++] = u;
         }
-        return count;
+        return row.count;
     }
 
     // The feature with the largest pull for its price.
@@ -337,15 +335,13 @@ inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque
         for (i64 number = 0; opaque.columns > 0 && number < model.use.size; ++number) {
             if (model.use[number].kind == opaque_kind) row.at[model.use[number].learner] = called;
         }
-        i64 count = stepper.advance({});
-        while (count > 0) {
+        while (stepper.advance(values.data()) > 0) {
             ends.rounds[i] += 1;
-            for (i64 at = 0; at < count; ++at) {
+            for (i64 at = 0; at < row.count; ++at) {
                 const i64 u = row.needed[at];
                 values[at] = X(i, model.used[u]);
                 ends.masks(i, u >> 6) |= u64{1} << (u & 63);
             }
-            count = stepper.advance({values.data(), static_cast<std::size_t>(count)});
         }
         std::ranges::copy(stepper.scores, ends.scores[i].begin());
         std::copy_n(reinterpret_cast<const double*>(&row.account), 4, ends.account[i].begin());

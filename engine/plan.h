@@ -20,6 +20,7 @@ struct PlanStop {
 // See `PlanLayout` in Python: m stops, and their models, each for single rows and for tables.
 struct Plan {
     Matrix<const u64> sets;       // (m, W): features of each stop
+    i64 width;                    // of a row: values, and scores at its stop
     RecordRows<PlanStop> stop;    // (m, 4)
     RecordRows<StepModel> steps;  // of each model, like the next two
     RecordRows<Nodes> nodes;

@@ -22,13 +22,38 @@ i64 with_codes(i64 size, Function function) {
     });
 }
 
+// The structs that rows on the same way have in common.
+struct Plainly {
+    const StepModel* model;
+    const StepPrices* prices;
+};
+
+struct Capped {
+    const StepModel* model;
+    const Expected* expected;
+    const Bill* bill;
+};
+
+struct Certainly {
+    const StepModel* model;
+    const Bounds* bounds;
+    const Dues* dues;
+    const Goal* goal;
+};
+
+struct Planned {
+    const Plan* plan;
+    const PaidSets* sets;
+};
+
 // Step a row; return the number of features needed, 0 at its end, U + 1 + use for the use of an opaque learner to call,
 // or -1 without memory.
-template <typename Function>
-i64 stepping(const StepModel& model, Function step) {
+template <typename Make>
+i64 step(const double* supplied, Make make) {
     return with_memory([&] {
-        const i64 waits = step();
-        return waits < 0 ? model.n_used() - waits : waits;
+        auto stepper = make();
+        const i64 waits = stepper.advance(supplied);
+        return waits < 0 ? stepper.row.model.n_used() - waits : waits;
     });
 }
 
@@ -71,16 +96,25 @@ EXPORT i64 note_all(u64* masks, i64 k, i64 W, const i64* rows, i64 m, const i64*
     return with_memory([&] { costframe::note_all({masks, k, W}, span(rows, m), span(features, f)); });
 }
 
-EXPORT i64 walk_row(double* scores, const double* x, i64, const StepModel* model) {
-    return costframe::walk_row(x, *model, span(scores, model->n_outputs()));
+EXPORT i64 walk_row(const StepModel* const* model, double* scores, const double* x) {
+    return costframe::walk_row(x, **model, span(scores, (*model)->n_outputs()));
 }
 
-EXPORT i64 step_row(u64* state, const double* supplied, i64 m, const StepModel* model, const StepPrices* prices) {
-    return stepping(*model, [&] {
-        const StepRow row(*model, state, prices->split.data(), prices->spends != 0);
-        row.supply(span(supplied, m));
-        const i64 waiting = row.run();
-        return waiting <= 0 ? waiting : Lookahead(row).find();
+EXPORT i64 step_row(const Plainly* way, u64* state, const double* supplied) {
+    return step(supplied, [&] {
+        return PlainRow{StepRow(*way->model, state, way->prices->split.data(), way->prices->spends != 0)};
+    });
+}
+
+EXPORT i64 step_plan_row(const Planned* way, u64* state, const double* supplied) {
+    return with_memory([&]() -> i64 {
+        const Plan& plan = *way->plan;
+        const i64 n_place = sizeof(PlanRow) / sizeof(i64) + plan.sets.columns;
+        auto *place = reinterpret_cast<i64*>(state), *called = place + n_place + plan.width;
+        const i64 n_opaque = *called < 0 ? 0 : plan.stop[*called].n_opaque;
+        const PlanRows row{plan, *way->sets, {reinterpret_cast<double*>(place + n_place), 1, plan.width},
+                           {place, 1, n_place}, {reinterpret_cast<double*>(called + 1), 1, n_opaque}, {nullptr, 0, 0}};
+        return row.carry(span(supplied, supplied == nullptr ? 0 : plan.width), *called);
     });
 }
 
@@ -137,9 +171,8 @@ EXPORT i64 note_reads(const i32* leaves, i64 n, i64 T, const i64* root, const i6
     });
 }
 
-EXPORT i64 step_capped_row(u64* state, const double* supplied, i64 m, const StepModel* model, const Expected* expected,
-                           const Bill* bill) {
-    return stepping(*model, [&] { return CappedRow(*model, *expected, *bill, state).advance(span(supplied, m)); });
+EXPORT i64 step_capped_row(const Capped* way, u64* state, const double* supplied) {
+    return step(supplied, [&] { return CappedRow(*way->model, *way->expected, *way->bill, state); });
 }
 
 EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const i64* rows, i64 m, const double* opaque, i64 o,
@@ -157,11 +190,8 @@ EXPORT void raise_bounds(const StepModel* model, double* lowest, double* highest
     costframe::raise_bounds(*model, lowest, highest);
 }
 
-EXPORT i64 step_certain_row(u64* state, const double* supplied, i64 m, const StepModel* model, const Bounds* bounds,
-                            const Dues* dues, const Goal* goal) {
-    return stepping(*model, [&] {
-        return CertainStepper(*model, *bounds, *dues, *goal, state).advance(span(supplied, m));
-    });
+EXPORT i64 step_certain_row(const Certainly* way, u64* state, const double* supplied) {
+    return step(supplied, [&] { return CertainStepper(*way->model, *way->bounds, *way->dues, *way->goal, state); });
 }
 
 EXPORT i64 run_certain_rows(const double* X, i64 n, i64 d, const double* opaque, i64 o, const u64* begin, i64 size,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 
 #include "row_nodes.h"
 #include "scores.h"
@@ -131,7 +132,7 @@ struct StepRow {
           scores(x + model.n_used() + 4), opaque(scores + model.n_outputs()), own_numbers(opaque + model.n_opaque),
           at(reinterpret_cast<i64*>(own_numbers + n_own_numbers)), needed(at + model.n_learners),
           stage(needed[model.n_used()]), by_path(needed[model.n_used() + 1]), why(needed[model.n_used() + 2]),
-          own_places(needed + model.n_used() + 3),
+          count(needed[model.n_used() + 3]), own_places(needed + model.n_used() + 4),
           marks(reinterpret_cast<u8*>(own_places + n_own_places)), own_marks(marks + model.n_used()), split(split),
           spends(spends) {}
 
@@ -142,10 +143,11 @@ struct StepRow {
     double* const opaque;   // outputs of opaque learners
     double* const own_numbers;
     i64* const at;          // of each learner: the node of a tree, ~node at its end; negative at the end of others
-    i64* const needed;      // (U,), of which the first are valid
+    i64* const needed;      // (U,), of which the first `count` are valid
     i64& stage;
     const i64& by_path;     // trees acquire split by split
     i64& why;               // a `Reason`
+    i64& count;
     i64* const own_places;
     u8* const marks;        // (U,)
     u8* const own_marks;
@@ -155,11 +157,11 @@ struct StepRow {
     bool knows(i64 u) const { return marks[u] & is_known; }
     bool bars(i64 u) const { return marks[u] & is_barred; }
 
-    // Take the values of the features needed.
-    void supply(Vector<const double> values) const {
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            x[needed[i]] = values[i];
-            marks[needed[i]] |= is_known;
+    // Take the values of the features needed; none are needed then.
+    void supply(const double* values) const {
+        for (; count > 0; --count) {
+            x[needed[count - 1]] = values[count - 1];
+            marks[needed[count - 1]] |= is_known;
         }
     }
 

@@ -84,10 +84,10 @@ def test_tables_and_inquiries_walk_as_the_naive_twin(case, data):
         expect_end(found.rows(slice(i, i + 1)), naive_limits.trips(tree, prices, limits, by_path, row)[0], tree)
         before = Ledger(prices, paid).paid_before
         end, trips = naive_limits.trips(tree, prices, own, by_path, row, known, before)
-        stepper, needs = StageStepper(tree, prices, by_path, {f: float(row[f]) for f in known}, own, before), []
+        stepper, needs = StageStepper.begin(tree, prices, by_path, {f: float(row[f]) for f in known}, own, before), []
         while stepper.needs:
-            needs.append(stepper.needs)
-            stepper.advance({f: float(row[f]) for f in stepper.needs})
+            needs.append([*stepper.needs])
+            stepper = stepper.after([float(row[f]) for f in stepper.needs])
         assert (needs, stepper.reason) == (trips, end.reason)
         expect_end(stepper.end, end, tree)
 

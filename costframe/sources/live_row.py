@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import SourceError, printable, quote_names
-from costframe.core.predictors.inquiry import Ledger, supply_inquiries
+from costframe.core.predictors.inquiry import supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, RowRequest
 from costframe.core.prices.exact_prices import left_of
 from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.sources.trips import Outcome
 
 if TYPE_CHECKING:
-    from costframe.core.predictors.inquiry import Inquiry, Prediction
+    from costframe.core.predictors.inquiry import Inquiry, Ledger, Prediction
     from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.price_arrays import PriceArrays
 
 
 @frozen(eq=False)
@@ -34,12 +33,14 @@ class RowTerms:
     unavailable: tuple[str, ...] = field(default=(), converter=names_of)
     policies: Mapping[str, str] = field(factory=dict)  # what a row does without a feature that did not come
 
-    prices: PriceArrays = field(init=False)
+    ledger: Ledger = field(init=False)
+    resource_names: tuple[str, ...] = field(init=False)
     columns: dict[str, int] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         request = RowRequest.of(self.predictor, self.costs, self.acquisition, self.known, None, ())
-        object.__setattr__(self, "prices", request.prices)
+        object.__setattr__(self, "ledger", request.ledger)
+        object.__setattr__(self, "resource_names", request.prices.resource_names)
         object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
 
     @property
@@ -120,7 +121,7 @@ class LiveRow:
     @property
     def cost(self) -> float:
         """Cost of what came so far, and of what was evaluated."""
-        return self._ledger(()).total(self._inquiry.evaluated)
+        return self.terms.ledger.total(self._bought(()), self._inquiry.evaluated)
 
     @property
     def failed_cost(self) -> float:
@@ -152,8 +153,10 @@ class LiveRow:
         """
         self._note(outcome)
         came = {name: outcome.values[name] for name in self.needs if name in outcome.values}
-        columns, ledger = self.terms.columns, self._ledger(())
-        self._failed_cost += math.fsum(ledger.quote([columns[name] for name in lost]) for lost in outcome.lost)
+        if outcome.lost:
+            columns, quote, bought = self.terms.columns, self.terms.ledger.quote, self._bought(())
+            prices = [quote([columns[name] for name in lost], bought) for lost in outcome.lost]
+            self._failed_cost += math.fsum(prices)
         self._values |= came
         failed = [name for name in self.needs if name not in came]
         self._failures |= {name: outcome.failed.get(name, "it did not come") for name in failed}
@@ -186,7 +189,7 @@ class LiveRow:
         return evolve(
             end,
             cost=self.cost,
-            acquired=tuple(names[f] for f in self._ledger(()).acquired),
+            acquired=tuple(names[f] for f in self._bought(())),
             rounds=self._rounds,
             reason="deadline" if self._late else end.reason,
             failed_cost=self._failed_cost,
@@ -212,18 +215,19 @@ class LiveRow:
             self._inquiry.supply({name: self._values[name] for name in self.needs})
             return
         self._without = self._without.union(without)
-        held = self._ledger(self._missing)
-        self._inquiry = self.terms.inquire(self._all_known(held), held.spent, sorted(self._without))
+        bought = self._bought(self._missing)
+        spent = self.terms.ledger.total(bought)
+        self._inquiry = self.terms.inquire(self._all_known(bought), spent, sorted(self._without))
 
-    def _ledger(self, missing: Collection[str]) -> Ledger:
-        """Return a ledger of what came, and of these values taken as missing."""
-        bought = [name for name in self._values if name not in self._missing or name in missing]
-        return Ledger(self.terms.prices, self.terms.known).buy([self.terms.columns[name] for name in bought])
+    def _bought(self, missing: Collection[str]) -> list[int]:
+        """Return what came and was not paid for before, and these values taken as missing, as columns."""
+        came = [name for name in self._values if name not in self._missing or name in missing]
+        return [f for f in map(self.terms.columns.__getitem__, came) if f not in self.terms.ledger.features]
 
-    def _all_known(self, held: Ledger) -> dict[str, Any]:
+    def _all_known(self, bought: list[int]) -> dict[str, Any]:
         """Return what needs no money any more: values at hand, and names paid for without them."""
         known = self.terms.known
         before: dict[str, Any] = dict(known) if isinstance(known, Mapping) else dict.fromkeys(names_of(known))
-        names = self.terms.prices.resource_names
-        resources = [names[r] for r in sorted(held.resources_paid)]
+        paid = self.terms.ledger.resources_paid(bought)
+        resources = [self.terms.resource_names[r] for r in sorted(paid)]
         return before | dict.fromkeys(resources) | self._values

@@ -133,7 +133,8 @@ class CertainPredictor(Alike):
     def walk(self, prices: PriceArrays) -> RowWalk:
         """Return what rows at some prices have in common."""
         if prices not in self._walks:
-            self._walks[prices] = certain_walk(self.inner.layout, self._bounds, self.goal, prices)
+            exact = self.inner.exact(prices)
+            self._walks[prices] = certain_walk(self.inner.layout, self._bounds, self.goal, prices, exact)
         return self._walks[prices]
 
     def with_costs(self, costs: CostModel | None) -> CertainPredictor:
@@ -185,7 +186,7 @@ class CertainPredictor(Alike):
         _check_terms(request.limits, request.acquisition)
         self._refuse(request.costs.errors)
         prices, paid = request.prices, request.ledger.paid_before
-        return StageStepper(self.inner, prices, True, request.values, paid=paid, walk=self.walk(prices))
+        return StageStepper.begin(self.inner, prices, True, request.values, paid=paid, walk=self.walk(prices))
 
     def charges(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from copy import copy
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,11 +16,11 @@ from attrs import frozen
 
 from costframe.core.errors import DataError, InquiryError, brief, format_count, quote_names, shown
 from costframe.core.prices.exact_prices import rounded_up
+from costframe.core.prices.price_arrays import ZERO
 from costframe.core.tables.categories import encode_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -77,18 +76,17 @@ class Prediction:
 
 
 class Walker(Protocol):
-    """A model that steps through one row; features are column numbers.
+    """A model on its way through one row; features are column numbers.
 
-    An inquiry advances a shallow copy and keeps it if there was no error: `advance` gives attributes new values, and
-    changes no value in place.
+    It does not change: a step makes another walker, and an error leaves things as they were.
     """
 
     @property
-    def needs(self) -> Collection[int]:
-        """Distinct features that are certainly needed; empty when the model can answer."""
+    def needs(self) -> tuple[int, ...]:
+        """Distinct features that are certainly needed, ascending; empty when the model can answer."""
 
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on as far as possible."""
+    def after(self, values: Sequence[float]) -> Walker:
+        """Return the walker that has the values of all features in `needs` too, and went on as far as possible."""
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
@@ -114,30 +112,21 @@ class AskingToo:
         names: Sequence[str],
         reason: str | None = None,
     ) -> None:
-        self._walker, self._further, self.values, self._names = walker, frozenset(further), dict(values), names
-        self._reason = reason
-        self._check(values)
-
-    def _check(self, values: Mapping[int, float]) -> None:
+        self._further, self.values, self._names, self._reason = frozenset(further), dict(values), names, reason
         for f in self._further & values.keys():
             if not 0.0 <= values[f] < math.inf:
                 raise InquiryError(
-                    f"value of {self._names[f]!r}: expected a finite number >= 0, as it is the price of an error, "
+                    f"value of {names[f]!r}: expected a finite number >= 0, as it is the price of an error, "
                     f"got {values[f]:g}"
                 )
+        while (needs := walker.needs) and values.keys() >= set(needs):
+            walker = walker.after([values[f] for f in needs])
+        self._walker, self.needs = walker, tuple(sorted({*walker.needs, *self._further} - values.keys()))
 
-    @property
-    def needs(self) -> Collection[int]:
-        """Features of the model's needs that are not known, and the further ones."""
-        return {*self._walker.needs, *self._further} - self.values.keys()
-
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Go on with the values of all features in `needs`, and with those known."""
-        self._check(values)
-        known, walker = {**self.values, **values}, copy(self._walker)
-        while (needs := walker.needs) and known.keys() >= set(needs):
-            walker.advance({f: known[f] for f in needs})
-        self._walker, self.values = walker, known
+    def after(self, values: Sequence[float]) -> AskingToo:
+        """Return the walker after the values of all features in `needs`, and those known."""
+        known = self.values | dict(zip(self.needs, values, strict=True))
+        return AskingToo(self._walker, self._further, known, self._names, self._reason)
 
     @property
     def reason(self) -> str:
@@ -145,72 +134,54 @@ class AskingToo:
         return self._reason or self._walker.reason
 
     def __getattr__(self, name: str) -> Any:
-        if name not in {"answer", "evaluated"}:  # nor does it advance together with others
+        if name not in {"answer", "evaluated"}:  # nor does it go on together with others
             raise AttributeError(name)
         return getattr(self._walker, name)
 
 
-_NOTHING: AbstractSet[int] = frozenset()
+_NOTHING: frozenset[int] = frozenset()
 
 
 class Ledger:
-    """The purchases of one row so far."""
+    """Prices for a row, and what it had paid for before: columns and resources."""
 
-    __slots__ = ("_exact", "_features", "_prices", "_resources", "acquired")
+    __slots__ = ("_exact", "_needs", "features", "resources")
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
-        self._prices, self._exact = prices, prices.exact()
-        self.acquired: tuple[int, ...] = ()
-        self._features, self._resources = _NOTHING, _NOTHING  # paid before the inquiry
+        self._exact, self._needs = prices.exact(), prices.direct_needs
+        self.features, self.resources = _NOTHING, _NOTHING
         if known:
-            self._features, resources = prices.locate(known, "known")
-            self._resources = prices.direct_needs.of_features(self._features)
+            features, resources = prices.locate(known, "known")
+            paid = self._needs.of_features(features)
             for r in resources:
-                self._resources |= prices.direct_needs.of_resource(r, self._resources)
+                paid |= self._needs.of_resource(r, paid)
+            self.features, self.resources = frozenset(features), frozenset(paid)
 
     @property
     def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Columns and resources paid for before the inquiry."""
-        return frozenset(self._features), frozenset(self._resources)
+        """Columns and resources paid for before."""
+        return self.features, self.resources
 
-    @property
-    def resources_paid(self) -> frozenset[int]:
-        """Resources paid for, before the inquiry or in it."""
-        return frozenset(self._resources | self._bought_resources())
+    def resources_paid(self, bought: Iterable[int]) -> frozenset[int]:
+        """Return the resources paid for before, or for features bought since."""
+        return self.resources | self._needs.of_features(bought, self.resources)
 
-    def buy(self, features: Iterable[int]) -> Ledger:
-        """Return the ledger after the purchase of features, with the resources that they need first."""
-        after = Ledger.__new__(Ledger)  # `copy` takes several times as long
-        after._prices, after._exact = self._prices, self._exact  # noqa: SLF001 - of its own class, like the next
-        after._features, after._resources = self._features, self._resources  # noqa: SLF001 - as before
-        fresh = [f for f in features if f not in self._features] if self._features else features
-        after.acquired = (*self.acquired, *fresh)
-        return after
+    def quote(self, features: Iterable[int], bought: Iterable[int] = ()) -> float:
+        """Return the price of buying features after others; those already paid for cost nothing."""
+        fresh = sorted(set(features) - self.features - set(bought))
+        return self._exact.money(self._price(fresh, self.resources_paid(bought)))
 
-    @property
-    def spent(self) -> float:
-        """Price of all purchases so far, rounded up."""
-        return self._exact.money(self._price(self.acquired, self._bought_resources()))
+    def _price(self, features: Iterable[int], paid: frozenset[int]) -> int:
+        """Return the price of features, with the resources that they need beyond those paid."""
+        exact, resources = self._exact, self._needs.of_features(features, paid)
+        return sum(map(exact.cost.__getitem__, features)) + sum(map(exact.resource_cost.__getitem__, resources))
 
-    def quote(self, features: Iterable[int]) -> float:
-        """Return the price of buying features; those already paid for cost nothing."""
-        fresh = sorted(set(features) - self._features - set(self.acquired))
-        resources = self._prices.direct_needs.of_features(fresh, self._resources | self._bought_resources())
-        return self._exact.money(self._price(fresh, resources))
-
-    def _price(self, features: Iterable[int], resources: Iterable[int]) -> int:
-        cost, resource_cost = self._exact.cost, self._exact.resource_cost
-        return sum(map(cost.__getitem__, features)) + sum(map(resource_cost.__getitem__, resources))
-
-    def _bought_resources(self) -> set[int]:
-        return self._prices.direct_needs.of_features(self.acquired, self._resources)
-
-    def total(self, evaluated: Fraction) -> float:
-        """Return the cost so far, of purchases and of what was evaluated, rounded up."""
-        bought = self._price(self.acquired, self._bought_resources())
+    def total(self, bought: Iterable[int], evaluated: Fraction = ZERO) -> float:
+        """Return the cost of features bought, none paid for before, and of what was evaluated, rounded up."""
+        units = self._price(bought, self.resources)
         if not evaluated:
-            return self._exact.money(bought)
-        return rounded_up(*(evaluated + Fraction(bought, self._exact.per_unit)).as_integer_ratio())
+            return self._exact.money(units)
+        return rounded_up(*(evaluated + Fraction(units, self._exact.per_unit)).as_integer_ratio())
 
 
 class Inquiry:
@@ -221,7 +192,9 @@ class Inquiry:
     nothing.
     """
 
-    __slots__ = ("_categories", "_columns", "_label", "_ledger", "_names", "_needs", "_rounds", "walker")
+    __slots__ = (
+        "_acquired", "_categories", "_columns", "_label", "_ledger", "_names", "_needs", "_rounds", "walker",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -231,14 +204,21 @@ class Inquiry:
         categories: Categories | None = None,
         label: Callable[[Any, Walker], Any] | None = None,
     ) -> None:
-        self._names, self._categories, self._label = names, categories or {}, label
-        self._keep(walker, ledger, 0)
+        self._names, self._categories, self._label, self._ledger = names, categories or {}, label, ledger
+        self._columns: tuple[int, ...] = ()
+        self._acquired: tuple[int, ...] = ()
+        self._rounds = -1
+        self.go_on(walker)
 
-    def _keep(self, walker: Walker, ledger: Ledger, rounds: int) -> None:
-        """Keep a state, all at once: an error before changes nothing."""
-        names, columns = self._names, tuple(sorted(walker.needs))  # of numbers: no work for the garbage collector
-        needs = tuple(map(names.__getitem__, columns))
-        self.walker, self._ledger, self._rounds, self._columns, self._needs = walker, ledger, rounds, columns, needs
+    def go_on(self, walker: Walker) -> None:
+        """Charge what was needed, and go on with the walker that took it."""
+        columns, bought, paid = walker.needs, self._columns, self._ledger.features
+        if paid and bought:
+            bought = tuple([f for f in bought if f not in paid])
+        needs, acquired = tuple(map(self._names.__getitem__, columns)), self._acquired + bought
+        # all at once: an error before changes nothing
+        self.walker, self._acquired, self._columns, self._needs = walker, acquired, columns, needs
+        self._rounds += 1
 
     def __repr__(self) -> str:
         """Name what it needs next, and what the row paid so far."""
@@ -253,12 +233,12 @@ class Inquiry:
     @property
     def acquired(self) -> tuple[str, ...]:
         """Names of the features paid for so far, in order."""
-        return tuple(map(self._names.__getitem__, self._ledger.acquired))
+        return tuple(map(self._names.__getitem__, self._acquired))
 
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        return self._ledger.total(self.walker.evaluated)
+        return self._ledger.total(self._acquired, self.walker.evaluated)
 
     @property
     def evaluated(self) -> Fraction:
@@ -275,12 +255,10 @@ class Inquiry:
         InquiryError
             If the inquiry has ended, a name is missing or not in `needs`, or a value is not a number.
         """
-        numbers, walker = self.read(values), copy(self.walker)
-        walker.advance(numbers)
-        self.buy(walker, numbers)
+        self.go_on(self.walker.after(self.read(values)))
 
-    def read(self, values: Mapping[str, Any]) -> dict[int, float]:
-        """Return the values of exactly the features in `needs` by column."""
+    def read(self, values: Mapping[str, Any]) -> list[float]:
+        """Return the values of exactly the features in `needs`, in their order."""
         needs = self._needs
         if not needs:
             raise InquiryError("supply: the inquiry has ended, it needs nothing more")
@@ -290,16 +268,12 @@ class Inquiry:
             values = dict(values)
         if len(values) == len(needs):
             try:
-                return dict(zip(self._columns, as_numbers(values, needs, self._categories), strict=True))
+                return as_numbers(values, needs, self._categories)
             except KeyError:
                 pass
         missing = [name for name in needs if name not in values]
         surplus = [name for name in values if name not in needs]
         raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")
-
-    def buy(self, walker: Walker, numbers: Mapping[int, float]) -> None:
-        """Charge what a walker has taken, and go on with it."""
-        self._keep(walker, self._ledger.buy(numbers), self._rounds + 1)
 
     @property
     def answer(self) -> Prediction:
@@ -319,17 +293,16 @@ class Inquiry:
 
 def supply_inquiries(inquiries: Sequence[Inquiry], values: Sequence[Mapping[str, Any]]) -> list[Exception | None]:
     """Supply inquiries of one model as `Inquiry.supply` does, together where the model can; return their errors."""
-    together = getattr(inquiries[0].walker, "advance_together", None)
+    together = getattr(inquiries[0].walker, "after_together", None)
     if together is not None and len(inquiries) > 16:  # fewer are quicker one by one
         try:
             numbers = [inquiry.read(given) for inquiry, given in zip(inquiries, values, strict=True)]
-            walkers = [copy(inquiry.walker) for inquiry in inquiries]
-            together(walkers, numbers)
+            walkers = together([inquiry.walker for inquiry in inquiries], numbers)
         except Exception:  # noqa: BLE001, S110 - nothing has changed; one by one tells which rows fail
             pass
         else:
-            for inquiry, walker, given in zip(inquiries, walkers, numbers, strict=True):
-                inquiry.buy(walker, given)
+            for inquiry, walker in zip(inquiries, walkers, strict=True):
+                inquiry.go_on(walker)
             return [None] * len(inquiries)
     return [_supply(inquiry, given) for inquiry, given in zip(inquiries, values, strict=True)]
 
@@ -342,10 +315,13 @@ def _supply(inquiry: Inquiry, values: Mapping[str, Any]) -> Exception | None:
     return None
 
 
+_FLOAT = {float}
+
+
 def as_numbers(values: Mapping[str, Any], names: Iterable[str], categories: Categories) -> list[float]:
     """Return the values of some features as floats, in order, or refuse one by name; see `as_number`."""
     given = list(map(values.__getitem__, names))
-    if categories or {*map(type, given)} != {float}:
+    if categories or {*map(type, given)} != _FLOAT:
         return [as_number(name, value, categories.get(name)) for name, value in zip(names, given, strict=True)]
     return given
 

@@ -272,15 +272,31 @@ class MixedWalker:
     """The model side of an inquiry: the features of the hash, then the inquiry of the predictor that it draws."""
 
     def __init__(
-        self, model: MixedPredictor, begun: tuple[Inquiry, ...], gone: frozenset[int], values: Mapping[int, float]
+        self,
+        model: MixedPredictor,
+        begun: tuple[Inquiry, ...],
+        gone: frozenset[int],
+        values: Mapping[int, float],
+        drawn: tuple[int, Inquiry] | None = None,
     ) -> None:
-        self._model, self._begun, self._gone = model, begun, gone
-        self._hashed = frozenset(model.available_columns(gone))
-        self._values: Mapping[int, float] = {}
-        self._drawn: tuple[int, Inquiry] | None = None
+        self._model, self._begun, self._gone, self._values, self._drawn = model, begun, gone, values, drawn
         self.evaluated: Fraction = ZERO
-        self.needs: frozenset[int] = frozenset()
-        self.advance(values)
+        wanted = {*model.available_columns(gone)} - values.keys()
+        if wanted:  # both predictors certainly need what both ask for
+            wanted |= frozenset.intersection(*(self._columns(each) for each in begun)) - values.keys()
+        else:
+            number, inquiry = self._draw() if drawn is None else drawn
+            inquiry = copy(inquiry)
+            while inquiry.needs and not (wanted := {*self._columns(inquiry)} - values.keys()):
+                inquiry.supply({name: values[model.place[name]] for name in inquiry.needs})
+            self._drawn, self.evaluated = (number, inquiry), inquiry.evaluated
+            wanted = wanted if inquiry.needs else set()
+        self.needs = tuple(sorted(wanted))
+
+    def after(self, values: Sequence[float]) -> MixedWalker:
+        """Return the walker with values too; it draws the predictor, and goes on with it, once theirs are there."""
+        known = {**self._values, **dict(zip(self.needs, values, strict=True))}
+        return MixedWalker(self._model, self._begun, self._gone, known, self._drawn)
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
@@ -294,24 +310,9 @@ class MixedWalker:
         assert self._drawn is not None  # noqa: S101 - needs is empty
         return self._drawn[1].answer.reason
 
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Add values; draw the predictor, and supply its inquiry, as soon as theirs are there."""
-        known = {**self._values, **values}
-        missing, drawn = self._hashed - known.keys(), self._drawn
-        if missing:  # both predictors certainly need what both ask for
-            both = frozenset.intersection(*(self._columns(each) for each in self._begun))
-            self._values, self.needs = known, frozenset(missing | both - known.keys())
-            return
-        number, inquiry = self._draw(known) if drawn is None else drawn
-        inquiry = copy(inquiry)
-        while inquiry.needs and not (wanting := self._columns(inquiry) - known.keys()):
-            inquiry.supply({name: known[self._model.place[name]] for name in inquiry.needs})
-        self._values, self._drawn, self.evaluated = known, (number, inquiry), inquiry.evaluated
-        self.needs = wanting if inquiry.needs else frozenset()
-
-    def _draw(self, known: Mapping[int, float]) -> tuple[int, Inquiry]:
+    def _draw(self) -> tuple[int, Inquiry]:
         row = np.full((1, len(self._model.place)), np.nan)
-        row[0, list(known)] = list(known.values())
+        row[0, list(self._values)] = list(self._values.values())
         number = int(self._model.second_answers(row, self._gone)[0])
         return number, self._begun[number]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, evolve, field
@@ -17,7 +16,7 @@ from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
-from costframe.core.predictors.planned_terms import Terms
+from costframe.core.predictors.planned_terms import PlannedWay, Terms
 from costframe.core.predictors.planned_walk import PlannedWalker, planned_charges, walk_table
 from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
@@ -38,7 +37,7 @@ from costframe.core.stages.stops import (
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import Charges
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Ledger
-    from costframe.core.predictors.planned_walk import PlannedRows, PlannedState
+    from costframe.core.predictors.planned_walk import PlannedRows
     from costframe.core.predictors.predictor import RowRequest
     from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
@@ -156,11 +155,6 @@ class PlannedPredictor(Predictor):
         """The stops as arrays for the engine."""
         return PlanLayout(self.stops, self.bank, self.gains_bank)
 
-    @cached_property
-    def begun(self) -> WeakKeyDictionary[Terms, PlannedState]:
-        """First states of rows without known values, by their terms."""
-        return WeakKeyDictionary()
-
     def with_costs(self, costs: CostModel | None) -> PlannedPredictor:
         """Return the same model with other default prices, without plans and ladder for the old prices.
 
@@ -224,7 +218,7 @@ class PlannedPredictor(Predictor):
             terms = self._own_terms
         else:
             terms = self.terms(request.costs, tradeoff, *limits, request.ledger, request.values)
-        return PlannedWalker(self.layout, terms, request.values, self.begun)
+        return PlannedWalker.begin(self._way(terms), request.values)
 
     def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""
@@ -283,6 +277,11 @@ class PlannedPredictor(Predictor):
         """Send rows from stop to stop on some terms; return the results of parts of the table, at least one."""
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         return walk_table(self.layout, terms, rows, n_jobs)
+
+    @cached_property
+    def _way(self) -> Callable[[Terms], PlannedWay]:
+        """Return what single rows on some terms have in common; kept for many inquiries."""
+        return lru_cache(64)(partial(PlannedWay, self.layout))
 
     @cached_property
     def _own(self) -> CostModel:

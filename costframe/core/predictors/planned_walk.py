@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from struct import pack, unpack_from
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,21 +18,22 @@ from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.step import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, MutableMapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.planned_terms import Terms
+    from costframe.core.predictors.planned_terms import PlannedWay, Terms
     from costframe.core.stages.stages import Answer
     from costframe.core.stages.stops import PlanLayout
 
 
 class PlannedState(NamedTuple):
-    """A row on its way from stop to stop; it does not change once it is made."""
+    """A row on its way from stop to stop."""
 
-    row: NDArray[np.float64]  # (1, d + K): values, NaN if unknown, and scores at the last stop
-    place: NDArray[np.int64]  # (1, 5 + W)
+    # as the engine takes it: the place, int64 (5 + W,); values, NaN if unknown, and scores at the last stop, float64
+    # (d + K,); the stop whose opaque learners were called, -1 for none; room for their outputs
+    row: bytes
     paid: int  # items
     have: int  # features with values, one bit a column
     stop: int  # the row's stop, or its next one while it waits for features
@@ -38,114 +41,77 @@ class PlannedState(NamedTuple):
     needs: tuple[int, ...]
 
     @classmethod
-    def of(
-        cls, plan: PlanLayout, row: NDArray[np.float64], place: NDArray[np.int64], paid: int, have: int
-    ) -> PlannedState:
+    def of(cls, plan: PlanLayout, row: bytes, paid: int, have: int) -> PlannedState:
         """Read the row's place."""
-        stop, _, why, _, status = place[0, : Place.KNOWN].tolist()
+        stop, _, why, _, status = unpack_from("5q", row)
         missing = plan.sets[stop] & ~have if status in (Place.PAYS, Place.WAITS) else 0
-        return cls(row, place, paid, have, stop, why, tuple(members(missing)))
+        return cls(row, paid, have, stop, why, _listed(missing))
 
 
+_listed = lru_cache(1024)(lambda features: tuple(members(features)))
 _NONE, _NO_OPAQUE, _NO_WAYS = np.empty(0), np.empty((0, 0)), np.empty((0, 0), np.int32)
 
 
 class PlannedWalker:
-    """One row on its way from stop to stop: the model side of an inquiry.
+    """One row on its way from stop to stop: the model side of an inquiry."""
 
-    Parameters
-    ----------
-    plan : PlanLayout
-    terms : Terms
-    known_values : mapping of int to float
-        Known values. The row begins at the last stop whose features are all known, else at stop 0.
-    begun : mapping of Terms to PlannedState
-        First states of rows without known values, to which the walker adds its own.
-    """
+    __slots__ = ("needs", "state", "way")
 
-    __slots__ = ("plan", "state", "terms")
+    def __init__(self, way: PlannedWay, state: PlannedState) -> None:
+        self.way, self.state, self.needs = way, state, state.needs
 
-    def __init__(
-        self,
-        plan: PlanLayout,
-        terms: Terms,
-        known_values: Mapping[int, float],
-        begun: MutableMapping[Terms, PlannedState],
-    ) -> None:
-        self.plan, self.terms = plan, terms
-        known_state = None if known_values else begun.get(terms)
-        self.state = known_state or self._begin(known_values)
-        if not known_values and not plan.bank.opaques:
-            begun[terms] = self.state
-
-    def _begin(self, known_values: Mapping[int, float]) -> PlannedState:
-        terms, plan, have = self.terms, self.plan, as_set(known_values)
-        row = np.full((1, sum(plan.shape)), np.nan)
-        row[0, list(known_values)] = list(known_values.values())
+    @classmethod
+    def begin(cls, way: PlannedWay, known_values: Mapping[int, float]) -> PlannedWalker:
+        """Begin a row at the last stop whose features are all known, else at stop 0."""
+        if way.begun is not None and not known_values:
+            return cls(way, way.begun)
+        plan, terms, have = way.plan, way.terms, as_set(known_values)
+        row = np.full(way.width, np.nan)
+        row[list(known_values)] = list(known_values.values())
         stop = max((k for k, wanted in enumerate(plan.sets) if wanted and not wanted & ~have), default=0)
         paid, why = (terms.known, COMPLETE) if stop > 0 else (terms.first_paid, terms.first_reason)
         if stop == 0:
             have |= as_set(terms.first_missing)  # no row asks for them
-        known = as_words([have], word_count(plan.shape[0])).view(np.int64)[0]
-        place = np.array([[stop, 0, why, 0, Place.WAITS, *known]], np.int64)
-        return self._carry(row, place, paid, have, _NONE)
+        known = as_words([have], way.n_place - Place.KNOWN).view(np.int64)[0]
+        place = np.array([stop, 0, why, 0, Place.WAITS, *known], np.int64)
+        room = np.full(1 + plan.n_opaque, -1, np.int64)
+        state = _carry(way, b"".join((place, row, room)), paid, have, None)
+        if not (known_values or plan.bank.opaques):
+            way.begun = state
+        return cls(way, state)
 
-    def __copy__(self) -> PlannedWalker:  # as `copy` makes one, in a fifth of the time
-        other = PlannedWalker.__new__(PlannedWalker)
-        other.plan, other.terms, other.state = self.plan, self.terms, self.state
-        return other
-
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Add values and go on until a feature is needed."""
-        row, place, paid, have, stop, _, needs = self.state
-        supplied = np.array(list(map(values.__getitem__, needs)), np.float64)
-        self.state = self._carry(row.copy(), place.copy(), paid, have | self.plan.sets[stop], supplied)
+    def after(self, values: Sequence[float]) -> PlannedWalker:
+        """Return the row with the values of all features in `needs` too, gone on until others are needed."""
+        (row, paid, have, stop, _, _), way = self.state, self.way
+        supplied = pack(f"{len(values)}d", *values)
+        return PlannedWalker(way, _carry(way, row, paid, have | way.plan.sets[stop], supplied))
 
     @staticmethod
-    def advance_together(walkers: Sequence[PlannedWalker], values: Sequence[Mapping[int, float]]) -> None:
-        """Advance rows of one model; those on the same terms go on as one table."""
-        ends: list[tuple[PlannedWalker, PlannedState]] = []
-        for terms in dict.fromkeys(walker.terms for walker in walkers):
-            some = [(each, given) for each, given in zip(walkers, values, strict=True) if each.terms is terms]
-            plan, states = some[0][0].plan, [each.state for each, _ in some]
-            rows, places = (np.concatenate(each) for each in zip(*((s.row, s.place) for s in states), strict=True))
-            paid = PaidSets(terms, [state.paid for state in states])
+    def after_together(walkers: Sequence[PlannedWalker], values: Sequence[Sequence[float]]) -> list[PlannedWalker]:
+        """Return rows of one model after their values; those on the same terms go on as one table."""
+        ends: dict[int, PlannedWalker] = {}
+        for way in dict.fromkeys(walker.way for walker in walkers):
+            some = [i for i, walker in enumerate(walkers) if walker.way is way]
+            plan, states = way.plan, [walkers[i].state for i in some]
+            table = np.frombuffer(b"".join([state.row for state in states]), np.int64).reshape(len(some), -1)
+            places, rows, room = np.split(table, [way.n_place, way.n_place + way.width], axis=1)
+            places, rows = places.copy(), rows.copy().view(np.float64)
+            paid = PaidSets(way.terms, [state.paid for state in states])
             places[:, Place.PAID] = [paid.place_of(state.paid) for state in states]
-            supplied = np.array([given[f] for each, given in some for f in each.needs], np.float64)
-            _carry_rows(plan, paid, supplied, rows, places, _NO_WAYS)
-            for i, (each, _) in enumerate(some):
-                have, part = states[i].have | plan.sets[states[i].stop], slice(i, i + 1)
-                items = paid.sets[places[i, Place.PAID]]
-                ends.append((each, PlannedState.of(plan, rows[part], places[part], items, have)))
-        for walker, state in ends:
-            walker.state = state
-
-    def _carry(
-        self, row: NDArray[np.float64], place: NDArray[np.int64], paid: int, have: int, supplied: NDArray[np.float64]
-    ) -> PlannedState:
-        """Change a row by the values supplied, until it misses features or stays."""
-        plan, terms, opaque, called = self.plan, self.terms, _NO_OPAQUE, -1
-        while True:
-            asks = engine.carry_rows(plan.packed, terms.alone(paid), supplied, row, place, opaque, _NO_WAYS, called)
-            if asks == engine.ADD_SETS:  # of this row
-                paid |= terms.prices.bundles[place[0, Place.STOP]]
-            state = PlannedState.of(plan, row, place, paid, have)
-            if asks == engine.CALL_OPAQUES:
-                opaque, called = plan.call_opaques(state.stop, row), state.stop
-            elif state.needs or not asks:
-                return state
-            supplied = _NONE
-
-    @property
-    def needs(self) -> tuple[int, ...]:
-        """Features of the next stop that are not yet known."""
-        return self.state.needs
+            _carry_rows(plan, paid, np.array([value for i in some for value in values[i]]), rows, places, _NO_WAYS)
+            after = np.hstack([places, rows.view(np.int64), room])
+            for i, state, row, place in zip(some, states, after, places[:, Place.PAID].tolist(), strict=True):
+                have = state.have | plan.sets[state.stop]
+                ends[i] = PlannedWalker(way, PlannedState.of(plan, row.tobytes(), paid.sets[place], have))
+        return [ends[i] for i in range(len(walkers))]
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and stop."""
-        state = self.state
-        value = self.plan.stops[state.stop].answer.predictions(state.row[:, self.plan.shape[0] :].copy())[0]
+        way, state = self.way, self.state
+        d, k = way.plan.shape
+        scores = np.frombuffer(state.row, np.float64, k, 8 * (way.n_place + d))
+        value = way.plan.stops[state.stop].answer.predictions(scores[None])[0]
         return (float(value[0]) if len(value) == 1 else value), state.stop
 
     @property
@@ -157,6 +123,22 @@ class PlannedWalker:
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
         return REASONS[self.state.why]
+
+
+def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | None) -> PlannedState:
+    """Carry a row on by the values supplied, until it misses features or stays."""
+    while True:
+        row, asks = way.step(paid)(row, supplied)
+        if asks == engine.ADD_SETS:  # of this row
+            paid |= way.terms.prices.bundles[unpack_from("q", row)[0]]
+        state = PlannedState.of(way.plan, row, paid, have)
+        if asks == engine.CALL_OPAQUES:
+            values = np.frombuffer(row, np.float64, way.width, 8 * way.n_place)[None]
+            called = b"".join((np.int64(state.stop), way.plan.call_opaques(state.stop, values)))
+            row = (row[: 8 * (way.n_place + way.width)] + called).ljust(len(row), b"\0")
+        elif state.needs or not asks:
+            return state
+        supplied = None
 
 
 @frozen(eq=False)

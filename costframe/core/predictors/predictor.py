@@ -214,19 +214,20 @@ class Predictor(ABC):
 
     def _deciding(self, walker: Walker, request: RowRequest) -> tuple[Walker, Any]:
         """Return a walker that also asks for columns that are prices of errors, and what decides at its end."""
-        costs, names = request.costs, self.feature_names
-        assert costs.errors is not None  # noqa: S101 - callers look
-        costs.errors.of_classes(self.classes, names)  # type: ignore[arg-type] # refuses what fits no class, before rows pay
-        if not costs.errors.columns:
-            return walker, lambda value, _: self.decide(np.array([value]), np.zeros((1, len(names))), costs).item()
-        barred = set(costs.errors.columns).intersection(request.unavailable)
+        errors, names, classes = request.costs.errors, self.feature_names, self.classes
+        assert errors is not None and classes is not None  # noqa: S101, PT018 - callers look
+        prices = errors.of_classes(classes, names)  # refuses what fits no class, before rows pay
 
-        def decide(value: Any, asking: AskingToo) -> Any:
+        def decide(value: Any, asking: Walker) -> Any:
             row = np.full((1, len(names)), np.nan)
-            row[0, list(asking.values)] = list(asking.values.values())
-            return self.decide(np.array([value]), row, costs).item()
+            if isinstance(asking, AskingToo):
+                row[0, list(asking.values)] = list(asking.values.values())
+            return classes.item(prices.decide(both_classes(np.array([value])), row)[0])
 
-        further = [names.index(name) for name in costs.errors.columns if name not in barred]
+        if not errors.columns:
+            return walker, decide
+        barred = set(errors.columns).intersection(request.unavailable)
+        further = [names.index(name) for name in errors.columns if name not in barred]
         reason = "unavailable" if barred else None
         return AskingToo(walker, further, request.values, names, reason), self._label if barred else decide
 

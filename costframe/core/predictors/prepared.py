@@ -18,7 +18,7 @@ from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.tables.rows import as_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -251,10 +251,15 @@ class PreparedWalker:
     """The model side of an inquiry for raw columns, around the inquiry for made columns."""
 
     def __init__(self, inner: Inquiry, preparation: Preparation, columns: dict[int, NDArray[np.float64]]) -> None:
-        self._inner, self._preparation, self._columns = inner, preparation, columns
-        self._place = {name: place for place, name in enumerate(preparation.names)}
-        self.needs: frozenset[int] = frozenset()
-        self.advance({})
+        inner, place = copy(inner), {name: place for place, name in enumerate(preparation.names)}
+        while wanted := [place[name] for name in inner.needs]:
+            missing = {f for made in wanted for f in preparation.reads[made]} - columns.keys()
+            if missing:
+                break
+            found = preparation.make(columns, wanted)
+            inner.supply({preparation.names[made]: value for made, value in found.items()})
+        self._inner, self._preparation, self._columns, self.evaluated = inner, preparation, columns, inner.evaluated
+        self.needs = tuple(sorted(missing)) if wanted else ()
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
@@ -267,14 +272,7 @@ class PreparedWalker:
         """Why the walk ended; see `Prediction`."""
         return self._inner.answer.reason
 
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Add raw values, and supply made columns as long as their raw columns are there."""
-        columns, inner = self._columns | {f: np.array([value]) for f, value in values.items()}, copy(self._inner)
-        while wanted := [self._place[name] for name in inner.needs]:
-            missing = {f for place in wanted for f in self._preparation.reads[place]} - columns.keys()
-            if missing:
-                break
-            made = self._preparation.make(columns, wanted)
-            inner.supply({self._preparation.names[place]: value for place, value in made.items()})
-        self._inner, self._columns, self.evaluated = inner, columns, inner.evaluated
-        self.needs = frozenset(missing if wanted else ())
+    def after(self, values: Sequence[float]) -> PreparedWalker:
+        """Return the walker with raw values too, and with made columns as long as their raw columns are there."""
+        raw = {f: np.array([value]) for f, value in zip(self.needs, values, strict=True)}
+        return PreparedWalker(self._inner, self._preparation, self._columns | raw)

@@ -221,7 +221,7 @@ class StageTree(StageModel, Predictor):
         prices, limits = request.prices, request.limits
         if limits is not None and self.cannot_bind(limits, prices):
             limits = None
-        return StageStepper(self, prices, request.by_path, request.values, limits, request.ledger.paid_before)
+        return StageStepper.begin(self, prices, request.by_path, request.values, limits, request.ledger.paid_before)
 
     def charges(
         self,

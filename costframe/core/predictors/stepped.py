@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from costframe.core.tables.frames import check_names
 from costframe.core.tables.rows import as_names, as_rows, check_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
@@ -130,7 +132,7 @@ class SteppedPredictor(Predictor):
     def _predict_row(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
         walker = StepWalker(self, {})
         while walker.needs:
-            walker.advance({f: float(row[f]) for f in walker.needs})
+            walker = walker.after([float(row[f]) for f in walker.needs])
         return walker.answer[0]
 
 
@@ -148,16 +150,15 @@ class StepWalker:
         self._names = predictor.feature_names
         self._column = {name: f for f, name in enumerate(self._names)}
         self._running: list[Steps] = []  # the generator, unless it failed; copies of the walker share the list
-        self._values: Mapping[int, float] = {}
         self._requested: tuple[int, ...] = ()
         self._answer: float | NDArray[np.float64] | None = None
         self.reason = "complete"
-        self.advance(known_values)
+        self._go_on(dict(known_values))
 
     @property
-    def needs(self) -> frozenset[int]:
+    def needs(self) -> tuple[int, ...]:
         """Features of the last request that are not known."""
-        return frozenset(f for f in self._requested if f not in self._values)
+        return tuple(sorted(f for f in self._requested if f not in self._values))
 
     @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
@@ -170,9 +171,15 @@ class StepWalker:
         """Always zero: the model's computations have no price."""
         return ZERO
 
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Send values to the generator, known ones again if it asks, until it requests a new feature."""
-        known, sent, answer = {**self._values, **values}, None, None
+    def after(self, values: Sequence[float]) -> StepWalker:
+        """Return the walker with values too, whose generator has requested a new feature, or ended."""
+        other = copy(self)
+        other._go_on({**self._values, **dict(zip(self.needs, values, strict=True))})  # noqa: SLF001 - its own class
+        return other
+
+    def _go_on(self, known: Mapping[int, float]) -> None:
+        """Send known values to the generator, as often as it asks, until it requests a new feature."""
+        sent, answer = None, None
         if self._running:
             steps, sent = self._running.pop(), {self._names[f]: known[f] for f in self._requested}
         elif not isinstance(steps := self._predictor.steps(), Generator):

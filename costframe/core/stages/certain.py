@@ -19,6 +19,7 @@ from costframe.core.stages.stages import Answer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.layout import StageLayout, StepLayout
     from costframe.core.stages.stages import Stage
@@ -113,7 +114,9 @@ def lay_out_bounds(steps: StepLayout) -> engine.Record:
     return engine.Bounds(lowest, highest)
 
 
-def certain_walk(layout: StageLayout, bounds: engine.Record, goal: Goal, prices: PriceArrays) -> RowWalk:
+def certain_walk(
+    layout: StageLayout, bounds: engine.Record, goal: Goal, prices: PriceArrays, exact: ExactPrices
+) -> RowWalk:
     """Return what rows to a goal have in common at some prices."""
     used, n_pairs, n_resources = layout.used, len(layout.target), len(prices.resource_cost)
     dues = engine.Dues.of(
@@ -123,9 +126,8 @@ def certain_walk(layout: StageLayout, bounds: engine.Record, goal: Goal, prices:
         split=np.array(prices.comparisons[1][used]),
     )
     own = 2 * (layout.n_outputs + n_pairs) + len(used), layout.steps.n_learners + n_resources, layout.n_outputs
-    return RowWalk(
-        layout, engine.step_certain_row, bounds, dues, engine.Goal.of(goal), own=own, n_resources=n_resources
-    )
+    structs = bounds, dues, engine.Goal.of(goal)
+    return RowWalk(layout, exact, engine.step_certain_row, *structs, own=own, n_resources=n_resources)
 
 
 def certain_rows(walk: RowWalk, X: NDArray[np.float64], n_jobs: int | None) -> CertainRows:

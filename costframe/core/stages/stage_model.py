@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from struct import unpack_from
+from struct import unpack
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -36,28 +36,35 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
 
 
+MOST_ASKED = 1024  # sets of features needed that are kept
+
+
 class RowWalk:
     """What rows on the same way through a tree have in common: the engine's step, its structs, and their states.
 
     A state, bytes that do not change, has numbers (value of each of U features; account; K scores of the last stage;
     outputs of opaque learners), places (node of each of S learners, ~node at its end; U features needed, of which the
-    first are valid; stage; whether trees acquire split by split; number of the reason), and marks (of each feature).
-    Each of the three goes on with as many as `own` tells for the kind of walk, and marks with those of resources.
+    first are valid; stage; whether trees acquire split by split; number of the reason; how many features are needed),
+    and marks (of each feature). Each of the three goes on with as many as `own` tells for the kind of walk, and marks
+    with those of resources.
     """
 
     def __init__(
         self,
         layout: StageLayout,
+        exact: ExactPrices,
         step: Callable[..., engine.Step],
         *structs: engine.Record,
         own: tuple[int, int, int] = (0, 0, 0),
         n_resources: int = 0,
     ) -> None:
         self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.steps.packed, *structs)
+        # prices of what is evaluated; None if that costs nothing
+        self.exact = exact if exact.learner or exact.split or exact.reuse else None
         n_used, self.n_learners = len(self.used), layout.steps.n_learners
         self._counts = (
             n_used + N_ACCOUNT + layout.n_outputs + layout.n_opaque + own[0],
-            self.n_learners + n_used + 3 + own[1],
+            self.n_learners + n_used + 4 + own[1],
             n_used + own[2] + n_resources,
         )
         self.account, self.scores = 8 * n_used, 8 * (n_used + N_ACCOUNT)  # where they begin, like the next two
@@ -66,7 +73,8 @@ class RowWalk:
         self._needed = 8 * (self._counts[0] + self.n_learners)
         self.stage = self._needed + 8 * n_used
         self.step = step(self.size, *self.structs)
-        self.begun: dict[tuple[bool, Limits | None], tuple[bytes, list[int]]] = {}
+        self.begun: dict[tuple[bool, Limits | None], tuple[bytes, tuple[int, ...]]] = {}
+        self._asked: dict[bytes, tuple[int, ...]] = {}  # columns by features needed, as rows ask for the same again
 
     def arrays(self, state: bytes | bytearray) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.uint8]]:
         """Return the numbers, places and marks of a state."""
@@ -103,13 +111,18 @@ class RowWalk:
             places[-len(limit) :] = limit.view(np.int64)
         return state
 
-    def go_on(self, state: bytes, supplied: bytes = b"") -> tuple[bytes, list[int]]:
+    def go_on(self, state: bytes, supplied: bytes = b"") -> tuple[bytes, tuple[int, ...]]:
         """Change a state by the values needed, until it needs others; return it with its needs."""
         state, count = self.step(state, supplied)
         while count > len(self.used):
             state, count = self.step(self._call_opaque(count - len(self.used) - 1, state), b"")
-        needed = unpack_from(f"{count}q", state, self._needed)
-        return state, list(map(self.used.__getitem__, needed))
+        asked = state[self._needed : self._needed + 8 * count]
+        if (columns := self._asked.get(asked)) is None:
+            if len(self._asked) == MOST_ASKED:
+                self._asked.clear()
+            columns = tuple(map(self.used.__getitem__, unpack(f"{count}q", asked)))
+            self._asked[asked] = columns
+        return state, columns
 
     def _call_opaque(self, use: int, state: bytes) -> bytes:
         """Call the learner of a use, whose features have values."""
@@ -187,30 +200,26 @@ class StageModel(ABC):
         return prices.exact(self.weights[0])
 
     @cached_property
-    def _free_walk(self) -> RowWalk:
-        """That of rows without limits where comparisons and reuse cost nothing."""
-        return RowWalk(self.layout, engine.step_row, engine.StepPrices(np.empty(0), False))
-
-    @cached_property
     def _walks(self) -> WeakKeyDictionary[PriceArrays, dict[bool, RowWalk]]:
         return WeakKeyDictionary()
 
     def walk(self, prices: PriceArrays, *, limited: bool) -> RowWalk:
         """Return what rows at some prices, under limits or without, have in common."""
-        if not (limited or prices.spends):
-            return self._free_walk
-        walks = self._walks.setdefault(prices, {})
-        if limited not in walks:
-            if limited:
-                model, bill = self.capped_model, self.bill(prices)
-                own = 2, 2 * bill.n_words, model.layout.steps.n_learners
-                structs, n_resources = (model.expected, bill.packed), len(prices.resource_cost)
-                found = RowWalk(model.layout, engine.step_capped_row, *structs, own=own, n_resources=n_resources)
-            else:
-                split = prices.comparisons[1][self.layout.used]
-                found = RowWalk(self.layout, engine.step_row, engine.StepPrices(split, True))
-            walks[limited] = found
-        return walks[limited]
+        if (walks := self._walks.get(prices)) is None:
+            walks = self._walks[prices] = {}
+        if (walk := walks.get(limited)) is not None:
+            return walk
+        exact = self.exact(prices)
+        if limited:
+            model, bill = self.capped_model, self.bill(prices)
+            own = 2, 2 * bill.n_words, model.layout.steps.n_learners
+            structs, n_resources = (model.expected, bill.packed), len(prices.resource_cost)
+            walk = RowWalk(model.layout, exact, engine.step_capped_row, *structs, own=own, n_resources=n_resources)
+        else:
+            split = prices.comparisons[1][self.layout.used] if prices.spends else np.empty(0)
+            walk = RowWalk(self.layout, exact, engine.step_row, engine.StepPrices(split, prices.spends))
+        walks[limited] = walk
+        return walk
 
     @cached_property
     def _free_marks(self) -> dict[str, ReadingMarks]:

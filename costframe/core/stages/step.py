@@ -14,7 +14,7 @@ from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.layout import BOUGHT, N_ACCOUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,17 +27,16 @@ MOST_BEGUN = 16  # first states that are kept
 
 
 class StageStepper:
-    """One row on its way through a stage tree.
+    """One row on its way through a stage tree: a walker whose state is the engine's; see `RowWalk`."""
 
-    All learners of a stage go on together; under limits they follow one another, because what one buys is no longer
-    there for the next. With `by_path`, trees acquire features split by split; else all of them before they are
-    evaluated. Columns and resources `paid` cost nothing. The `walk` is by default the tree's own.
-    """
+    __slots__ = ("_state", "_tree", "_walk", "needs")
 
-    __slots__ = ("_prices", "_state", "_tree", "_walk", "needs")
+    def __init__(self, tree: StageModel, walk: RowWalk, state: bytes, needs: tuple[int, ...]) -> None:
+        self._tree, self._walk, self._state, self.needs = tree, walk, state, needs
 
-    def __init__(
-        self,
+    @classmethod
+    def begin(
+        cls,
         tree: StageModel,
         prices: PriceArrays,
         by_path: bool,
@@ -45,9 +44,14 @@ class StageStepper:
         limits: Limits | None = None,
         paid: tuple[Collection[int], Collection[int]] = ((), ()),
         walk: RowWalk | None = None,
-    ) -> None:
-        self._tree, self._prices = tree, prices
-        self._walk = walk = tree.walk(prices, limited=limits is not None) if walk is None else walk
+    ) -> StageStepper:
+        """Begin a row.
+
+        All learners of a stage go on together; under limits they follow one another, because what one buys is no longer
+        there for the next. With `by_path`, trees acquire features split by split; else all of them before they are
+        evaluated. Columns and resources `paid` cost nothing. The `walk` is by default the tree's own.
+        """
+        walk = tree.walk(prices, limited=limits is not None) if walk is None else walk
         key, is_plain = (by_path, limits), not (known_values or paid[0] or paid[1])
         now = walk.begun.get(key) if is_plain else None
         if now is None:
@@ -58,18 +62,12 @@ class StageStepper:
                 if len(walk.begun) == MOST_BEGUN:
                     walk.begun.clear()
                 walk.begun[key] = now
-        self._state, self.needs = now
+        return cls(tree, walk, *now)
 
-    def __copy__(self) -> StageStepper:  # as `copy` makes one, in a fifth of the time
-        other = StageStepper.__new__(StageStepper)
-        other._tree, other._prices, other._walk = self._tree, self._prices, self._walk  # noqa: SLF001 - its own class
-        other._state, other.needs = self._state, self.needs  # noqa: SLF001 - as before
-        return other
-
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on."""
-        supplied = pack(f"{len(self.needs)}d", *map(values.__getitem__, self.needs))
-        self._state, self.needs = self._walk.go_on(self._state, supplied)
+    def after(self, values: Sequence[float]) -> StageStepper:
+        """Return the row with the values of all features in `needs` too, gone on."""
+        walk = self._walk
+        return StageStepper(self._tree, walk, *walk.go_on(self._state, pack(f"{len(values)}d", *values)))
 
     @property
     def _end(self) -> tuple[int, int]:
@@ -109,8 +107,8 @@ class StageStepper:
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far."""
-        if not (self._prices.spends or self._prices.learner):
+        walk = self._walk
+        if walk.exact is None:
             return ZERO
-        weight, comparisons, uses, n_used = unpack_from(f"{N_ACCOUNT}d", self._state, self._walk.account)
-        own = self._tree.exact(self._prices)
-        return Fraction(own.evaluated(weight, comparisons, uses - n_used), own.per_unit)
+        weight, comparisons, uses, n_used = unpack_from(f"{N_ACCOUNT}d", self._state, walk.account)
+        return Fraction(walk.exact.evaluated(weight, comparisons, uses - n_used), walk.exact.per_unit)

@@ -235,6 +235,11 @@ class PlanLayout:
         return tuple(as_set(stop.features.tolist()) for stop in self.stops)
 
     @cached_property
+    def n_opaque(self) -> int:
+        """The most outputs of opaque learners that an answer has."""
+        return max(self.answer(stop).n_opaque for stop in range(len(self.stops))) if self.bank.opaques else 0
+
+    @cached_property
     def _models(self) -> dict[tuple[int, str], StageLayout | None]:
         return {}
 
@@ -263,7 +268,9 @@ class PlanLayout:
         words = as_words(self.sets, word_count(self.shape[0]))
         structs = [(each.steps.packed, each.nodes.packed, each.packed) for each in there]
         tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
-        plan = engine.Plan(words, np.array(stop, np.int64), *(table.reshape(len(there), -1) for table in tables))
+        plan = engine.Plan(
+            words, sum(self.shape), np.array(stop, np.int64), *(table.reshape(len(there), -1) for table in tables)
+        )
         return evolve(plan, arrays=(*plan.arrays, structs))  # to which the tables point
 
     def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ exit.
 from __future__ import annotations
 
 from abc import abstractmethod
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -280,15 +279,27 @@ class _ExitWalker:
     reason = "complete"
 
     def __init__(
-        self, model: ConfidenceExits, prices: PriceArrays, known: Mapping[int, float], *, by_path: bool
+        self,
+        model: ConfidenceExits,
+        prices: PriceArrays,
+        values: Mapping[int, float],
+        *,
+        by_path: bool,
+        number: int = 1,
+        stepper: StageStepper | None = None,
     ) -> None:
-        self._model, self._prices, self._by_path = model, prices, by_path
-        self._number, self._values = 1, dict(known)
-        self._stepper = self._begin(1)
-        self._go_on()
+        self._model, self._prices, self._values, self._by_path = model, prices, values, by_path
+        nobody = np.zeros(0, np.int64)
+        self._stepper = self._begin(number) if stepper is None else stepper
+        while not self._stepper.needs and number < len(model.prefixes) - 1:
+            if model.leave(number, self._scores(), nobody)[0]:
+                break
+            number += 1
+            self._stepper = self._begin(number)
+        self._number = number
 
     @property
-    def needs(self) -> Sequence[int]:
+    def needs(self) -> tuple[int, ...]:
         """Features needed for the learners before the next exit."""
         return self._stepper.needs
 
@@ -302,23 +313,16 @@ class _ExitWalker:
         """As of the stepper of the last exit, which evaluated all learners before it."""
         return self._stepper.evaluated
 
-    def advance(self, values: Mapping[int, float]) -> None:
-        """Add the values of all features in `needs`, and go on to the next exit that needs others."""
-        self._stepper, self._values = copy(self._stepper), {**self._values, **values}
-        self._stepper.advance(values)
-        self._go_on()
+    def after(self, values: Sequence[float]) -> _ExitWalker:
+        """Return the row with the values of all features in `needs` too, at the next exit that needs others."""
+        known, stepper = {**self._values, **dict(zip(self.needs, values, strict=True))}, self._stepper.after(values)
+        return _ExitWalker(
+            self._model, self._prices, known, by_path=self._by_path, number=self._number, stepper=stepper
+        )
 
     def _begin(self, number: int) -> StageStepper:
         tree = self._model.prefixes[number]
-        return StageStepper(tree, self._prices, by_path=self._by_path, known_values=self._values)
-
-    def _go_on(self) -> None:
-        model, nobody = self._model, np.zeros(0, np.int64)
-        while not self._stepper.needs and self._number < len(model.prefixes) - 1:
-            if model.leave(self._number, self._scores(), nobody)[0]:
-                break
-            self._number += 1
-            self._stepper = self._begin(self._number)
+        return StageStepper.begin(tree, self._prices, by_path=self._by_path, known_values=self._values)
 
     def _scores(self) -> NDArray[np.float64]:
         return np.reshape(self._stepper.answer[0], (1, -1))
