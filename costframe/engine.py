@@ -632,12 +632,12 @@ Bill = _Struct(
     "Bill(cost: u8[U,W], split: u8[U,W], comparisons: f8[U], first: i8[U+1], need: i8[needs], further_first: i8[R+1],"
     " further: i8[further], resource_cost: u8[R,W], reuse: u8[W], own: u8[L,W], most: u8[L,W])"
 )
-Expected = _Struct("Expected(column: f8[L], opaque: f8[O], is_known: b1)")
+Expected = _Struct("Expected(column: f8[L], opaque: f8[O], knots: f8[J], curves: f8[C,K?], ranges: f8[M,K?])")
 step_capped_row = _bind_step("step_capped_row(steps: Steps, expected: Expected, bill: Bill)")
 walk_capped = _bind(
     "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], limits: u8[n,W], begin: u8[s],"
     " steps: Steps, expected: Expected, bill: Bill, waits: >i8[n], exits: >i8[n], cut: >b1[n], share: >f8[n],"
-    " scores: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words], spent: >f8[n,3])",
+    " scores: >f8[n,K], final: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words], spent: >f8[n,3])",
     _CODE,
 )
 

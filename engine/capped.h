@@ -22,11 +22,16 @@ struct Bill {
     Matrix<const u64> most;  // (L, W): of that, and the most that its comparisons and further uses of features cost
 };
 
-// What learners are expected to give that a row gives up; trees have it at their nodes.
+// What learners are expected to give that a row gives up, where trees have it at their nodes; and what the final scores
+// of rows are expected to be that gave some up, see `Fallbacks` in Python. All is empty if nothing is known.
 struct Expected {
     Vector<const double> column;  // (L,)
     Vector<const double> opaque;
-    i64 is_known;
+    Vector<const double> knots;   // (J,)
+    Matrix<const double> curves;  // (3 stages J, K): offset, slope, carry
+    Matrix<const double> ranges;  // (3 stages, K): mean, low, high
+
+    bool is_known() const { return !knots.empty(); }
 };
 
 // Add whole numbers of as many words, the lowest first.
@@ -50,8 +55,8 @@ inline bool exceeds(Vector<const u64> one, Vector<const u64> other) {
 class CappedRow {
    public:
     CappedRow(const StepModel& model, const Expected& expected, const Bill& bill, u64* state)
-        : row(model, state, nullptr, true, 2, 2 * std::ssize(bill.reuse)), route_score(row.own_numbers[0]),
-          share(row.own_numbers[1]), model_(model), expected_(expected), bill_(bill),
+        : row(model, state, nullptr, true, 2 + model.n_outputs(), 2 * std::ssize(bill.reuse)),
+          route_score(row.own_numbers[0]), share(row.own_numbers[1]), final(row.own_numbers + 2), model_(model), expected_(expected), bill_(bill),
           gave_up_(row.own_marks), paid_(gave_up_ + model.n_learners),
           spent_(reinterpret_cast<u64*>(row.own_places), bill.reuse.size()),
           limit_(limit(), spent_.size()), due_(spent_.size()), sum_(spent_.size()),
@@ -61,6 +66,7 @@ class CappedRow {
     i64 advance(const double* supplied) {
         row.supply(supplied);
         const i64 waits = run();
+        if (waits == 0) expect_final();
         return waits > 0 ? find_needs() : waits;
     }
 
@@ -70,6 +76,7 @@ class CappedRow {
     const StepRow row;
     double& route_score;   // of the route before
     double& share;         // of the last stage's learners, those that are finished
+    double* const final;   // (K,): scores of the answer, expected ones where the row gave up a learner
 
    private:
     // Go on from the present stage, until a learner waits for a feature or for a call; see `evaluate`.
@@ -81,7 +88,7 @@ class CappedRow {
                 if (waits != 0) return waits;
             }
             score(now);
-            if (now.below < 0 || (expected_.is_known && row.why != complete)) return 0;
+            if (now.below < 0 || (expected_.is_known() && row.why != complete)) return 0;
             route_score = row.scores[0];
             row.stage = route_score > model_.values_of(row.stage)[0] ? now.above : now.below;
         }
@@ -95,7 +102,7 @@ class CappedRow {
             const StepUse& use = model_.use[number];
             const bool done = !gave_up_[use.learner];
             n_finished += done;
-            if (!done && !expected_.is_known) continue;
+            if (!done && !expected_.is_known()) continue;
             double value = 1.0;
             if (use.kind == column_kind) {
                 value = done ? model_.filled(number, row.x[model_.read[use.read]]) : expected_.column[number];
@@ -105,6 +112,33 @@ class CappedRow {
         }
         const i64 size = now.last - now.first;
         share = size > 0 ? static_cast<double>(n_finished) / static_cast<double>(size) : 1.0;
+    }
+
+    // Set the final scores: a + b p + c q of the partial scores p and the score q of the route before, with a, b and c
+    // between two knots, moved towards the mean until all are in range.
+    void expect_final() const {
+        const i64 k_end = model_.n_outputs(), n_knots = std::ssize(expected_.knots);
+        std::copy_n(row.scores, k_end, final);
+        if (row.why == complete || n_knots == 0) return;
+        const auto& knots = expected_.knots;
+        const i64 left = std::upper_bound(knots.begin() + 1, knots.end() - 1, share) - knots.begin() - 1;
+        const double weight = (share - knots[left]) / (knots[left + 1] - knots[left]);
+        const i64 at = row.stage * n_knots + left, n_stages = model_.stage.size;
+        const auto curve = [&](i64 kind, i64 k) {
+            const i64 first = kind * n_stages * n_knots + at;
+            return expected_.curves(first, k) * (1.0 - weight) + expected_.curves(first + 1, k) * weight;
+        };
+        const auto range = [&](i64 kind, i64 k) { return expected_.ranges(kind * n_stages + row.stage, k); };
+        const bool at_route = model_.stage[row.stage].below >= 0;
+        double factor = 1.0;
+        for (i64 k = 0; k < k_end; ++k) {
+            const double partial = row.scores[at_route ? 0 : k], mean = range(0, k);
+            const double found = curve(0, k) + curve(1, k) * partial + curve(2, k) * route_score;
+            final[k] = (std::isfinite(found) ? found : mean) - mean;
+            const double room = range(final[k] > 0 ? 2 : 1, k) - mean;
+            if (std::fabs(final[k]) > std::fabs(room)) factor = std::min(factor, room / final[k]);
+        }
+        for (i64 k = 0; k < k_end; ++k) final[k] = range(0, k) + factor * final[k];
     }
 
     // Evaluate a use's learner, or give it up. Return 0, or 1 if it waits for a feature, or -1 - use to be called.
@@ -248,7 +282,7 @@ struct CappedEnds {
     i64* exits;
     bool* cut;
     double* share;
-    Matrix<double> scores;
+    Matrix<double> scores, final;
     double* route_scores;
     Matrix<u64> masks;
     double* spent;  // (rows, 3)
@@ -281,6 +315,7 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector
         waits[i] = state.advance(nullptr);
         ends.exits[i] = row.stage, ends.cut[i] = row.why != complete, ends.share[i] = state.share;
         std::copy_n(row.scores, ends.scores.columns, ends.scores[i].begin());
+        std::copy_n(state.final, ends.final.columns, ends.final[i].begin());
         ends.route_scores[i] = state.route_score;
         std::ranges::fill(ends.masks[i], 0);
         for (i64 u = 0; u < model.n_used(); ++u) {

@@ -6,6 +6,7 @@ import naive
 import numpy as np
 
 from costframe.core.prices.exact_prices import exact
+from costframe.core.stages.run_stages import LeftOutputs
 from costframe.core.stages.stages import Route
 
 
@@ -24,7 +25,8 @@ class LimitedRow:
 
     def walk(self):
         """Go on through the stages; return the features that the row waits for."""
-        fallbacks, expected = self.tree.fallbacks, self.tree.expected_outputs
+        fallbacks = self.tree.fallbacks
+        expected = LeftOutputs(self.bank, fallbacks) if fallbacks else None
         while True:
             stage, learners = self.tree.stages[self.stage], self.learners()
             if not all(self.evaluate(t) for t in learners if t not in self.outputs):
@@ -36,6 +38,27 @@ class LimitedRow:
                 return set()
             self.route_score = scores[0]
             self.stage = stage.above if scores[0] > stage.threshold else stage.below
+
+    def final_scores(self):
+        """Return the scores of the answer; after learners given up, the expected ones of `Fallbacks`."""
+        maps, stage, scores = self.tree.fallbacks, self.tree.stages[self.stage], self.scores
+        if not (self.given_up and maps):
+            return scores
+        knots, rows = maps.knots, slice(self.stage * len(maps.knots), (self.stage + 1) * len(maps.knots))
+        left = np.searchsorted(knots[1:-1], self.share, side="right")
+        right = (self.share - knots[left]) / (knots[left + 1] - knots[left])  # weight of the knot there
+        curves = (
+            each[rows][left] * (1.0 - right) + each[rows][left + 1] * right
+            for each in (maps.offset, maps.slope, maps.carry)
+        )
+        partial = scores[:1] if isinstance(stage, Route) else scores
+        mean, low, high = maps.mean[self.stage], maps.low[self.stage], maps.high[self.stage]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            offset, slope, carry = curves
+            found = offset + slope * partial + carry * self.route_score
+            gap = np.where(np.isfinite(found), found, mean) - mean
+            room = np.where(gap > 0, high, low) - mean
+            return mean + np.where(np.abs(gap) > np.abs(room), room / gap, 1.0).min() * gap
 
     def learners(self):
         return [t for t, _ in naive.active(self.bank, self.tree.stages[self.stage])]

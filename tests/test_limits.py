@@ -13,12 +13,15 @@ from test_walks import CAPS, MORE, QUIET, fine_prices
 import costframe as cf
 from costframe.core.caps import walk_under_limits
 from costframe.core.errors import CostframeError, ParameterError, StageError
+from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.inquiry import Ledger
 from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.exact_prices import exact
 from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.stages.layout import BOUGHT
 from costframe.core.stages.step import StageStepper
 from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing.case import same_bits
@@ -59,6 +62,18 @@ def walks(draw):
     return tree, prices, limits, X, by_path
 
 
+def end_of(stepper):
+    """Return the end of a row, as that of a table of one."""
+    walk, n_used, n_outputs = stepper.walk, len(stepper.walk.used), stepper.tree.n_outputs
+    numbers, places, marks = walk.arrays(stepper.state)
+    stage, _, why = places[walk.n_learners + n_used :][:3]
+    bits = np.packbits(marks[:n_used] & BOUGHT, bitorder="little").tobytes()
+    scores, (route_score, share) = numbers[n_used + 4 :][:n_outputs], numbers[-2 - n_outputs : -n_outputs]
+    masks = np.frombuffer(bits.ljust(8 * word_count(n_used), b"\0"), "<u8")
+    end = (stage, why != 0, share, scores, numbers[-n_outputs:], route_score, masks, numbers[n_used:][:3])
+    return CappedRows(*(np.array([each]) for each in end))
+
+
 def expect_end(found, end, tree):
     """Expect that the end of a row, `CappedRows` of one, is the naive twin's."""
     layout = tree.layout
@@ -66,6 +81,8 @@ def expect_end(found, end, tree):
     bought = [bool(mask >> u & 1) for mask in found.masks[0].tolist() for u in range(64)][: len(layout.used)]
     assert (found.exits[0], found.cut[0], found.share[0]) == (end.stage, bool(end.given_up), end.share)
     assert same_bits(found.scores[0, : len(end.scores)], scores[: len(end.scores)])
+    final = np.array(end.final_scores())
+    assert same_bits(found.final[0, : len(final)], final)
     assert same_bits(found.route_scores[0], end.route_score)
     assert {int(f) for f in layout.used[bought]} == end.bought & {int(f) for f in layout.used}
     assert found.spent[0].tolist() == [end.weight, end.comparisons, end.uses]
@@ -89,7 +106,7 @@ def test_tables_and_inquiries_walk_as_the_naive_twin(case, data):
             needs.append([*stepper.needs])
             stepper = stepper.after([float(row[f]) for f in stepper.needs])
         assert (needs, stepper.reason) == (trips, end.reason)
-        expect_end(stepper.end, end, tree)
+        expect_end(end_of(stepper), end, tree)
 
 
 NAMES = ("age", "iron", "scan")

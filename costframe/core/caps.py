@@ -33,7 +33,7 @@ def capped_scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return scores, float64 (rows, K), and exits, int64 (rows,), under limits, with path acquisition."""
     rows = walk_under_limits(tree, prices, limits, X, by_path=True, n_jobs=n_jobs)
-    return rows.final_scores(tree.layout, tree.fallbacks), rows.exits
+    return rows.final, rows.exits
 
 
 def walk_under_limits(

@@ -280,7 +280,7 @@ def _charge_capped(tree: StageModel, prices: PriceArrays, rows: CappedRows, weig
         stage = tree.stages[number]
         if isinstance(stage, Route):
             reached[number] += reached[stage.below] + reached[stage.above]
-    predictions = tree.linked(rows.final_scores(tree.layout, tree.fallbacks), rows.exits)
+    predictions = tree.linked(rows.final, rows.exits)
     charges = charge_masks(
         tree,
         prices,

@@ -11,6 +11,7 @@ from costframe import engine
 from costframe.core.learners.bits import as_words, word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.layout import lay_out
+from costframe.core.stages.run_stages import LeftOutputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import Fallbacks
     from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.run_stages import LeftOutputs
     from costframe.core.stages.stages import Stage
 
 _WORD, _SPARE = 64, 2  # bits of a word, and those that a sum of four totals takes beyond those of one
@@ -74,6 +74,9 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
     return Bill(exact, total, n_words, packed)
 
 
+_NO_MAPS = np.empty(0), np.empty((0, 0)), np.empty((0, 0))
+
+
 class CappedLayout(NamedTuple):
     """A stage tree, whose payload has expected outputs of inner nodes too, for learners given up."""
 
@@ -82,18 +85,21 @@ class CappedLayout(NamedTuple):
 
 
 def lay_out_capped(
-    bank: WeakLearnerBank, stages: tuple[Stage, ...], layout: StageLayout, known: LeftOutputs | None
+    bank: WeakLearnerBank, stages: tuple[Stage, ...], layout: StageLayout, fallbacks: Fallbacks | None
 ) -> CappedLayout:
-    """Lay out a stage tree for rows under limits, once a model; `known` are the outputs of learners given up."""
-    column, opaque = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque)
-    if known is not None:
+    """Lay out a stage tree for rows under limits, once a model."""
+    column, opaque, maps = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque), _NO_MAPS
+    if fallbacks is not None:
+        known = LeftOutputs(bank, fallbacks)
+        curves = np.concatenate([fallbacks.offset, fallbacks.slope, fallbacks.carry])
+        maps = fallbacks.knots, curves, np.concatenate([fallbacks.mean, fallbacks.low, fallbacks.high])
         layout = lay_out(bank, stages, (known.value, known.values))
         for use in np.flatnonzero(layout.kind == COLUMN):
             column[use] = known.of(int(layout.learner[use]), -1)[0]
         for use in np.flatnonzero(layout.kind == OPAQUE):
             place = int(layout.place[use])
             opaque[place : place + layout.width[use]] = known.of(int(layout.learner[use]), -1)
-    return CappedLayout(layout, engine.Expected(column, opaque, known is not None))
+    return CappedLayout(layout, engine.Expected(column, opaque, *maps))
 
 
 class CappedRows(NamedTuple):
@@ -104,6 +110,7 @@ class CappedRows(NamedTuple):
     share: NDArray[np.float64]  # (rows,): share of the last stage's learners that are finished
     # (rows, K): of the last stage, with expected outputs of learners given up; a route's is in the first column
     scores: NDArray[np.float64]
+    final: NDArray[np.float64]  # (rows, K): scores of the answers, expected ones for rows that were cut
     route_scores: NDArray[np.float64]  # (rows,): of the route before
     masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the tree uses
     # (rows, 3): sum of e_t of evaluated learners, price of comparisons, pairs of a learner and a feature that it read
@@ -117,6 +124,7 @@ class CappedRows(NamedTuple):
             np.zeros(count, np.bool_),
             np.ones(count),
             np.zeros((count, layout.n_outputs)),
+            np.zeros((count, layout.n_outputs)),
             np.zeros(count),
             np.zeros((count, word_count(len(layout.used))), np.uint64),
             np.zeros((count, 3)),
@@ -126,13 +134,3 @@ class CappedRows(NamedTuple):
         """Return some rows; a view for a slice."""
         some: list[Any] = [each[part] for each in self]
         return CappedRows(*some)
-
-    def final_scores(self, layout: StageLayout, fallbacks: Fallbacks | None) -> NDArray[np.float64]:
-        """Return the scores of the answers, expected ones for rows that were cut: float64 (rows, K)."""
-        rows = np.flatnonzero(self.cut)
-        if fallbacks is None or not len(rows):
-            return self.scores
-        found, exits, partial = self.scores.copy(), self.exits[rows], self.scores[rows]
-        partial = np.where(layout.below[exits, None] >= 0, partial[:, :1], partial)
-        found[rows] = fallbacks.scores(exits, self.share[rows], partial, self.route_scores[rows])
-        return found

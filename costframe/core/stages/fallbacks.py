@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,39 +78,6 @@ class Fallbacks:
             raise StageError(f"fallbacks: knots: expected numbers that ascend from 0 to 1, got {self.knots.tolist()}")
         if not ((self.low <= self.mean) & (self.mean <= self.high)).all():
             raise StageError("fallbacks: mean: expected numbers between low and high")
-
-    def scores(
-        self,
-        stages: NDArray[np.int64],
-        share: NDArray[np.float64],
-        partial: NDArray[np.float64],
-        route_score: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Return the expected final scores of rows that were cut: float64 (rows, K).
-
-        Of each row it takes the stage at which it was cut, int64, the share of its learners that are finished, the
-        `partial` score, float64 (rows, K) or (rows, 1) at routes, and the score of the route before, 0 at the root.
-        """
-        knots = self.knots
-        left = np.searchsorted(knots[1:-1], share, side="right")
-        weight = ((share - knots[left]) / (knots[left + 1] - knots[left]))[:, None]  # of the knot to the right
-        row = stages * len(knots) + left
-        mean, low, high = self._ranges[:, stages]
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            offset, slope, carry = self._curves[:, row] * (1.0 - weight) + self._curves[:, row + 1] * weight
-            found = offset + slope * partial + carry * route_score[:, None]
-            gap = np.where(np.isfinite(found), found, mean) - mean
-            room = np.where(gap > 0, high, low) - mean
-            factor = np.where(np.abs(gap) > np.abs(room), room / gap, 1.0).min(axis=1, keepdims=True)
-        return np.asarray(mean + factor * gap)
-
-    @cached_property
-    def _curves(self) -> NDArray[np.float64]:
-        return np.stack([self.offset, self.slope, self.carry])
-
-    @cached_property
-    def _ranges(self) -> NDArray[np.float64]:
-        return np.stack([self.mean, self.low, self.high])
 
 
 @frozen(eq=False)

@@ -17,7 +17,7 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.stages.capped_layout import lay_out_bill, lay_out_capped
 from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID, lay_out
 from costframe.core.stages.links import apply_link
-from costframe.core.stages.run_stages import LeftOutputs, check_acquisition, marks_for
+from costframe.core.stages.run_stages import check_acquisition, marks_for
 from costframe.core.stages.stages import Answer, Route
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class RowWalk:
         *structs: engine.Record,
         own: tuple[int, int, int] = (0, 0, 0),
         n_resources: int = 0,
+        limited: bool = False,
     ) -> None:
         self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.steps.packed, *structs)
         # prices of what is evaluated; None if that costs nothing
@@ -67,7 +68,9 @@ class RowWalk:
             self.n_learners + n_used + 4 + own[1],
             n_used + own[2] + n_resources,
         )
-        self.account, self.scores = 8 * n_used, 8 * (n_used + N_ACCOUNT)  # where they begin, like the next two
+        self.account = 8 * n_used  # where it begins, like the next three
+        # of the answer: under limits the last numbers
+        self.scores = 8 * (n_used + N_ACCOUNT if not limited else self._counts[0] - layout.n_outputs)
         self._n_resources = n_resources
         self.size = 8 * (sum(self._counts[:2]) + -(-self._counts[2] // 8))
         self._needed = 8 * (self._counts[0] + self.n_learners)
@@ -163,12 +166,7 @@ class StageModel(ABC):
     @cached_property
     def capped_model(self) -> CappedLayout:
         """The tree as arrays for rows under limits."""
-        return lay_out_capped(self.bank, self.stages, self.layout, self.expected_outputs)
-
-    @cached_property
-    def expected_outputs(self) -> LeftOutputs | None:
-        """Expected outputs of learners given up, from `fallbacks`."""
-        return None if self.fallbacks is None else LeftOutputs(self.bank, self.fallbacks)
+        return lay_out_capped(self.bank, self.stages, self.layout, self.fallbacks)
 
     @property
     def n_outputs(self) -> int:
@@ -212,9 +210,10 @@ class StageModel(ABC):
         exact = self.exact(prices)
         if limited:
             model, bill = self.capped_model, self.bill(prices)
-            own = 2, 2 * bill.n_words, model.layout.steps.n_learners
+            own = 2 + self.n_outputs, 2 * bill.n_words, model.layout.steps.n_learners
             structs, n_resources = (model.expected, bill.packed), len(prices.resource_cost)
-            walk = RowWalk(model.layout, exact, engine.step_capped_row, *structs, own=own, n_resources=n_resources)
+            step = engine.step_capped_row
+            walk = RowWalk(model.layout, exact, step, *structs, own=own, n_resources=n_resources, limited=True)
         else:
             split = prices.comparisons[1][self.layout.used] if prices.spends else np.empty(0)
             walk = RowWalk(self.layout, exact, engine.step_row, engine.StepPrices(split, prices.spends))

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costframe.core.learners.bits import word_count
 from costframe.core.prices.price_arrays import ZERO
-from costframe.core.stages.capped_layout import CappedRows
-from costframe.core.stages.layout import BOUGHT, N_ACCOUNT
+from costframe.core.stages.layout import N_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -29,10 +27,10 @@ MOST_BEGUN = 16  # first states that are kept
 class StageStepper:
     """One row on its way through a stage tree: a walker whose state is the engine's; see `RowWalk`."""
 
-    __slots__ = ("_state", "_tree", "_walk", "needs")
+    __slots__ = ("needs", "state", "tree", "walk")
 
     def __init__(self, tree: StageModel, walk: RowWalk, state: bytes, needs: tuple[int, ...]) -> None:
-        self._tree, self._walk, self._state, self.needs = tree, walk, state, needs
+        self.tree, self.walk, self.state, self.needs = tree, walk, state, needs
 
     @classmethod
     def begin(
@@ -66,13 +64,13 @@ class StageStepper:
 
     def after(self, values: Sequence[float]) -> StageStepper:
         """Return the row with the values of all features in `needs` too, gone on."""
-        walk = self._walk
-        return StageStepper(self._tree, walk, *walk.go_on(self._state, pack(f"{len(values)}d", *values)))
+        walk = self.walk
+        return StageStepper(self.tree, walk, *walk.go_on(self.state, pack(f"{len(values)}d", *values)))
 
     @property
     def _end(self) -> tuple[int, int]:
         """The stage, and the number of the reason."""
-        stage, _, why = unpack_from("3q", self._state, self._walk.stage)
+        stage, _, why = unpack_from("3q", self.state, self.walk.stage)
         return stage, why
 
     @property
@@ -81,34 +79,17 @@ class StageStepper:
         return REASONS[self._end[1]]
 
     @property
-    def end(self) -> CappedRows:
-        """The end of a row under limits, as that of a table of one."""
-        n_used, (numbers, _, marks) = len(self._walk.used), self._walk.arrays(self._state)
-        (stage, why), bits = self._end, np.packbits(marks[:n_used] & BOUGHT, bitorder="little")
-        return CappedRows(
-            exits=np.array([stage]),
-            cut=np.array([why != 0]),
-            share=numbers[-1:],
-            scores=numbers[None, n_used + N_ACCOUNT :][:, : self._tree.n_outputs],
-            route_scores=numbers[-2:-1],
-            masks=np.frombuffer(bits.tobytes().ljust(8 * word_count(n_used), b"\0"), "<u8")[None],
-            spent=numbers[None, n_used:][:, :3],
-        )
-
-    @property
     def answer(self) -> tuple[float | NDArray[np.float64], int]:
         """Prediction and exit."""
-        tree, (stage, why) = self._tree, self._end
-        scores = np.frombuffer(self._state, np.float64, tree.n_outputs, self._walk.scores)[None]
-        if REASONS[why] in ("max_cost", "unavailable"):
-            scores = self.end.final_scores(tree.layout, tree.fallbacks)
+        tree, stage = self.tree, self._end[0]
+        scores = np.frombuffer(self.state, np.float64, tree.n_outputs, self.walk.scores)[None]
         return tree.prediction(scores, stage), stage
 
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far."""
-        walk = self._walk
+        walk = self.walk
         if walk.exact is None:
             return ZERO
-        weight, comparisons, uses, n_used = unpack_from(f"{N_ACCOUNT}d", self._state, walk.account)
+        weight, comparisons, uses, n_used = unpack_from(f"{N_ACCOUNT}d", self.state, walk.account)
         return Fraction(walk.exact.evaluated(weight, comparisons, uses - n_used), walk.exact.per_unit)
