@@ -647,8 +647,10 @@ Dues = _Struct(
     "Dues(cost: f8[U], first: i8[U+1], need: i8[needs], further_first: i8[R+1], further: i8[further],"
     " resource_cost: f8[R], split: f8[U], spends: b1)"
 )
-Bounds = _Struct("Bounds(lowest: f8[payload], highest: f8[payload])")
-raise_bounds = _bind("raise_bounds(steps: Steps, lowest: >f8[payload], highest: >f8[payload])")
+Bounds = _Struct(
+    "Bounds(test_first: i8[U+1], test: i8[tests,5], every: u8[leaf_words], word_first: i8[L+1], value_first: i8[L],"
+    " lowest: f8[leaf_values], highest: f8[leaf_values], ascends: b1[L])"
+)
 step_certain_row = _bind_step("step_certain_row(steps: Steps, bounds: Bounds, dues: Dues, goal: Goal)")
 run_certain_rows = _bind(
     "run_certain_rows(X: f8[n,d], opaque: f8[n,O], begin: u8[s], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal,"

@@ -18,6 +18,7 @@ namespace costframe {
 
 enum GoalKind : i64 { close_to_score, beyond_cut, largest_of_all };
 enum Due : u8 { is_unpaid, is_paid, is_looked_at };  // states of a resource
+constexpr i64 unbounded = std::numeric_limits<i64>::max();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // See `Goal` in Python.
@@ -42,32 +43,22 @@ struct Dues {
     i64 spends;
 };
 
-// Bounds of what trees add below each node, with the places of a payload.
-struct Bounds {
-    Vector<const double> lowest, highest;
+// A test of a tree, with the leaves below its left and its right child, as bits of a word.
+struct LeafTest {
+    i64 use, node, word;
+    u64 left, right;
 };
 
-// Set the bounds of inner nodes from those of the leaves below them.
-inline void raise_bounds(const StepModel& model, double* lowest, double* highest) {
-    for (i64 number = 0; number < model.use.size; ++number) {
-        const StepUse& use = model.use[number];
-        if (use.kind != tree_kind) continue;
-        const i64 n_targets = use.target_end - use.target, first = use.payload - use.place * n_targets;
-        i64 end = use.place + 1;
-        for (i64 v = use.place; v < end; ++v) {  // the nodes of a tree are side by side
-            if (!model.is_leaf(v)) end = std::max(end, model.left(v) + 2);
-        }
-        for (i64 v = end - 1; v >= use.place; --v) {  // children come after their parents
-            if (model.is_leaf(v)) continue;
-            const i64 left = first + model.left(v) * n_targets, right = left + n_targets;
-            for (i64 j = 0; j < n_targets; ++j) {
-                const i64 at = first + v * n_targets + j;
-                lowest[at] = std::min(lowest[left + j], lowest[right + j]);
-                highest[at] = std::max(highest[left + j], highest[right + j]);
-            }
-        }
-    }
-}
+// What trees may add at each leaf; the leaves of each use are bits of words of its own.
+struct Bounds {
+    Vector<const i64> test_first;  // (U + 1,): the tests of each feature, one for each word with leaves below it
+    RecordRows<LeafTest> test;     // (tests, 5)
+    Vector<const u64> every;       // (words,): all leaves
+    Vector<const i64> word_first;  // (L + 1,)
+    Vector<const i64> value_first;  // (L,): where a use's values begin, a row of its targets for each leaf
+    Vector<const double> lowest, highest;
+    Vector<const bool> ascends;    // (L,): a use's values, of one target, ascend from leaf to leaf
+};
 
 class CertainStepper {
    public:
@@ -75,26 +66,27 @@ class CertainStepper {
     CertainStepper(const StepModel& model, const Bounds& bounds, const Dues& dues, const Goal& goal, u64* state)
         : row(model, state, dues.split.data(), dues.spends != 0,
               2 * (model.n_outputs() + std::ssize(model.target)) + model.n_used(),
-              model.n_learners + dues.needs.resources()),
+              model.n_learners + dues.needs.resources() + std::ssize(bounds.every)),
           scores(row.scores, model.n_outputs()), model_(model), bounds_(bounds), dues_(dues), goal_(goal),
           least_(row.own_numbers, scores.size()), most_(least_.data() + scores.size(), scores.size()),
           low_(most_.data() + scores.size(), model.target.size()), high_(low_.data() + low_.size(), low_.size()),
           pull_(high_.data() + low_.size(), model.used.size()), bounded_(row.own_places),
-          found_(bounded_ + model.n_learners), open_(row.own_marks), paid_(open_ + scores.size()) {}
+          found_(bounded_ + model.n_learners), left_(reinterpret_cast<u64*>(found_ + dues.needs.resources())), open_(row.own_marks), paid_(open_ + scores.size()) {}
 
     // Take the values of the features needed, and go on until others are needed, or the row ends. Return the number of
     // features needed, or -1 - use for the use of an opaque learner to call; then call again without values, as at the
     // beginning.
     i64 advance(const double* supplied) {
-        u64 fresh = row.count == 0 ? ~u64{0} : 0;
-        for (i64 i = 0; i < row.count; ++i) {
-            pay(row.needed[i]);
-            fresh |= u64{1} << (row.needed[i] & 63);
-        }
+        const i64 n_fresh = row.count;
         row.supply(supplied);
+        if (n_fresh == 0) leave_all();
+        for (i64 i = 0; i < n_fresh; ++i) {
+            pay(row.needed[i]);
+            close_leaves(row.needed[i]);
+        }
         const i64 waiting = row.run_stage(0, model_.use.size);
         if (waiting < 0) return waiting;
-        bound_learners(fresh);
+        bound_learners();
         if (add_bounds() || waiting == 0 || !find_open()) {
             if (std::any_of(row.at, row.at + model_.n_learners, [](i64 at) { return at >= 0; })) row.why = by_certainty;
             return 0;
@@ -109,28 +101,50 @@ class CertainStepper {
    private:
     void pay(i64 u) { dues_.needs.change(u, paid_, is_unpaid, is_paid, found_, 0); }
 
-    // Set a tree's bounds over the leaves below a node that are left open; `known` has the bits of known features.
-    void bound_tree(i64 v, const StepUse& use, u64 known) {
-        const i64 n_targets = use.target_end - use.target, first = use.payload - use.place * n_targets;
+    // Leave all leaves open that known values do not close.
+    void leave_all() {
+        std::ranges::copy(bounds_.every, left_);
+        std::fill_n(bounded_, model_.n_learners, unbounded);
+        for (i64 u = 0; u < model_.n_used(); ++u) {
+            if (row.knows(u)) close_leaves(u);
+        }
+    }
+
+    // Close the leaves that a feature's value does not lead to.
+    void close_leaves(i64 u) {
+        for (i64 i = bounds_.test_first[u]; i < bounds_.test_first[u + 1]; ++i) {
+            const LeafTest& test = bounds_.test[i];
+            u64& left = left_[test.word];
+            if ((left & (test.left | test.right)) == 0) continue;
+            const u64 closed = left & (model_.child(test.node, row.x[u]) == model_.left(test.node) ? test.right : test.left);
+            if (closed != 0) bounded_[model_.use[test.use].learner] = unbounded;
+            left ^= closed;
+        }
+    }
+
+    // Set a tree's bounds over the leaves that are left open.
+    void bound_tree(i64 number, const StepUse& use) {
+        const i64 n_targets = use.target_end - use.target, at = bounds_.value_first[number];
         double *low = low_.data() + use.target, *high = high_.data() + use.target;
+        const u64* words = left_ + bounds_.word_first[number];
+        const i64 n_words = bounds_.word_first[number + 1] - bounds_.word_first[number];
+        if (bounds_.ascends[number]) {
+            i64 first = 0, last = n_words - 1;
+            while (words[first] == 0) ++first;
+            while (words[last] == 0) --last;
+            *low = bounds_.lowest[at + 64 * first + std::countr_zero(words[first])];
+            *high = bounds_.highest[at + 64 * last + 63 - std::countl_zero(words[last])];
+            return;
+        }
         std::fill_n(low, n_targets, infinite);
         std::fill_n(high, n_targets, -infinite);
-        stack_.assign(1, v);
-        while (!stack_.empty()) {
-            v = stack_.back();
-            stack_.pop_back();
-            while ((static_cast<u64>(model_.reads[v]) & known) != 0) {  // below other nodes the prepared bounds hold
-                if (row.knows(model_.feature(v))) {
-                    v = model_.child(v, row.x[model_.feature(v)]);
-                } else {
-                    v = model_.left(v);
-                    stack_.push_back(v + 1);
+        for (i64 w = 0; w < n_words; ++w) {
+            for (u64 rest = words[w]; rest != 0; rest &= rest - 1) {
+                const i64 leaf = at + (64 * w + std::countr_zero(rest)) * n_targets;
+                for (i64 j = 0; j < n_targets; ++j) {
+                    low[j] = std::min(low[j], bounds_.lowest[leaf + j]);
+                    high[j] = std::max(high[j], bounds_.highest[leaf + j]);
                 }
-            }
-            const i64 at = first + v * n_targets;
-            for (i64 j = 0; j < n_targets; ++j) {
-                low[j] = std::min(low[j], bounds_.lowest[at + j]);
-                high[j] = std::max(high[j], bounds_.highest[at + j]);
             }
         }
     }
@@ -154,21 +168,19 @@ class CertainStepper {
         std::copy_n(low, n_targets, high_.data() + use.target);
     }
 
-    // Set the bounds of all learners, after features came whose bits, by their numbers modulo 64, are `fresh`.
-    void bound_learners(u64 fresh) {
-        u64 known = 0;
-        for (i64 u = 0; u < model_.n_used(); ++u) known |= u64{row.knows(u)} << (u & 63);
+    // Set the bounds of all learners that have ended, or whose open leaves are others.
+    void bound_learners() {
         for (i64 number = 0; number < model_.use.size; ++number) {
             const StepUse& use = model_.use[number];
             const i64 v = row.at[use.learner];
-            const bool moved = v != std::exchange(bounded_[use.learner], v);
+            if (std::exchange(bounded_[use.learner], v) == v) continue;
             if (v < 0) {
-                if (moved) bound_end(number, use, v);
-            } else if (use.kind != tree_kind) {
+                bound_end(number, use, v);
+            } else if (use.kind == tree_kind) {
+                bound_tree(number, use);
+            } else {
                 std::fill(&low_[use.target], &low_[use.target] + use.target_end - use.target, -infinite);
                 std::fill(&high_[use.target], &high_[use.target] + use.target_end - use.target, infinite);
-            } else if (moved || (static_cast<u64>(model_.reads[v]) & fresh) != 0) {
-                bound_tree(v, use, known);
             }
         }
     }
@@ -308,11 +320,11 @@ class CertainStepper {
     const Vector<double> least_, most_;  // (K,): bounds of the scores
     const Vector<double> low_, high_;    // (P,): bounds of what each learner adds to each output
     const Vector<double> pull_;          // (U,)
-    i64* const bounded_;                 // (learners,): like `at`, when the learner's bounds were set
+    i64* const bounded_;                 // (learners,): like `at`, when the learner's bounds were set, or `unbounded`
     i64* const found_;                   // (R,): resources on the way
+    u64* const left_;                    // bits of the leaves that are left open
     u8* const open_;                     // (K,): outputs on which the goal still depends
     u8* const paid_;                     // (R,)
-    std::vector<i64> stack_;
 };
 
 // Ends of rows, and their purchases; see `CertainRows` in Python.

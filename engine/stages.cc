@@ -186,10 +186,6 @@ EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const i64* rows, i64 m, co
     });
 }
 
-EXPORT void raise_bounds(const StepModel* model, double* lowest, double* highest) {
-    costframe::raise_bounds(*model, lowest, highest);
-}
-
 EXPORT i64 step_certain_row(const Certainly* way, u64* state, const double* supplied) {
     return step(supplied, [&] { return CertainStepper(*way->model, *way->bounds, *way->dues, *way->goal, state); });
 }

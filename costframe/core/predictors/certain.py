@@ -124,7 +124,7 @@ class CertainPredictor(Alike):
 
     @cached_property
     def _bounds(self) -> engine.Record:
-        return lay_out_bounds(self.inner.layout.steps)
+        return lay_out_bounds(self.inner.layout)
 
     @cached_property
     def _walks(self) -> WeakKeyDictionary[PriceArrays, RowWalk]:
