@@ -376,8 +376,10 @@ def _bind(signature: str, returns: Any = None) -> Callable[..., Any]:
     return call
 
 
-def _bind_step(signature: str) -> Callable[..., Step]:
+def _bind_step(signature: str, *, walks: bool = False) -> Callable[..., Any]:
     """Return a function of the size of rows' states and the signature's structs; it returns the step of such rows.
+
+    One that `walks` to the end takes the row's values, and returns as many float64 as its size, and a number.
 
     The library gets one pointer to the pointers of all structs: each further argument takes a tenth of a call.
     """
@@ -385,18 +387,23 @@ def _bind_step(signature: str) -> Callable[..., Step]:
     parameters, function = _parse(text, whole=False), getattr(_library, name)
     function.argtypes, function.restype = [ctypes.c_void_p] * 3, ctypes.c_int64
 
-    def prepare(size: int, *structs: Record) -> Step:
+    def prepare(size: int, *structs: Record) -> Any:
         passed, known = list[Any](), dict[str, int]()
         for parameter, struct in zip(parameters, structs, strict=True):
             parameter.pass_struct(struct, known, passed)
-        copy, pointers = (ctypes.c_char * size).from_buffer_copy, (ctypes.c_char_p * len(passed))(*passed)
+        pointers = (ctypes.c_char_p * len(passed))(*passed)
+        copy, make = (ctypes.c_char * size).from_buffer_copy, ctypes.c_double * size
+
+        def walk(row: bytes, _alive: object = structs) -> tuple[Any, int]:
+            own = make()
+            return own, function(pointers, own, row)
 
         def step(state: bytes, supplied: bytes | None, _alive: object = structs) -> tuple[bytes, int]:
             own = copy(state)
             count = function(pointers, own, supplied)
             return own.raw, count if count >= 0 else _require_memory(count)
 
-        return step
+        return walk if walks else step
 
     return prepare
 
@@ -581,7 +588,7 @@ Steps = _Struct(
     " category: f8[known], use: i8[L,9], use_value: f8[L,2], read: i8[reads], target: i8[P], payload: f8[payload],"
     " stage: i8[stages,4], stage_value: f8[stages,values], n_learners: i8, n_opaque: i8, depth: i8)"
 )
-walk_row = _bind_step("walk_row(steps: Steps)")  # from scores, all values of a row; returns scores, and the exit
+walk_row = _bind_step("walk_row(steps: Steps)", walks=True)  # returns scores, and the exit
 StepPrices = _Struct("StepPrices(split: f8[U?], spends: i8)")
 step_row = _bind_step("step_row(steps: Steps, prices: StepPrices)")
 

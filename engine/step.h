@@ -83,7 +83,7 @@ struct StepModel {
 
 // Set the scores of a row of X, whose model has no opaque learners, and return its exit.
 inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scores) {
-    constexpr i64 n_abreast = 4;  // trees at a time: each waits for memory at every node
+    constexpr i64 n_abreast = 8;  // trees at a time: each waits for memory at every node
     for (i64 at = 0;;) {
         const StepStage& stage = model.stage[at];
         std::copy_n(model.values_of(at) + 1, scores.size(), scores.begin());

@@ -115,7 +115,8 @@ class Predicting(RowReader):
             prices = CostModel.of(costs, self.predictor_.feature_names)
             if self.costs_.errors != prices.errors:
                 decide = {"costs": prices}
-        terms = self._terms({name: value for name, value in terms.items() if name not in decide}) | decide
+        if terms:
+            terms = self._terms({name: value for name, value in terms.items() if name not in decide}) | decide
         with self._own_threads():
             found: NDArray[np.float64] = getattr(self.predictor_, method)(
                 rows, max_cost=max_cost, unavailable=unavailable, **terms

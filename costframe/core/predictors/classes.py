@@ -46,6 +46,9 @@ def both_classes(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities of all classes, float64 (rows, K), given those, or (rows,) of class 1."""
     if p.ndim == 2:
         return p
+    if len(p) == 1:  # in a third of the time
+        one = p.item()
+        return np.array([[1.0 - one, one]])
     both = np.empty((len(p), 2))
     np.subtract(1.0, p, out=both[:, 0])
     both[:, 1] = p

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 
 Known = Mapping[str, Any] | Iterable[str]
 """Features and resources paid for before an inquiry: names, or names with the values at hand, None for the others."""
+
+
+_CAPS, _COSTS = {float, type(None)}, {CostModel, type(None)}
+MOST_REQUESTS = 16  # that are kept
 
 
 class Predictor(ABC):
@@ -201,7 +206,15 @@ class Predictor(ABC):
         **terms
             Those of the kind of predictor, such as the `tradeoff` of a plan.
         """
-        request = RowRequest.of(self, costs, acquisition, known, max_cost, unavailable)
+        asked = costs, acquisition, known, max_cost, unavailable
+        # equal caps of other types may be refused, and few rows have known values
+        is_plain = known == () and unavailable == () and type(max_cost) in _CAPS and type(costs) in _COSTS
+        if (request := self._requests.get(asked) if is_plain else None) is None:
+            request = RowRequest.of(self, *asked)
+            if is_plain:
+                if len(self._requests) == MOST_REQUESTS:
+                    self._requests.clear()
+                self._requests[asked] = request
         walker, label = self.begin(request, **terms), None if self.classes is None else self._label
         if label is not None and request.costs.errors is not None:
             walker, label = self._deciding(walker, request)
@@ -230,6 +243,11 @@ class Predictor(ABC):
         further = [names.index(name) for name in errors.columns if name not in barred]
         reason = "unavailable" if barred else None
         return AskingToo(walker, further, request.values, names, reason), self._label if barred else decide
+
+    @cached_property
+    def _requests(self) -> dict[tuple[Any, ...], RowRequest]:
+        """Requests that rows have in common, by what was asked."""
+        return {}
 
     @abstractmethod
     def begin(self, *request: Any, **terms: Any) -> Walker:

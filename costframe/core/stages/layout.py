@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -23,6 +23,7 @@ from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.stages import Route
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -120,9 +121,9 @@ class StageLayout:
         return lay_out_steps(self)
 
     @cached_property
-    def walk_row(self) -> engine.Step:
-        """The engine's walk of a row through a tree without opaque learners; its state is the scores."""
-        return engine.walk_row(8 * self.n_outputs, self.steps.packed)
+    def walk_row(self) -> Callable[[bytes], tuple[Any, int]]:
+        """The engine's walk of a row, float64 (d,), through a tree without opaque learners: its scores and exit."""
+        return engine.walk_row(self.n_outputs, self.steps.packed)
 
     def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the features, of those used, that each use reads, and the place of its first."""

@@ -92,8 +92,8 @@ def predict_rows(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the scores of all rows, float64 (rows, K), and the stages they end at, int64 (rows,)."""
     if len(X) == 1 and not layout.n_opaque:
-        found, end = layout.walk_row(bytes(8 * layout.n_outputs), X.tobytes())
-        return np.frombuffer(bytearray(found))[None], np.array([end])
+        scores, end = layout.walk_row(X.tobytes())
+        return np.frombuffer(scores)[None], np.array([end])
     scores, exits = np.empty((len(X), layout.n_outputs)), np.zeros(len(X), np.int64)
 
     def chunk(part: slice) -> None:
