@@ -56,7 +56,7 @@ inline void count_paths(Vector<const i64> parent, Vector<const i32> feature, Vec
     }
 }
 
-// Set the bits for look-ahead and `StepLayout.reads` from the number of features tested on the way to each node.
+// Set the bits for look-ahead and the reads of a step from the number of features tested on the way to each node.
 inline void look_below(Vector<const i64> counts, Vector<i64> word, Vector<i64> reads) {
     std::vector<i64> shortest(word.size());
     for (i64 v = std::ssize(word) - 1; v >= 0; --v) {  // children come after their parents

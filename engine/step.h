@@ -23,7 +23,7 @@ struct StepStage {
     i64 first, last, below, above;
 };
 
-// See `StepLayout` in Python; features are numbered among the U that the model uses.
+// See `lay_out_steps` in Python; features are numbered among the U that the model uses.
 struct StepModel {
     Vector<const i64> used;         // (U,) columns
     Vector<const i64> word;         // (nodes,)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -167,7 +166,7 @@ def test_a_step_without_memory_is_an_error_by_name():
     trees = TreeTable.single([0, -1, -1], [0.0] * 3, [True] * 3, [1, -1, -1], [2, -1, -1], leaves)
     model = cf.StageTree(cf.WeakLearnerBank.from_trees(trees, ("a",)), (cf.Answer([0], [1.0], 0.0),))
     walk = model.walk(cf.CostModel.uniform(("a",)).select(("a",)), limited=False)
-    deep = attrs.evolve(model.layout.steps, depth=1 << 44)  # its paths fit into no memory
-    step = engine.step_row(walk.size, deep.packed, *walk.structs[1:])
+    deep = engine.Steps(*model.layout.steps.arrays[:-1], 1 << 44)  # its paths fit into no memory
+    step = engine.step_row(walk.size, deep, *walk.structs[1:])
     with pytest.raises(MemoryError, match="the engine found too little memory"):
         step(bytes(walk.begin(True, {})), b"")

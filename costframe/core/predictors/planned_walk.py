@@ -75,7 +75,7 @@ class PlannedWalker:
         known = as_words([have], way.n_place - Place.KNOWN).view(np.int64)[0]
         place = np.array([stop, 0, why, 0, Place.WAITS, *known], np.int64)
         room = np.full(1 + plan.n_opaque, -1, np.int64)
-        state = _carry(way, b"".join((place, row, room)), paid, have, None)
+        state = _carry(way, place.tobytes() + row.tobytes() + room.tobytes(), paid, have, None)
         if not (known_values or plan.bank.opaques):
             way.begun = state
         return cls(way, state)
@@ -94,12 +94,12 @@ class PlannedWalker:
             some = [i for i, walker in enumerate(walkers) if walker.way is way]
             plan, states = way.plan, [walkers[i].state for i in some]
             table = np.frombuffer(b"".join([state.row for state in states]), np.int64).reshape(len(some), -1)
-            places, rows, room = np.split(table, [way.n_place, way.n_place + way.width], axis=1)
-            places, rows = places.copy(), rows.copy().view(np.float64)
+            parts = np.split(table, [way.n_place, way.n_place + way.width], axis=1)
+            places, rows = parts[0].copy(), parts[1].copy().view(np.float64)
             paid = PaidSets(way.terms, [state.paid for state in states])
             places[:, Place.PAID] = [paid.place_of(state.paid) for state in states]
             _carry_rows(plan, paid, np.array([value for i in some for value in values[i]]), rows, places, _NO_WAYS)
-            after = np.hstack([places, rows.view(np.int64), room])
+            after = np.hstack([places, rows.view(np.int64), parts[2]])
             for i, state, row, place in zip(some, states, after, places[:, Place.PAID].tolist(), strict=True):
                 have = state.have | plan.sets[state.stop]
                 ends[i] = PlannedWalker(way, PlannedState.of(plan, row.tobytes(), paid.sets[place], have))
@@ -134,7 +134,7 @@ def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | 
         state = PlannedState.of(way.plan, row, paid, have)
         if asks == engine.CALL_OPAQUES:
             values = np.frombuffer(row, np.float64, way.width, 8 * way.n_place)[None]
-            called = b"".join((np.int64(state.stop), way.plan.call_opaques(state.stop, values)))
+            called = np.int64(state.stop).tobytes() + way.plan.call_opaques(state.stop, values).tobytes()
             row = (row[: 8 * (way.n_place + way.width)] + called).ljust(len(row), b"\0")
         elif state.needs or not asks:
             return state

@@ -165,7 +165,7 @@ def certain_walk(
     n_words = bounds.sizes["leaf_words"]
     own = (
         2 * (layout.n_outputs + n_pairs) + len(used),
-        layout.steps.n_learners + n_resources + n_words,
+        layout.slots[0] + n_resources + n_words,
         layout.n_outputs,
     )
     structs = bounds, dues, engine.Goal.of(goal)

@@ -43,35 +43,6 @@ CALLED = 1  # place of an opaque learner whose outputs are there
 
 
 @frozen(eq=False, slots=False)
-class StepLayout:
-    """A stage tree for steps of a row; features are numbered among the U that the tree uses."""
-
-    used: NDArray[np.int64]  # (U,) columns
-    word: NDArray[np.int64]  # (nodes,); see engine/step.h
-    reads: NDArray[np.int64]  # (nodes,): features tested here or below, as bits of their number modulo 64
-    threshold: NDArray[np.float64]  # (nodes,)
-    span: NDArray[np.int64]  # (nodes, 2): first category, and last + 1; no rows if no node tests for categories
-    category: NDArray[np.float64]
-    # (L, 9): number of the learner; kind; outputs; first feature that it reads, and last + 1; place; first of payload;
-    # first target, and last + 1
-    use: NDArray[np.int64]
-    use_value: NDArray[np.float64]  # (L, 2): e_t in its unit; fill
-    read: NDArray[np.int64]
-    target: NDArray[np.int64]
-    payload: NDArray[np.float64]
-    stage: NDArray[np.int64]  # (stages, 4): first use, and last + 1; below; above
-    stage_value: NDArray[np.float64]  # (stages, 1 + K): threshold, intercept
-    n_learners: int
-    n_opaque: int  # outputs of opaque learners
-    depth: int  # of the deepest tree
-
-    @cached_property
-    def packed(self) -> engine.Record:
-        """The layout as the engine takes it."""
-        return engine.Steps.of(self)
-
-
-@frozen(eq=False, slots=False)
 class StageLayout:
     """A stage tree as arrays: L uses of learners, grouped by stage; U features, W words of 64 features."""
 
@@ -116,14 +87,21 @@ class StageLayout:
         return as_multiples(self.bank.evaluation)
 
     @cached_property
-    def steps(self) -> StepLayout:
-        """The tree as arrays for steps of single rows."""
+    def slots(self) -> tuple[int, NDArray[np.int64]]:
+        """S, the number of distinct learners, and the number of each use's learner among them, (L,)."""
+        every, number = np.unique(self.learner, return_inverse=True)
+        return len(every), number
+
+    @cached_property
+    def steps(self) -> engine.Record:
+        """The tree for steps of single rows."""
         return lay_out_steps(self)
 
     @cached_property
     def walk_row(self) -> Callable[[bytes], tuple[Any, int]]:
         """The engine's walk of a row, float64 (d,), through a tree without opaque learners: its scores and exit."""
-        return engine.walk_row(self.n_outputs, self.steps.packed)
+        walk: Callable[[bytes], tuple[Any, int]] = engine.walk_row(self.n_outputs, self.steps)
+        return walk
 
     def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the features, of those used, that each use reads, and the place of its first."""
@@ -312,18 +290,17 @@ def _pad(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return stacked
 
 
-def lay_out_steps(layout: StageLayout) -> StepLayout:
-    """Lay out a stage tree for steps, once a model."""
+def lay_out_steps(layout: StageLayout) -> engine.Record:
+    """Lay out a stage tree for steps of single rows, once a model; see engine/step.h."""
     nodes, (word, span) = layout.nodes, _describe_nodes(layout.nodes, layout.trees)
     reads = np.zeros(len(word), np.int64)
     engine.look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
-    first, read = layout.reads()
-    every, number = np.unique(layout.learner, return_inverse=True)
+    (n_learners, number), (first, read) = layout.slots, layout.reads()
     targets = layout.target_first[:-1], layout.target_first[1:]
     use = (number, layout.kind, layout.width, first[:-1], first[1:], layout.place, layout.payload_first, *targets)
     ways = layout.stage_first[:-1], layout.stage_first[1:], layout.below, layout.above
-    return StepLayout(
-        used=layout.used,
+    return engine.Steps.of(
+        layout,
         word=word,
         reads=reads,
         threshold=layout.trees.threshold[nodes.origin],
@@ -332,12 +309,9 @@ def lay_out_steps(layout: StageLayout) -> StepLayout:
         use=np.stack(use, axis=1).astype(np.int64),
         use_value=np.column_stack([layout.weights[1][layout.learner], layout.fill]),
         read=read,
-        target=layout.target,
-        payload=layout.payload,
         stage=np.stack(ways, axis=1),
         stage_value=np.column_stack([layout.threshold, layout.intercept]),
-        n_learners=len(every),
-        n_opaque=layout.n_opaque,
+        n_learners=n_learners,
         depth=int(nodes.depth.max(initial=0)),
     )
 

@@ -59,10 +59,10 @@ class RowWalk:
         n_resources: int = 0,
         limited: bool = False,
     ) -> None:
-        self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.steps.packed, *structs)
+        self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.steps, *structs)
         # prices of what is evaluated; None if that costs nothing
         self.exact = exact if exact.learner or exact.split or exact.reuse else None
-        n_used, self.n_learners = len(self.used), layout.steps.n_learners
+        n_used, self.n_learners = len(self.used), layout.slots[0]
         self._counts = (
             n_used + N_ACCOUNT + layout.n_outputs + layout.n_opaque + own[0],
             self.n_learners + n_used + 4 + own[1],
@@ -101,7 +101,7 @@ class RowWalk:
         state = bytearray(self.size)
         numbers, places, marks = self.arrays(state)
         is_tree = layout.kind == TREE
-        places[layout.steps.use[is_tree, 0]] = layout.place[is_tree]
+        places[layout.slots[1][is_tree]] = layout.place[is_tree]
         places[self.n_learners + n_used + 1] = by_path
         for columns, mark in ((known_values, KNOWN), (paid[0], BOUGHT), (unavailable, BARRED)):
             if columns:
@@ -134,7 +134,7 @@ class RowWalk:
         values = numbers[np.searchsorted(layout.used, np.array(learner.features, np.int64))]
         first = len(self.used) + N_ACCOUNT + layout.n_outputs + int(layout.place[use])
         numbers[first : first + learner.width] = learner(values[None])[0]
-        places[layout.steps.use[use, 0]] = CALLED
+        places[layout.slots[1][use]] = CALLED
         return bytes(changed)
 
 
@@ -210,7 +210,7 @@ class StageModel(ABC):
         exact = self.exact(prices)
         if limited:
             model, bill = self.capped_model, self.bill(prices)
-            own = 2 + self.n_outputs, 2 * bill.n_words, model.layout.steps.n_learners
+            own = 2 + self.n_outputs, 2 * bill.n_words, model.layout.slots[0]
             structs, n_resources = (model.expected, bill.packed), len(prices.resource_cost)
             step = engine.step_capped_row
             walk = RowWalk(model.layout, exact, step, *structs, own=own, n_resources=n_resources, limited=True)

@@ -266,7 +266,7 @@ class PlanLayout:
         number = {id(model): i for i, model in enumerate(there)}
         stop = [[*(number.get(id(each), -1) for each in own), self.answer(i).n_opaque] for i, own in enumerate(models)]
         words = as_words(self.sets, word_count(self.shape[0]))
-        structs = [(each.steps.packed, each.nodes.packed, each.packed) for each in there]
+        structs = [(each.steps, each.nodes.packed, each.packed) for each in there]
         tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
         plan = engine.Plan(
             words, sum(self.shape), np.array(stop, np.int64), *(table.reshape(len(there), -1) for table in tables)
