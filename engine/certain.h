@@ -84,8 +84,15 @@ class CertainStepper {
             pay(row.needed[i]);
             close_leaves(row.needed[i]);
         }
-        const i64 waiting = row.run_stage(0, model_.use.size);
-        if (waiting < 0) return waiting;
+        i64 waiting = 0;
+        for (i64 number = 0; number < model_.use.size; ++number) {
+            const StepUse& use = model_.use[number];
+            const i64 v = row.at[use.learner];
+            const bool stands = use.kind == tree_kind && v >= 0 && bounded_[use.learner] == v;  // no leaf was closed
+            const i64 waits = stands ? 1 : row.run_use(number);
+            if (waits < 0) return waits;
+            waiting += waits;
+        }
         bound_learners();
         if (add_bounds() || waiting == 0 || !find_open()) {
             if (std::any_of(row.at, row.at + model_.n_learners, [](i64 at) { return at >= 0; })) row.why = by_certainty;

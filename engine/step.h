@@ -195,34 +195,27 @@ struct StepRow {
         return v;
     }
 
-    // Evaluate the learners of some uses as far as values are known. Return the number of learners that wait for a
-    // value, or -1 - use for the use of an opaque learner to call.
-    i64 run_stage(i64 first, i64 last) const {
-        i64 waiting = 0;
-        for (i64 number = first; number < last; ++number) {
-            const StepUse& use = model.use[number];
-            i64 v = at[use.learner];
-            if (v < 0) continue;
-            if (use.kind != tree_kind || !by_path) {
-                if (!knows_all(use)) {
-                    ++waiting;
-                    continue;
-                }
-                if (use.kind == opaque_kind && v != called) return -1 - number;
-                for (i64 i = use.read; spends && i < use.read_end; ++i) note_use(model.read[i]);
-            }
-            if (use.kind == tree_kind) {
-                v = walk_and_pay(v);
-                if (!model.is_leaf(v)) {
-                    at[use.learner] = v;
-                    ++waiting;
-                    continue;
-                }
-            }
-            at[use.learner] = ~v;
-            account.weight += model.use_value(number, 0);
+    // Evaluate the learner of a use as far as values are known. Return 1 if it waits for a value, 0 at its end, or
+    // -1 - use if it is opaque and must be called.
+    i64 run_use(i64 number) const {
+        const StepUse& use = model.use[number];
+        i64 v = at[use.learner];
+        if (v < 0) return 0;
+        if (use.kind != tree_kind || !by_path) {
+            if (!knows_all(use)) return 1;
+            if (use.kind == opaque_kind && v != called) return -1 - number;
+            for (i64 i = use.read; spends && i < use.read_end; ++i) note_use(model.read[i]);
         }
-        return waiting;
+        if (use.kind == tree_kind) {
+            v = walk_and_pay(v);
+            if (!model.is_leaf(v)) {
+                at[use.learner] = v;
+                return 1;
+            }
+        }
+        at[use.learner] = ~v;
+        account.weight += model.use_value(number, 0);
+        return 0;
     }
 
     // Add the weighted outputs of learners, which are at `ends`, to their targets.
@@ -234,11 +227,16 @@ struct StepRow {
         }
     }
 
-    // Go on until a learner waits, or the row ends; return as `run_stage` does.
+    // Go on until learners wait, or the row ends; return their number, or -1 - use for an opaque learner to call.
     i64 run() const {
         while (true) {
             const StepStage& now = model.stage[stage];
-            const i64 waiting = run_stage(now.first, now.last);
+            i64 waiting = 0;  // learners
+            for (i64 number = now.first; number < now.last; ++number) {
+                const i64 waits = run_use(number);
+                if (waits < 0) return waits;
+                waiting += waits;
+            }
             if (waiting != 0) return waiting;
             std::copy_n(model.values_of(stage) + 1, model.n_outputs(), scores);
             add_outputs(now.first, now.last, at, scores);
