@@ -16,8 +16,8 @@ from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
-from costframe.core.predictors.planned_terms import PlannedWay, Terms
-from costframe.core.predictors.planned_walk import PlannedWalker, planned_charges, walk_table
+from costframe.core.predictors.planned_terms import Terms
+from costframe.core.predictors.planned_walk import PlannedWalker, PlannedWay, planned_charges, walk_table
 from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits

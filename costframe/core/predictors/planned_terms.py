@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe import engine
-from costframe.core.learners.bits import members, word_count
+from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
 
 if TYPE_CHECKING:
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.planned_walk import PlannedState
-    from costframe.core.stages.stops import PlanLayout, StopPrices
+    from costframe.core.stages.stops import StopPrices
 
-MOST_STEPS = 1024  # sets of paid items whose steps are kept
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
 
 
@@ -78,25 +76,6 @@ class Terms:
             first_reason=begun,
             planned=planned,
         )
-
-
-class PlannedWay:
-    """What single rows through a plan on the same terms have in common: their first state, and the engine's steps."""
-
-    def __init__(self, plan: PlanLayout, terms: Terms) -> None:
-        self.plan, self.terms = plan, terms
-        self.n_place, self.width = Place.KNOWN + word_count(plan.shape[0]), sum(plan.shape)  # words of a row's parts
-        self.begun: PlannedState | None = None  # of rows without known values, once there is one
-        self._steps: dict[int, engine.Step] = {}
-
-    def step(self, paid: int) -> engine.Step:
-        """Return the engine's step of a row that has paid for these items."""
-        if (step := self._steps.get(paid)) is None:
-            if len(self._steps) == MOST_STEPS:
-                self._steps.clear()
-            size, sets = 8 * (self.n_place + self.width + 1 + self.plan.n_opaque), PaidSets(self.terms, [paid])
-            step = self._steps[paid] = engine.step_plan_row(size, self.plan.packed, sets.packed)
-        return step
 
 
 class PaidSets:

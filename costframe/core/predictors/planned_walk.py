@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.predictors.planned_terms import PlannedWay, Terms
+    from costframe.core.predictors.planned_terms import Terms
     from costframe.core.stages.stages import Answer
     from costframe.core.stages.stops import PlanLayout
 
@@ -50,6 +50,28 @@ class PlannedState(NamedTuple):
 
 _listed = lru_cache(1024)(lambda features: tuple(members(features)))
 _NONE, _NO_OPAQUE, _NO_WAYS = np.empty(0), np.empty((0, 0)), np.empty((0, 0), np.int32)
+
+
+MOST_STEPS = 1024  # sets of paid items whose steps are kept
+
+
+class PlannedWay:
+    """What single rows through a plan on the same terms have in common: their first state, and the engine's steps."""
+
+    def __init__(self, plan: PlanLayout, terms: Terms) -> None:
+        self.plan, self.terms = plan, terms
+        self.n_place, self.width = Place.KNOWN + word_count(plan.shape[0]), sum(plan.shape)  # words of a row's parts
+        self.begun: PlannedState | None = None  # of rows without known values, once there is one
+        self._steps: dict[int, engine.Step] = {}
+
+    def step(self, paid: int) -> engine.Step:
+        """Return the engine's step of a row that has paid for these items."""
+        if (step := self._steps.get(paid)) is None:
+            if len(self._steps) == MOST_STEPS:
+                self._steps.clear()
+            size, sets = 8 * (self.n_place + self.width + 1 + self.plan.n_opaque), PaidSets(self.terms, [paid])
+            step = self._steps[paid] = engine.step_plan_row(size, self.plan.packed, sets.packed)
+        return step
 
 
 class PlannedWalker:
