@@ -486,11 +486,9 @@ Prices = _Struct(
     "seen: f8[items], uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, "
     "all_known: b1, address: i8, unit: f8)"
 )
-scale_for = _bind("scale_for(values: f8[n], bits: i8, address: i8)", ctypes.c_double)
-leaf_scale = _bind("leaf_scale(values: f8[n], address: i8)", ctypes.c_double)
-pack_rows = _bind(
-    "pack_rows(gradients: f8[n], hessians: f8[n?], counts: i8[n?], scale: f8, hessian_scale: f8, count_bits: i8, "
-    "words: >i8[n,w])"
+pack = _bind(
+    "pack(gradients: f8[n], hessians: f8[n?], counts: i8[n?], count_bits: i8, address: i8, words: >i8[n,w], "
+    "scales: >f8[2])"
 )
 fill_histogram = _bind(
     "fill_histogram(bins: u1[n,d], words: i8[n,w], rows: i4[m], columns: i8[k], n_bins: i8[k], "
@@ -506,15 +504,11 @@ divide_rows = _bind(
     "divide_rows(column: u1[n], left_bins: i8[4], rows: >i4[m], scratch: >i4[m], counts: >i8[parts])", ctypes.c_int64
 )
 route_rows = _bind("route_rows(bins: u1[n,d], nodes: i8[M,10], leaf_of_row: >i4[n])")
-label_rows = _bind("label_rows(place: i8[L,8], rows: i4[m], leaf_of_row: >i4[n])")
-sum_leaves = _bind(
-    "sum_leaves(leaf_of_row: i4[n], gradients: f8[n], hessians: f8[n?], scale: f8, hessian_scale: f8, sums: >i8[M,2])",
+finish_tree = _bind(
+    "finish_tree(rows: i4[m], gradients: f8[n], hessians: f8[n?], address: i8, nodes: i8[M,10], first: i8[d+1], "
+    "cut: f8[c], place: i8[L,8], numbers: f8[L,4], l2: f8, gradient_unit: f8, leaf_of_row: >i4[n], feature: >i4[M], "
+    "threshold: >f8[M], missing_left: >b1[M], left: >i4[M], right: >i4[M], outputs: >f8[M])",
     _CODE,
-)
-describe_nodes = _bind(
-    "describe_nodes(nodes: i8[M,10], first: i8[d+1], cut: f8[c], place: i8[L,8], numbers: f8[L,4], sums: f8[M,2], "
-    "l2: f8, gradient_unit: f8, feature: >i4[M], threshold: >f8[M], missing_left: >b1[M], left: >i4[M], right: >i4[M], "
-    "outputs: >f8[M])"
 )
 sum_marks = _bind("sum_marks(marks: u8[n,W], rows: i4[m], weight: f8[n?], sums: >f8[items])")
 weigh_rows = _bind("weigh_rows(rows: i4[m], weight: f8[n?])", ctypes.c_double)

@@ -39,9 +39,8 @@ inline Grown grow_on(const Growth& g, Vector<const double> gradients, Vector<con
                      KeptNode* kept) {
     const Task& task = g.task;
     const i64 bits = std::min(exact_bits, word_bits - task.count_bits);
-    const double scale = scale_for(gradients, bits, task.address);
-    const double hessian_scale = scale_for(hessians, exact_bits, task.address);
-    pack_rows(gradients, hessians, sides.counts, scale, hessian_scale, task.count_bits, task.words);
+    const auto [scale, hessian_scale] =
+        pack(gradients, hessians, sides.counts, task.count_bits, task.address, task.words);
     const int exponent = static_cast<int>(bits) - exponent_of(scale) + 1;
     *task.units = {std::ldexp(1.0 / scale, -exponent), 1.0 / hessian_scale};
     std::ranges::copy(sides.inside, g.rows.begin());
@@ -78,13 +77,9 @@ inline void note_gains(const KeptNode* nodes, Vector<const double> gains, i64 n_
 inline void put_outputs(const Growth& g, Vector<const double> gradients, Vector<const double> hessians,
                         const Grown& grown, double largest, double* output) {
     for (i64 slot = 0; slot < g.room.state->leaves; ++slot) {
-        i64 gradient = 0, hessian = 0;
-        for (i32 row : g.rows_of(slot)) {
-            gradient += round_to_whole(gradients[row] * grown.scale);
-            hessian += round_to_whole(hessians[row] * grown.hessian_scale);
-        }
-        const double mass = g.task.limits->l2 + static_cast<double>(hessian) / grown.hessian_scale;
-        const double value = mass > 0 ? -(static_cast<double>(gradient) / grown.scale) / mass : 0.0;
+        const Sums sums = sum_leaf(gradients, hessians, g.rows_of(slot), {grown.scale, grown.hessian_scale});
+        const double mass = g.task.limits->l2 + static_cast<double>(sums.second) / grown.hessian_scale;
+        const double value = mass > 0 ? -(static_cast<double>(sums.first) / grown.scale) / mass : 0.0;
         output[g.room.place[slot].node] = std::min(std::max(value, -largest), largest);
     }
 }

@@ -89,15 +89,19 @@ inline double leaf_scale(Vector<const double> values, i64 address) {
     return std::ldexp(1.0, std::min(61 - highest, 1023));
 }
 
-// Write one or two words per row. `counts` is empty for ones; scales are one over the units.
-inline void pack_rows(Vector<const double> gradients, Vector<const double> hessians, Vector<const i64> counts,
-                      double scale, double hessian_scale, i64 count_bits, Matrix<i64> words) {
+// Write one or two words per row; return what turns gradients and hessians into whole numbers, one over the units.
+// `counts` is empty for ones.
+inline Units pack(Vector<const double> gradients, Vector<const double> hessians, Vector<const i64> counts,
+                  i64 count_bits, i64 address, Matrix<i64> words) {
+    const double scale = scale_for(gradients, std::min(exact_bits, word_bits - count_bits), address);
+    const double hessian_scale = scale_for(hessians, exact_bits, address);
     for (i64 row = 0; row < words.rows; ++row) {
         const u64 gradient = static_cast<u64>(round_to_whole(gradients[row] * scale));
         const u64 count = counts.empty() ? 1 : static_cast<u64>(counts[row]);
         words(row, 0) = static_cast<i64>((gradient << count_bits) + count);
         if (words.columns == 2) words(row, 1) = round_to_whole(hessians[row] * hessian_scale);
     }
+    return {scale, hessian_scale};
 }
 
 inline Sums sum_words(Matrix<const i64> words, Vector<const i32> rows) {

@@ -70,29 +70,15 @@ inline void route_rows(Matrix<const u8> bins, Records<const Node> nodes, Vector<
     }
 }
 
-// Write the leaf of each of the tree's rows, as permuted by growth.
-inline void label_rows(Records<const Place> places, Vector<const i32> rows, Vector<i32> leaf_of_row) {
-    for (i64 slot = 0; slot < places.count; ++slot) {
-        const Place& place = places[slot];
-        for (i32 row : rows.subspan(place.begin, place.count)) leaf_of_row[row] = static_cast<i32>(place.node);
+// Return sums of the gradients and hessians of some rows, as whole numbers; no hessians are ones.
+inline Sums sum_leaf(Vector<const double> gradients, Vector<const double> hessians, Vector<const i32> rows,
+                     Units scales) {
+    Sums sums{0, hessians.empty() ? static_cast<i64>(rows.size()) : 0};
+    for (i32 row : rows) sums.first += round_to_whole(gradients[row] * scales.gradient);
+    if (!hessians.empty()) {
+        for (i32 row : rows) sums.second += round_to_whole(hessians[row] * scales.hessian);
     }
-}
-
-// Write each leaf's sums of gradients and hessians as whole numbers, (nodes, 2). It leaves out rows with a negative
-// leaf; no hessians are ones. Four sums take every fourth row each: one would wait between neighbors in one leaf.
-inline void sum_leaves(Vector<const i32> leaf_of_row, Vector<const double> gradients, Vector<const double> hessians,
-                       double scale, double hessian_scale, Matrix<i64> sums) {
-    std::vector<i64> lanes(4 * sums.rows * 2);
-    for (std::size_t row = 0; row < leaf_of_row.size(); ++row) {
-        if (leaf_of_row[row] < 0) continue;
-        i64* mine = &lanes[2 * (static_cast<i64>(row & 3) * sums.rows + leaf_of_row[row])];
-        mine[0] += round_to_whole(gradients[row] * scale);
-        mine[1] += hessians.empty() ? 1 : round_to_whole(hessians[row] * hessian_scale);
-    }
-    const i64 size = 2 * sums.rows;
-    for (i64 at = 0; at < size; ++at) {
-        sums.data[at] = (lanes[at] + lanes[at + size]) + (lanes[at + 2 * size] + lanes[at + 3 * size]);
-    }
+    return sums;
 }
 
 // Arrays of a finished tree.
@@ -104,11 +90,33 @@ struct Tree {
     Vector<double> outputs;
 };
 
-// Write the arrays of a tree. Cuts of feature f begin at first[f]. Outputs are -G/(H+l2) from the `sums` of each node,
-// between the leaf's bounds times the unit.
-inline void describe_nodes(Records<const Node> nodes, Vector<const i64> first, Vector<const double> cut,
-                           Records<const Place> places, Records<const Numbers> numbers, Matrix<const double> sums,
-                           double l2, double gradient_unit, const Tree& tree) {
+// What a tree has grown on, in the order of growth.
+struct Given {
+    Vector<const i32> rows;
+    Vector<const double> gradients, hessians;
+    i64 address;
+};
+
+// Write the leaf of each of the tree's rows, and -1 of others; return sums of gradients and hessians by node.
+inline std::vector<Sums> label_rows(const Given& given, Records<const Place> places, i64 n_nodes, Units scales,
+                                    Vector<i32> leaf_of_row) {
+    std::vector<Sums> sums(n_nodes, Sums{0, 0});
+    std::ranges::fill(leaf_of_row, -1);
+    for (i64 slot = 0; slot < places.count; ++slot) {
+        const Place& place = places[slot];
+        const auto rows = given.rows.subspan(place.begin, place.count);
+        for (i32 row : rows) leaf_of_row[row] = static_cast<i32>(place.node);
+        sums[place.node] = sum_leaf(given.gradients, given.hessians, rows, scales);
+    }
+    sum_over_workers(given.address, Vector<i64>(&sums[0].first, 2 * sums.size()));
+    return sums;
+}
+
+// Write the arrays of a tree. Cuts of feature f begin at first[f]. Outputs are -G/(H+l2), with sums of exact gradients
+// and hessians, between the leaf's bounds times the unit.
+inline void finish_tree(const Given& given, Records<const Node> nodes, Vector<const i64> first,
+                        Vector<const double> cut, Records<const Place> places, Records<const Numbers> numbers,
+                        double l2, double gradient_unit, Vector<i32> leaf_of_row, const Tree& tree) {
     for (i64 at = 0; at < nodes.count; ++at) {
         const Node& node = nodes[at];
         tree.feature[at] = static_cast<i32>(node.feature);
@@ -116,10 +124,15 @@ inline void describe_nodes(Records<const Node> nodes, Vector<const i64> first, V
         tree.right[at] = static_cast<i32>(node.right);
         tree.missing_left[at] = node.missing_left == 1;
         tree.threshold[at] = node.feature >= 0 ? cut[first[node.feature] + node.bin] : 0.0;
+        tree.outputs[at] = 0.0;
     }
+    const double scale = leaf_scale(given.gradients, given.address);
+    const double hessian_scale = leaf_scale(given.hessians, given.address);  // a worker may have no rows
+    const auto sums = label_rows(given, places, nodes.count, {scale, hessian_scale}, leaf_of_row);
     for (i64 slot = 0; slot < places.count; ++slot) {
         const i64 node = places[slot].node;
-        const double weight = sums(node, 1) + l2, value = -sums(node, 0) / (weight > 0 ? weight : infinity);
+        const double weight = static_cast<double>(sums[node].second) / hessian_scale + l2;
+        const double value = -(static_cast<double>(sums[node].first) / scale) / (weight > 0 ? weight : infinity);
         const Bounds bounds = numbers[slot].bounds;
         tree.outputs[node] = std::min(std::max(value, gradient_unit * bounds.low), gradient_unit * bounds.high);
     }

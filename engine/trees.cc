@@ -8,18 +8,9 @@ using namespace costframe::trees;
 
 // Words of rows: engine/packing.h
 
-EXPORT double scale_for(const double* values, i64 n, i64 bits, i64 address) {
-    return trees::scale_for(span(values, n), bits, address);
-}
-
-EXPORT double leaf_scale(const double* values, i64 n, i64 address) {
-    return trees::leaf_scale(span(values, n), address);
-}
-
-EXPORT void pack_rows(const double* gradients, i64 n, const double* hessians, i64 h, const i64* counts, i64 c,
-                      double scale, double hessian_scale, i64 count_bits, i64* words, i64 w) {
-    trees::pack_rows(span(gradients, n), span(hessians, h), span(counts, c), scale, hessian_scale, count_bits,
-                     {words, n, w});
+EXPORT void pack(const double* gradients, i64 n, const double* hessians, i64 h, const i64* counts, i64 c,
+                 i64 count_bits, i64 address, i64* words, i64 w, Units* scales) {
+    *scales = trees::pack(span(gradients, n), span(hessians, h), span(counts, c), count_bits, address, {words, n, w});
 }
 
 // Histograms and splits: engine/histogram.h, engine/splits.h
@@ -65,26 +56,18 @@ EXPORT void route_rows(const u8* bins, i64 n, i64 d, const Node* nodes, i64 size
     trees::route_rows({bins, n, d}, {nodes, size, 10}, span(leaf_of_row, n));
 }
 
-EXPORT void label_rows(const Place* place, i64 leaves, const i32* rows, i64 m, i32* leaf_of_row, i64 n) {
-    trees::label_rows({place, leaves, 8}, span(rows, m), span(leaf_of_row, n));
-}
-
-EXPORT i64 sum_leaves(const i32* leaf_of_row, i64 n, const double* gradients, const double* hessians, i64 h,
-                      double scale, double hessian_scale, i64* sums, i64 nodes) {
+EXPORT i64 finish_tree(const i32* rows, i64 m, const double* gradients, i64 n, const double* hessians, i64 h,
+                       i64 address, const Node* nodes, i64 size, const i64* first, i64 d, const double* cut, i64 cuts,
+                       const Place* place, i64 leaves, const Numbers* numbers, double l2, double gradient_unit,
+                       i32* leaf_of_row, i32* feature, double* threshold, bool* missing_left, i32* left, i32* right,
+                       double* outputs) {
     return with_memory([&] {
-        trees::sum_leaves(span(leaf_of_row, n), span(gradients, n), span(hessians, h), scale, hessian_scale,
-                          {sums, nodes, 2});
+        const Given given{span(rows, m), span(gradients, n), span(hessians, h), address};
+        const Tree tree{span(feature, size), span(threshold, size), span(missing_left, size),
+                        span(left, size),    span(right, size),     span(outputs, size)};
+        trees::finish_tree(given, {nodes, size, 10}, span(first, d + 1), span(cut, cuts), {place, leaves, 8},
+                           {numbers, leaves, 4}, l2, gradient_unit, span(leaf_of_row, n), tree);
     });
-}
-
-EXPORT void describe_nodes(const Node* nodes, i64 size, const i64* first, i64 d, const double* cut, i64 cuts,
-                           const Place* place, i64 leaves, const Numbers* numbers, const double* sums, double l2,
-                           double gradient_unit, i32* feature, double* threshold, bool* missing_left, i32* left,
-                           i32* right, double* outputs) {
-    const Tree tree{span(feature, size), span(threshold, size), span(missing_left, size),
-                    span(left, size),    span(right, size),     span(outputs, size)};
-    trees::describe_nodes({nodes, size, 10}, span(first, d + 1), span(cut, cuts), {place, leaves, 8},
-                          {numbers, leaves, 4}, {sums, size, 2}, l2, gradient_unit, tree);
 }
 
 // Payments: engine/prices.h

@@ -14,9 +14,9 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.sums import exact_mean, exact_sum, sum_over_rows, sum_products, to_grid
 from costframe.core.tables.row_hashes import number_copies
 from costframe.core.workers import ALONE
-from costframe.engine import leaf_scale, scale_for
 from costframe.testing import strategies
 from costframe.testing.parts import run_together
+from costframe.trees.grow import pack
 
 # --- sums ---
 
@@ -35,10 +35,14 @@ def test_exact_sums_and_scales_depend_neither_on_order_nor_on_workers(values, ra
     parts = shuffled[:cut], shuffled[cut:]
     assert run_together(2, lambda each: exact_sum(parts[each.rank], each)) == [expected, expected]
     values = np.array(values)
-    for scale in (lambda each: leaf_scale(each, 0), lambda each: scale_for(each, 40, 0)):
-        assert np.array_equal(scale(values), scale(shuffled), equal_nan=True)
-    if np.isfinite(scale := scale_for(values, 40, 0)):
-        assert sum(abs(int(np.rint(each * scale))) for each in values) < 2**40
+    counts = np.full(len(values), 2**22 // len(values))  # leave some 40 bits for sums
+    try:
+        packed, other = (pack(each, None, counts) for each in (values, shuffled))
+    except DataError:
+        assert sum(map(abs, map(Fraction, values))) >= 2**1023
+        return
+    assert packed.gradient_unit == other.gradient_unit
+    assert sum(abs(int(np.rint(each / packed.gradient_unit))) for each in values) < 2 ** (62 - packed.count_bits)
 
 
 @pytest.mark.parametrize("last", [5e-324, -5e-324, 0.0])

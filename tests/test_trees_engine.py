@@ -162,7 +162,7 @@ def test_packed_sums_are_sums(seed, n, size, with_hessians):
     rng = np.random.default_rng(seed)
     g = rng.standard_normal(n) * size
     h = rng.random(n) if with_hessians else None
-    packed = pack(g, h, n_threads=2)
+    packed = pack(g, h)
     rows = np.flatnonzero(rng.random(n) < 0.5).astype(np.int32)
     for inside in (np.arange(n, dtype=np.int32), rows):
         count, gradient, hessian = unpacked(packed, inside)

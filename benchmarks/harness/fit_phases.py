@@ -72,7 +72,7 @@ def _parts(n_words: int) -> list[Part]:
     return [
         Part(boost, "bin_rows", lambda *given: given[0].X.size, 10, "cells"),
         Part(engine, "grow", length(3), 1, "rows"),
-        Part(engine, "pack_rows", length(0), 16 + word, "rows"),
+        Part(engine, "pack", length(0), 16 + word, "rows"),
         Part(loss, "gradients", length(1), 24, "rows"),
         Part(room, "finish_tree", lambda *given: given[0].n_rows, 20 + word, "rows"),
         Part(room.GrownTree, "add_to", length(1), 20, "rows"),

@@ -209,13 +209,8 @@ class EnsembleRun:
 
     def fork(self) -> EnsembleRun:
         """Return an independent copy."""
-        return evolve(
-            self,
-            boosted=self.boosted.fork(),
-            prices=self.prices.fork(),
-            running=self.running.fork(),
-            random=_copied(self.random),
-        )
+        own = self.boosted.fork(), self.prices.fork(), self.running.fork(), _copied(self.random)
+        return EnsembleRun(self.rows, self.loss, self.grow, *own, self.n_threads)
 
     def add_round(self, tradeoff: float) -> bool:
         """Grow a round at this tradeoff; return False if no tree splits, and then add no tree."""

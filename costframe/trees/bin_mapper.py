@@ -241,6 +241,11 @@ class BinnedData:
         return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper)
 
     @cached_property
+    def split_columns(self) -> NDArray[np.int64]:
+        """The columns of `splittable`, ascending: int64 (k,)."""
+        return np.flatnonzero(self.splittable)
+
+    @cached_property
     def splittable(self) -> NDArray[np.bool_]:
         """Features that can split rows, not the constant ones: bool (d,)."""
         found, single = self.mapper.n_bins > 1, np.flatnonzero(self.mapper.n_bins <= 1)

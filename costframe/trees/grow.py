@@ -8,7 +8,7 @@ its noise. Sums of whole numbers do not depend on the order of rows, and subtrac
 
 from __future__ import annotations
 
-from math import frexp, isnan
+from math import frexp, isnan, ldexp
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -44,7 +44,6 @@ _CELLS_WORTH_THREADS = 60_000  # least work to share, in cells added to a histog
 _CELLS_PER_THREAD = 100_000  # of a tree's table, at least
 _CACHED = 2**23  # bytes of bins that stay in a cache; with more, each thread reads separate rows
 _ROWS_PER_THREAD = 8192  # at least, if threads share the rows
-_ROWS_PER_PART = 32_768  # for a thread to pack at a time
 _LEAVES = 64  # in the first room
 
 
@@ -116,7 +115,7 @@ def grow_tree(
     g = np.ascontiguousarray(gradients, np.float64)
     h = None if hessians is None else np.ascontiguousarray(hessians, np.float64)
     chosen = np.arange(n_rows, dtype=np.int32) if rows is None else np.sort(np.asarray(rows)).astype(np.int32)
-    packed = pack(g, h, counts, workers=data.workers, n_threads=n_threads)
+    packed = pack(g, h, counts, workers=data.workers)
     depth, most = (UNLIMITED if limit is None else min(limit, UNLIMITED) for limit in (max_depth, max_leaves))
     exponent = packed.gradient_exponent
     task = task_for(
@@ -124,8 +123,8 @@ def grow_tree(
         packed.words,
         packed.count_bits,
         (float(l2), float(min_samples_leaf), float(min_hessian_leaf)),
-        np.flatnonzero(data.splittable if features is None else data.splittable & features),
-        units=np.array([np.ldexp(packed.gradient_unit, -exponent), packed.hessian_unit]),  # with finite squares of sums
+        data.split_columns if features is None else np.flatnonzero(data.splittable & features),
+        units=np.array([ldexp(packed.gradient_unit, -exponent), packed.hessian_unit]),  # with finite squares of sums
         price_unit=power_of_two(-2 * exponent),  # a gain is G^2/H, with G in units of the largest possible sum
         max_depth=depth,
         max_leaves=most,
@@ -141,8 +140,8 @@ def grow_tree(
         room = new_room(data, *key, min(_LEAVES, most))
         memory = engine.Room(*room)
     room, memory = _grow(task, room, memory, chosen, paid, data, n_threads)
-    data.workers.check()
     tree = finish_tree(data, room, g, h, chosen, l2, power_of_two(exponent), n_threads)
+    data.workers.check()
     data.rooms[key].append((room, memory))
     return tree
 
@@ -206,31 +205,19 @@ def pack(
     counts: NDArray[np.int64] | None = None,
     *,
     workers: Workers = ALONE,
-    n_threads: int = 1,
 ) -> PackedGradients:
     """Round gradients and hessians, float64 (n,), to integers; arguments and errors as for `grow_tree`."""
     n_rows, second = len(gradients), gradients[:0] if hessians is None else hessians
     given = np.zeros(0, np.int64) if counts is None else counts
-    most = workers.count_all(n_rows if counts is None else int(counts.sum()))
-    count_bits, address = most.bit_length(), workers.address
-    bits = min(EXACT_BITS, WORD_BITS - count_bits)
-    with np.errstate(over="ignore"):
-        scale, hessian_scale = (
-            engine.scale_for(gradients, bits, address),
-            engine.scale_for(second, EXACT_BITS, address),
-        )
+    count_bits = workers.count_all(n_rows if counts is None else int(counts.sum())).bit_length()
+    words, scales = np.empty((n_rows, 1 if hessians is None else 2), np.int64), np.empty(2)
+    engine.pack(gradients, second, given, count_bits, workers.address, words, scales)
     workers.check()
+    scale, hessian_scale = scales.tolist()
     for name, found in (("gradients", scale), ("hessians", hessian_scale)):
         if isnan(found):
             raise DataError(f"{name}: must be finite and have a finite sum, got NaN or infinity")
     if (second < 0).any():
         raise DataError("hessians: must not be negative")
-    words = np.empty((n_rows, 1 if hessians is None else 2), np.int64)
-
-    def pack_part(first: int) -> None:
-        part = slice(first, first + _ROWS_PER_PART)
-        engine.pack_rows(gradients[part], second[part], given[part], scale, hessian_scale, count_bits, words[part])
-
-    run_parallel(pack_part, range(0, n_rows, _ROWS_PER_PART), n_threads)
-    exponent = bits - frexp(scale)[1] + 1
+    exponent = min(EXACT_BITS, WORD_BITS - count_bits) - frexp(scale)[1] + 1
     return PackedGradients(words, count_bits, 1 / scale, 1 / hessian_scale, exponent)

@@ -197,7 +197,7 @@ def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
     target = given.astype(np.int64, copy=False)
     if target.ndim != 1 or (target is not given and (target != given).any()):
         raise DataError(f"y: must be a vector of class numbers, got {given.dtype} of shape {given.shape}")
-    if len(target) and (target.min() < 0 or target.max() >= n_classes):
+    if len(target) and target.view(np.uint64).max() >= n_classes:  # negative ones are above
         raise DataError(f"y: class numbers must run from 0 to {n_classes - 1}, got {target.min()} to {target.max()}")
     return target
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
@@ -168,7 +168,6 @@ def _most_kept(data: BinnedData, bytes_per_group: int) -> int:
     return max(_LEAST_KEPT, 4 * cells) // max(bytes_per_group, 1)
 
 
-_ROWS_WORTH_THREADS = 80_000
 _ROWS_PER_PART = 16_384
 
 
@@ -218,42 +217,25 @@ def finish_tree(
     Splits are those of the packed ones. `rows`, int32 (m,), are the rows of the tree, as growth has permuted them; the
     `gradient_unit` is the factor of the room's bounds of outputs.
     """
-    count, mapper = int(room.state[LEAVES]), data.mapper
-    nodes, leaf_of_row = room.nodes[: 2 * count - 1], np.full(len(data.bins), -1, np.int32)
-    engine.label_rows(room.place[:count], rows, leaf_of_row)
-    many = n_threads if len(rows) >= _ROWS_WORTH_THREADS else 1
-
-    second = np.empty(0) if hessians is None else hessians
-    address = data.workers.address
-    scales = (
-        engine.leaf_scale(gradients, address),
-        1.0 if hessians is None else engine.leaf_scale(hessians, address),
-    )
-
-    def add_up(first: int) -> NDArray[np.int64]:
-        here, sums = slice(first, first + _ROWS_PER_PART), np.empty((len(nodes), 2), np.int64)
-        engine.sum_leaves(leaf_of_row[here], gradients[here], second[here], *scales, sums)
-        return sums
-
-    def route(first: int) -> None:
-        here = slice(first, first + _ROWS_PER_PART)
-        engine.route_rows(data.bins[here], nodes, leaf_of_row[here])
-
-    first_rows = range(0, len(leaf_of_row), _ROWS_PER_PART)
-    nothing = np.zeros((len(nodes), 2), np.int64)
-    sums = data.workers.sum(reduce(np.add, run_parallel(add_up, first_rows, many), nothing)) / scales
+    count, mapper, n = int(room.state[LEAVES]), data.mapper, data.n_rows
+    nodes, leaf_of_row, cuts = room.nodes[: 2 * count - 1], np.empty(n, np.int32), mapper.cuts
     feature, left, right = (np.empty(len(nodes), np.int32) for _ in range(3))
-    threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.zeros(len(nodes))
-    shape, cuts = (feature, threshold, missing_left, left, right), mapper.cuts
-    engine.describe_nodes(
-        nodes, cuts.first, cuts.cut, room.place[:count], room.numbers[:count], sums, l2, gradient_unit, *shape, outputs
-    )
+    threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.empty(len(nodes))
+    shape = feature, threshold, missing_left, left, right
+    grown_on = rows, gradients, gradients[:0] if hessians is None else hessians, data.workers.address
+    places = room.place[:count], room.numbers[:count]
+    engine.finish_tree(*grown_on, nodes, cuts.first, cuts.cut, *places, l2, gradient_unit, leaf_of_row, *shape, outputs)
     categories = {}
     by_category = mapper.has_categories and (feature >= 0) & mapper.categorical[np.maximum(feature, 0)]
     for node in np.flatnonzero(by_category).tolist():
         goes_left, threshold[node] = bits_of(nodes[node : node + 1, NODE_SET:].view(np.uint64), 256)[0], np.nan
         known = mapper.thresholds[feature[node]]  # lists those that go the other way than missing values
         categories[node] = known[goes_left[: len(known)] != missing_left[node]]
-    if len(rows) < len(leaf_of_row):
-        run_parallel(route, first_rows, n_threads)
+    if len(rows) < n:
+
+        def route(first: int) -> None:
+            here = slice(first, first + _ROWS_PER_PART)
+            engine.route_rows(data.bins[here], nodes, leaf_of_row[here])
+
+        run_parallel(route, range(0, n, _ROWS_PER_PART), n_threads)
     return GrownTree(*shape, outputs, leaf_of_row, categories)
