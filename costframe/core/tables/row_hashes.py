@@ -80,7 +80,11 @@ def sample_rows(
 
 def _smallest(parts: list[_Sample], most: int) -> _Sample:
     """Return the rows with the smallest hashes, without copies, of samples of hashes, weights and rows."""
-    known = np.unique(np.concatenate([part[0] for part in parts]))[:most]
+    every = np.concatenate([part[0] for part in parts])
+    few = np.partition(every, 4 * most)[: 4 * most] if len(every) > 4 * most else every  # enough without many copies
+    known = np.unique(few)[:most]
+    if len(known) < most:
+        known = np.unique(every)[:most]
     limit = known[-1] if len(known) else 0
     near = [part[0] <= limit for part in parts]  # the others need not be copied
     hashes, mass, rows = (
