@@ -84,15 +84,14 @@ inline void put_outputs(const Growth& g, Vector<const double> gradients, Vector<
     }
 }
 
-// Add `step` times a tree's outputs to one score of each row.
-inline void add_outputs(const Growth& g, const Sides& sides, double step, const double* output, i64 k,
-                        Matrix<double> scores) {
+// Call `use(row, its leaf)` for all rows of a tree, and for held-out ones.
+template <typename Use>
+void for_leaves(const Growth& g, const Sides& sides, Use use) {
     for (i64 slot = 0; slot < g.room.state->leaves; ++slot) {
-        const double value = output[g.room.place[slot].node];
-        for (i32 row : g.rows_of(slot)) scores(row, k) += step * value;
+        for (i32 row : g.rows_of(slot)) use(row, g.room.place[slot].node);
     }
     const Records<const Node> nodes{g.room.nodes.data, g.room.nodes.count, g.room.nodes.width};
-    for (i32 row : sides.outside) scores(row, k) += step * output[leaf_of(g.task.bins, nodes, row)];
+    for (i32 row : sides.outside) use(row, leaf_of(g.task.bins, nodes, row));
 }
 
 // What `add_rounds` writes: trees by round, output and node, with the leaves' outputs and the trees' numbers of nodes;
@@ -115,7 +114,8 @@ inline void add_tree(const Growth& g, const Fit& fit, const Sides& sides, Vector
     rounds.sizes[tree] = grown.n_nodes;
     std::fill_n(output, grown.n_nodes, 0.0);
     put_outputs(g, gradients, hessians, grown, largest, output);
-    add_outputs(g, sides, step, output, tree % rounds.n_outputs, fit.scores);
+    const i64 k = tree % rounds.n_outputs;
+    for_leaves(g, sides, [&](i32 row, i64 leaf) { fit.scores(row, k) += step * output[leaf]; });
     note_gains(nodes, g.room.gained, grown.n_nodes, std::ldexp(1.0, 2 * grown.exponent), rounds.gain);
 }
 

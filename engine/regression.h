@@ -74,19 +74,6 @@ inline double put_means(const Growth& g, Vector<const double> weight, Matrix<con
     return largest;
 }
 
-// Subtract `step` times a tree's outputs from the residuals.
-inline void subtract_outputs(const Growth& g, const Sides& sides, double step, Matrix<const double> output,
-                             Matrix<double> residual) {
-    const auto subtract_from = [&](i32 row, i64 node) {
-        for (i64 t = 0; t < residual.columns; ++t) residual(row, t) -= step * output(node, t);
-    };
-    for (i64 slot = 0; slot < g.room.state->leaves; ++slot) {
-        for (i32 row : g.rows_of(slot)) subtract_from(row, g.room.place[slot].node);
-    }
-    const Records<const Node> nodes{g.room.nodes.data, g.room.nodes.count, g.room.nodes.width};
-    for (i32 row : sides.outside) subtract_from(row, leaf_of(g.task.bins, nodes, row));
-}
-
 // What `boost_many` writes: trees by number and node, their leaves' means of targets, and their numbers of nodes.
 struct MeanTrees {
     i64 most_trees, most_nodes;
@@ -111,7 +98,9 @@ inline i64 boost_many(const Growth& g, Vector<const double> weight, const Sides&
         std::fill_n(output.data, grown.n_nodes * residual.columns, 0.0);
         const double scale = scale_below_51_bits(largest * heaviest, g.task.count_bits);
         largest += step * put_means(g, weight, residual, scale, grown.hessian_scale, output);
-        subtract_outputs(g, sides, step, output, residual);
+        for_leaves(g, sides, [&](i32 row, i64 leaf) {
+            for (i64 t = 0; t < residual.columns; ++t) residual(row, t) -= step * output(leaf, t);
+        });
     }
     return trees.most_trees;
 }
