@@ -127,8 +127,8 @@ class PlannedPath(MeasuredPath[PlanPoint]):
     def at(self, tradeoff: float) -> PlanPoint:
         """Return the point with the least out-of-fold loss + tradeoff * cost; a larger tradeoff never costs more.
 
-        In money, the best single set must be better than the constant, and the best plan for at least this tradeoff
-        better than that, by more than the standard error: the best of many is often best by chance.
+        In money, it must be better than the constant by more than the standard error of what it saves: the best of many
+        is often best by chance.
         """
         check_number("tradeoff", tradeoff)
 
@@ -138,15 +138,17 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         def best(points: Iterable[PlanPoint]) -> PlanPoint:
             return min(points, key=lambda point: (objective(point), point.objective_cost))
 
-        if self.kept.problem.stakes is None:
+        if (stakes := self.kept.problem.stakes) is None:
             return best(self.points)
         singles = [point for point in self.points if point.stop >= 0]
         plans = [point for point in self.points if point.stop < 0 and point.tradeoff >= tradeoff]
-        found = singles[0]  # the constant
-        for other in map(best, filter(None, (singles, plans))):
-            if objective(other) + self._saving_error(other, found, self.kept.problem.stakes) < objective(found):
-                found = other
-        return found
+        constant = singles[0]
+
+        def is_sure(point: PlanPoint) -> bool:
+            error = self._saving_error(point, constant, stakes)
+            return objective(point) + error < objective(constant)
+
+        return best([constant, *filter(is_sure, map(best, filter(None, (singles, plans))))])
 
     def _saving_error(self, one: PlanPoint, other: PlanPoint, stakes: Stakes) -> float:
         """Return the standard error of the mean cost of errors that one point saves, beside another."""
