@@ -100,7 +100,7 @@ BASE = """
 import sys
 class Lacking:
     def find_spec(name, *_):
-        if name in {"click", "matplotlib", "pyarrow", "rich", "tenacity"}:
+        if name in {"click", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "rich", "tenacity"}:
             raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, Lacking)
 import numpy as np, costframe as cf
@@ -116,6 +116,10 @@ assert cf.predict_one(served, X[0]).cost == report.per_row[0]
 table = Lookup(TableSource({"a": X[:, 0], "b c": X[:, 1]}), ["a", "b c"])
 with Sources({"table": table}) as sources:
     assert cf.predict_one(served, sources, key=0).cost == report.per_row[0]
+cf.save(cf.PlannerClassifier(costs).fit(X, X.sum(axis=1) > 0), "a planner.model")
+planner = cf.load("a planner.model")
+assert cf.predict_one(planner, X[0]).cost == planner.cost(X).per_row[0]
+assert planner.predict(X[:9]).shape == (9,)
 frontier = cf.Frontier.fit([model], X, X.sum(axis=1) > 0, costs=costs, cv=0, points=2)
 print(report, frontier._repr_html_())
 for call in (
