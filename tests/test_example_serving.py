@@ -1,4 +1,4 @@
-"""The example service: it starts, answers and refuses as it says, and its page quotes it."""
+"""The example service: it starts, answers and refuses as it says, and so does its peer; its page quotes it."""
 
 import asyncio
 import importlib
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from live_cases import postgres_url
 
 import costframe as cf
 
@@ -21,6 +22,7 @@ def load(monkeypatch):
         "fastapi",
         "uvicorn",
         "httpx",
+        "lightgbm",
         "sqlalchemy",
         "prometheus_client",
         "opentelemetry.trace",
@@ -35,29 +37,52 @@ def load(monkeypatch):
 def test_the_service_answers_what_the_report_says(load, tmp_path):
     import httpx
 
-    load.prepare(tmp_path)
-    model, rows = cf.load(tmp_path / "cells.model"), cf.datasets.load("breast-cancer").part("test").X
+    address = load.prepare(tmp_path)
+    model, data = cf.load(tmp_path / "cells.model"), cf.datasets.load("breast-cancer")
+    rows = data.part("test").X
     report = model.cost(rows, rounds=True)
-    with load.started(tmp_path) as url, httpx.Client(base_url=url, trust_env=False, timeout=60.0) as http:
-        answers = [http.get(f"/patients/{i}").json() for i in range(20)]
+    with load.started(tmp_path, address) as (url, _, port), httpx.Client(base_url=url, trust_env=False) as http:
+        seconds, answers, refused = asyncio.run(load.ask(url, 113, 4))
         metrics = http.get("/metrics/").text
         nobody = http.get(f"/patients/{10**6}")
-        seconds, reasons = asyncio.run(load.ask(url, 20, 4))
-    assert [answer["cost"] for answer in answers] == report.per_row[:20].tolist()
-    assert [answer["benign"] for answer in answers] == report.predictions[:20].tolist()
-    assert [answer["rounds"] for answer in answers] == report.rounds[:20].tolist()
+        megabytes, processor_seconds = load.used(port)
+    answers.sort(key=lambda answer: answer["patient"])
+    assert [answer["cost"] for answer in answers] == report.per_row.tolist()
+    assert [answer["malignant"] for answer in answers] == report.predictions.tolist()
+    assert [answer["rounds"] for answer in answers] == report.rounds.tolist()
     assert {(answer["reason"], *answer["lacks"]) for answer in answers} == {("complete",)}
     paid = float(re.search(r"^costframe_cost_total\{.*\} (.*)$", metrics, re.MULTILINE)[1])
-    assert paid == sum(answer["cost"] for answer in answers)
+    assert paid == pytest.approx(sum(answer["cost"] for answer in answers) + answers[0]["cost"])  # of the first answer
     assert (nobody.status_code, nobody.json()["detail"]) == (503, "no source gave anything about this patient")
-    assert len(seconds) == sum(reasons.values()) == 20
-    assert asyncio.run(load.own_share(tmp_path, 20)) > 0
+    assert (len(seconds), refused) == (113, 0)
+    assert megabytes > 10
+    assert processor_seconds > 0
+    right = (model.predict(rows) == data.part("test").y).sum()
+    assert load.describe(answers).startswith(f"{right} of 113 right, paid {report.mean:.2f} of 43.5, ")
+
+
+def test_its_peer_fetches_everything_from_postgresql(load, tmp_path, tmp_path_factory):
+    import lightgbm
+
+    with postgres_url(tmp_path_factory.mktemp("server")) as address:
+        load.prepare(tmp_path, address)
+        with load.started(tmp_path, address, "peer") as (url, _, _):
+            _, answers, _ = asyncio.run(load.ask(url, 20, 4))
+        with load.started(tmp_path, address) as (url, _, _):
+            _, ours, _ = asyncio.run(load.ask(url, 20, 4))
+    peer, rows = (
+        lightgbm.Booster(model_file=tmp_path / "lightgbm.txt"),
+        cf.datasets.load("breast-cancer").part("test").X,
+    )
+    assert {answer["patient"]: answer["malignant"] for answer in answers} == dict(enumerate(peer.predict(rows[:20])))
+    assert load.describe(answers).endswith("paid 43.50 of 43.5, 30.0 values in 1.00 rounds")
+    assert {answer["reason"] for answer in ours} == {"complete"}
 
 
 def test_the_page_quotes_the_service():
     (quoted,) = re.findall(
         r'^```python title="examples/serving/service.py"\n(.*?)^```$',
-        (ROOT / "docs" / "serving.md").read_text(encoding="utf-8"),
+        (ROOT / "docs" / "container.md").read_text(encoding="utf-8"),
         re.MULTILINE | re.DOTALL,
     )
     assert quoted in (EXAMPLE / "service.py").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A service that says how likely a patient's cells are benign, and fetches only what this patient's answer needs."""
+"""A service that says how likely a patient's cells are malignant, and fetches only what this patient's answer needs."""
 
 import os
 from collections.abc import AsyncIterator
@@ -14,6 +14,7 @@ import costframe as cf
 FOLDER = Path(os.environ.get("FOLDER", "."))  # of prepare.py
 IN_FLIGHT = 16  # patients at once; further ones are refused, so that those that wait keep their deadline
 DEADLINE = 0.5  # seconds
+os.environ.setdefault("DATABASE_URL", f"sqlite:///{(FOLDER / 'patients.db').absolute()}")  # read by sources.toml
 
 
 @asynccontextmanager
@@ -33,7 +34,7 @@ app.state.in_flight = 0
 
 
 @app.get("/patients/{patient}")
-async def benign(patient: int) -> dict[str, Any]:
+async def malignant(patient: int) -> dict[str, Any]:
     """Predict one patient; the answer says what it cost, and why it ended."""
     state = app.state
     if state.in_flight >= IN_FLIGHT:
@@ -47,5 +48,5 @@ async def benign(patient: int) -> dict[str, Any]:
         state.in_flight -= 1
     if not end.acquired:
         raise HTTPException(503, "no source gave anything about this patient", {"retry-after": "1"})
-    probability = float(end.value)
-    return {"benign": probability, "cost": end.cost, "rounds": end.rounds, "reason": end.reason, "lacks": end.failures}
+    bought = {"values": len(end.acquired), "rounds": end.rounds, "cost": end.cost}
+    return {"malignant": float(end.value), **bought, "reason": end.reason, "lacks": end.failures}
