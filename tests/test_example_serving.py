@@ -63,6 +63,7 @@ def test_the_service_answers_what_the_report_says(load, tmp_path):
 
 def test_its_peer_fetches_everything_from_postgresql(load, tmp_path, tmp_path_factory):
     import lightgbm
+    import psycopg
 
     with postgres_url(tmp_path_factory.mktemp("server")) as address:
         load.prepare(tmp_path, address)
@@ -70,6 +71,8 @@ def test_its_peer_fetches_everything_from_postgresql(load, tmp_path, tmp_path_fa
             _, answers, _ = asyncio.run(load.ask(url, 20, 4))
         with load.started(tmp_path, address) as (url, _, _):
             _, ours, _ = asyncio.run(load.ask(url, 20, 4))
+        with psycopg.connect(address) as connection:
+            connection.execute("drop table cells_outlines, cells_textures")
     peer, rows = (
         lightgbm.Booster(model_file=tmp_path / "lightgbm.txt"),
         cf.datasets.load("breast-cancer").part("test").X,
