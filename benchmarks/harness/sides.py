@@ -3,7 +3,10 @@
 LightGBM's side has 42 fits: plain, and ten strengths of its lazy and coupled penalties, at two sizes of trees; it is
 ../shared/bench/peers.py. CatBoost has as many; GDFS is one network, see gdfs_points.py. The prototype is
 ../shared/bench/planner_prototype.py. "CEGB's path" has all points of one path, by their scores on valid alone; "no
-look-ahead" is the same without looking ahead for resources.
+look-ahead" is the same without looking ahead for resources. "knapsack" buys the same features for all rows: those whose
+mean absolute contributions to the scores of a model on all features (SHAP values) have the greatest sum within a
+budget, resources paid once, found as a linear program in whole numbers; boosted trees and a linear model are trained on
+them. So does CoAI (G. Erion et al., Nature Biomedical Engineering 6, 2022).
 
 CatBoost has feature penalties, for each object and at the first use, and its points are costed exactly row by row on
 the path. Its trees are symmetric (the default) or grown leaf by leaf. In a symmetric tree all splits of a level are the
@@ -26,6 +29,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
+from scipy.optimize import Bounds, LinearConstraint, milp
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
 from costframe.frontier.candidates import Entrant
@@ -57,6 +65,7 @@ SHAPES: tuple[dict[str, Any], ...] = (
 KINDS = ("per_object_feature_penalties", "first_feature_use_penalties")
 STRENGTHS = np.geomspace(1e-4, 3, 10)  # in units of 1 / cost of all features, as for LightGBM
 ROUNDS, PATIENCE = 300, 30
+KNAPSACKS = 16  # budgets
 
 
 def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> list[Fitted]:
@@ -101,6 +110,58 @@ def lightgbm_points(name: str, split: int) -> list[Point]:
     return points
 
 
+def knapsack_points(name: str, split: int) -> list[Point]:
+    """Choose the features of most contribution within each of some budgets, and train boosted and linear models."""
+    table = load_table(name, split)
+    if not table.classes:
+        raise LookupError("the knapsack is for classes")
+    import lightgbm as lgb
+
+    X, y, n = table.X, table.y, len(table.features)
+    settings = {"objective": "multiclass", "num_class": table.classes} if table.classes > 2 else {"objective": "binary"}
+    settings |= {"verbosity": -1, "num_threads": 2, "num_leaves": LEAVES[0]}
+    settings["min_data_in_leaf"] = 20 if len(y["train"]) > SMALL else 5
+
+    def boosted(chosen: np.ndarray) -> Callable[..., np.ndarray]:
+        rows, valid = (lgb.Dataset(X[part][:, chosen], y[part]) for part in ("train", "valid"))
+        stop = [lgb.early_stopping(PATIENCE, verbose=False)]
+        return lgb.train(settings, rows, ROUNDS, valid_sets=[valid], callbacks=stop).predict
+
+    def linear(chosen: np.ndarray) -> Callable[..., np.ndarray]:
+        steps = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=1000))
+        steps.fit(X["train"][:, chosen], y["train"])
+        return lambda X: steps.predict_proba(X) if table.classes > 2 else steps.predict_proba(X)[:, 1]
+
+    contributions = boosted(np.arange(n))(X["train"], pred_contrib=True).reshape(len(y["train"]), -1, n + 1)
+    worth = np.abs(contributions[:, :, :n]).mean(axis=(0, 1))
+    found, full = [], table.costs.full_cost(table.features)
+    least = table.flat()[table.flat() > 0].min()
+    for budget in np.unique(np.r_[np.geomspace(least, full, KNAPSACKS), full]):
+        chosen = np.flatnonzero(_fill_knapsack(worth, table, float(budget)))
+        for fit in (boosted, linear) if len(chosen) else ():
+            predict, cost = fit(chosen), float(table.price(np.isin(np.arange(n), chosen)[None]).sum())
+            point = {"val_cost": cost, "test_cost": cost}
+            for part, key in (("valid", "val"), ("test", "test")):
+                point[key] = float(table.score(part, predict(X[part][:, chosen])))
+            found.append(point)
+    return found
+
+
+def _fill_knapsack(worth: np.ndarray, table: Any, budget: float) -> np.ndarray:
+    """Return which features have the greatest sum of worth within a budget: bool (d,)."""
+    d, r = table.needs.shape
+    needed = np.argwhere(table.needs)
+    paid = np.zeros((len(needed), d + r))  # a feature is at most its resource
+    paid[np.arange(len(needed)), needed[:, 0]], paid[np.arange(len(needed)), d + needed[:, 1]] = 1, -1
+    limits = [
+        LinearConstraint(np.r_[table.cost, table.resource][None], ub=budget * (1 + 1e-9)),
+        LinearConstraint(paid, ub=0),
+    ]
+    gain = -np.r_[worth, np.zeros(r)]
+    found = milp(gain, integrality=np.ones(d + r), bounds=Bounds(0, 1), constraints=limits[: 2 if len(needed) else 1])
+    return np.asarray(found.x[:d] > 0.5)
+
+
 def prototype_points(name: str, split: int) -> list[Point]:
     """Run ../shared/bench/planner_prototype.py on a table of classes and return its points."""
     if name == "synthetic" or not load_table(name, split).classes:
@@ -129,6 +190,7 @@ PEERS: dict[str, Callable[[str, int], list[Point]]] = {
     "CatBoost": lambda name, split: catboost_points(load_table(name, split)),
     "GDFS": lambda name, split: gdfs_points(load_table(name, split)),
     "prototype": prototype_points,
+    "knapsack": knapsack_points,
     "CEGB's path": path_points,
     "no look-ahead": functools.partial(path_points, look_ahead=False),
 }

@@ -37,6 +37,11 @@ SCORES = {
     "synthetic": "ndcg@5",
     "breast-cancer": "roc_auc",
     "drawn": "roc_auc",
+    "cube": "accuracy",
+    "cube-20k": "accuracy",
+    "cube-nm": "accuracy",
+    "cube-nm-20k": "accuracy",
+    "nhanes1": "roc_auc",
 }
 FREE = ("breast-cancer", "drawn")
 DRAWN = {"train": 1500, "valid": 1000, "test": 20_000}  # rows; the last are enough to know a score
@@ -73,6 +78,7 @@ def load_table(name: str, split: int) -> Any:
     Split 0 is a stored table's own, others are drawn by seed; a synthetic ranking is drawn anew for each.
     """
     kind = shared_module("common").Table
+    shared_module("common").METRIC.setdefault("nhanes1", "auc")
     if name == "synthetic":
         return _draw_ranking(kind.__new__(kind), split)
     table = kind(name, split or None)
