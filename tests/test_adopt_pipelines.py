@@ -213,6 +213,14 @@ MIXED = pd.DataFrame({"town": ["Oslo", np.nan, None, "Oslo"]}, dtype=object)
             "on their last bits",
         ),
         (
+            lambda: make_pipeline(
+                pre.OneHotEncoder(dtype=np.float32, sparse_output=False),
+                pre.StandardScaler(with_mean=False),
+                pre.OneHotEncoder(),
+            ).fit([["a"], ["b"], ["b"]]),
+            "an encoder of dtype float32",
+        ),
+        (
             lambda: make_pipeline(SimpleImputer(strategy="most_frequent"), pre.OneHotEncoder()).fit(MIXED),
             "met None where SimpleImputer had filled NaN",
         ),

@@ -62,11 +62,16 @@ class Recipe:
         self._extremes[made] = np.array([default, *table[len(table) // 2 :]])
         return made
 
+    def mark_rounded(self, columns: Iterable[int]) -> None:
+        """Note that the last bits of what is made of some columns are not the original's."""
+        self._rounded.update(columns)
+
     def check_categories(self, column: int, keys: Iterable[Any], what: str) -> None:
         """Refuse to tell categories of a column by values that are not the original's to the last bit, or are lost."""
         if column in self._rounded:
             raise AdoptionError(
-                f"{what}: categories of numbers that a linear map makes would depend on their last bits"
+                f"{what}: categories of numbers that a linear map, or an encoder of dtype float32, makes would depend "
+                "on their last bits"
             )
         if column in self._filled and any(map(is_missing, keys)):
             raise AdoptionError(
@@ -369,6 +374,8 @@ def _codes(encoder: Any, columns: list[int], recipe: Recipe) -> list[int]:
             default = values[-1] if allows else np.nan
             made.append(recipe.look_up(column, known, values[: len(known)], default, what))
         begin += width
+    if np.dtype(getattr(encoder, "dtype", float)).itemsize < np.dtype(float).itemsize:
+        recipe.mark_rounded(made)  # what later steps make of them has other last bits in the original
     return made
 
 
