@@ -8,6 +8,7 @@ python engine/build.py --sanitize --output FOLDER  # with address and undefined-
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -46,7 +47,10 @@ def compiler(platform: str | None = None) -> list[str]:
 
 
 def build(target: Path = TARGET, options: tuple[str, ...] = (), platform: str | None = None) -> list[Path]:
-    """Compile the library for each level of this machine's or a platform's processors; return the files."""
+    """Compile the library for each level of this machine's or a platform's processors; return the files.
+
+    A file that was made of the same sources in the same way stays: pip builds twice to install once.
+    """
     command = compiler(platform)
     if not command:
         raise SystemExit("the engine needs a C++ compiler: install g++ or clang, or `pip install ziglang`")
@@ -59,15 +63,27 @@ def build(target: Path = TARGET, options: tuple[str, ...] = (), platform: str | 
     suffix = {"win": ".dll", "macosx": ".dylib"}.get(name.partition("_")[0], ".so")
     levels = {"base": (), "avx2": avx2} if name.endswith(("x86_64", "amd64")) else {"base": ()}
     target.mkdir(parents=True, exist_ok=True)
+    ways = {
+        target / f"engine-{level}{suffix}": [*command, *EXACT, *SHARED, *options, *levels[level]] for level in levels
+    }
+    marks = {file: mark(way) for file, way in ways.items()}
+    old = [file for file in ways if not file.exists() or marks[file].encode() not in file.read_bytes()]
     with tempfile.TemporaryDirectory(dir=target) as folder:  # never a half-written library
-        files = [Path(folder, f"engine-{level}{suffix}") for level in levels]
         running = [
-            subprocess.Popen([*command, *EXACT, *SHARED, *options, *flags, "-o", str(file), *SOURCES])
-            for file, flags in zip(files, levels.values(), strict=True)
+            subprocess.Popen([*ways[file], f"-DMADE_OF={marks[file]}", "-o", str(Path(folder, file.name)), *SOURCES])
+            for file in old
         ]
         if any([process.wait() for process in running]):  # noqa: C419 - wait for both
             raise SystemExit(f"the engine cannot be compiled with {' '.join(command)}")
-        return [file.replace(target / file.name) for file in files]
+        for file in old:
+            Path(folder, file.name).replace(file)
+    return [*ways]
+
+
+def mark(way: list[str]) -> str:
+    """Return a word for the sources and the way they are compiled, which the library holds."""
+    texts = [" ".join(way).encode(), *(path.read_bytes() for path in sorted(HERE.glob("*.[hc]*")))]
+    return "made_of_" + hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,10 @@
 
 using namespace costframe;
 
+#define TEXT_OF(word) #word
+#define TEXT(word) TEXT_OF(word)
+EXPORT const char* made_of() { return TEXT(MADE_OF); }  // see build.py
+
 EXPORT void hash_rows(const double* X, i64 n, i64 d, u64* hashes) { costframe::hash_rows({X, n, d}, span(hashes, n)); }
 
 EXPORT void add_exactly(const double* values, i64 n, i64* sums) {
