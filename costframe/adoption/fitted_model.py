@@ -21,7 +21,7 @@ from costframe.adoption.opaque import (
     refit,
     require_probabilities,
 )
-from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, shown
+from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, quote_names, shown
 from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -158,6 +158,18 @@ def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
     else:
         columns.read_by(own)
     return StageTree(tree.bank.with_features(names), tree.stages)
+
+
+def _of_numbers(tree: StageTree, data: TrainingData, parameter: str) -> StageTree:
+    """Let a tree read the numbers of the data's labels; refuse other labels."""
+    for name in (tree.feature_names[f] for f in tree.bank.read):
+        own, labels = tree.categories.get(name), data.categories.get(name)
+        if isinstance(own, tuple) and isinstance(labels, tuple) and own != labels:
+            raise ParameterError(
+                f"{parameter}: reads {name!r} with the labels {quote_names(own)}, X has {quote_names(labels)}; "
+                "give `cf.adopt` of it, whose labels X then takes"
+            )
+    return tree.with_categories({})
 
 
 def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> StageTree:
@@ -322,7 +334,7 @@ class GivenModel:
         if callable(model) and not columns.named and not (hasattr(model, "predict") or isinstance(model, Predictor)):
             raise ParameterError(f"{parameter}: a function does not say what it reads, name its features")
         check_classes(model, self.classes, parameter)
-        tree = probability_tree(model, columns, len(self.classes))
+        tree = _of_numbers(probability_tree(model, columns, len(self.classes)), data, parameter)
         proba = self.proba
         if proba is None:
             # To the caller of `fit` or `fit_path`.

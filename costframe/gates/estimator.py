@@ -297,7 +297,7 @@ class GatedClassifier(CostAwareClassifier):
         given = GivenModel(model, columns, proba, self.classes_, seed, hasattr(self, "feature_names_in_"))
         fitted = fit_default(given, data, n_threads) if model is None else given.fit(data)
         self.expensive_ = fitted.model
-        self.expensive_predictor_ = fitted.tree.with_costs(data.costs)
+        self.expensive_predictor_ = fitted.tree.with_categories(data.categories).with_costs(data.costs)
         return fitted
 
     def _check_expensive(self, data: TrainingData) -> None:

@@ -2,6 +2,7 @@
 
 import pickle
 
+import lightgbm
 import naive
 import numpy as np
 import pandas as pd
@@ -237,3 +238,23 @@ def test_a_composite_stands_behind_another_and_costs_what_is_fetched(inner, oute
     if opaques:
         with pytest.raises(StorageError, match=next(iter(opaques))):
             cf.load(tmp_path / "model.cf")
+
+
+def test_labels_of_an_expensive_model_are_those_of_the_data():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"home": pd.Categorical(rng.choice(list("wxyz"), 600)), "b": rng.normal(size=600)})
+    y = (frame.home.isin(["w", "y"]) ^ (frame.b > 1)).to_numpy()
+    given = lightgbm.LGBMClassifier(n_estimators=10, verbose=-1, n_jobs=1, min_child_samples=5).fit(frame, y)
+    other = frame.assign(home=frame.home.cat.reorder_categories(list("zyxw")))
+    for model in (given, cf.adopt(given)):
+        gated = AdaptClassifier({"home": 1.0, "b": 1.0}, 1e-3, expensive=model, full_share=1.0)
+        with pytest.warns(PrefittedWarning):
+            gated.fit(frame, y)
+        assert gated.score(frame.astype({"home": str}), y) > 0.95
+        assert (gated.expensive_predictor_.predict(other) == cf.adopt(given).predict(frame)).all()
+        if model is given:
+            with pytest.raises(ParameterError, match="reads 'home' with the labels 'w', 'x', 'y', 'z', X has 'z', 'y'"):
+                gated.fit(other, y)
+        else:
+            with pytest.warns(PrefittedWarning):
+                assert gated.fit(other, y).score(other, y) > 0.95
