@@ -139,3 +139,17 @@ def test_labels_that_the_model_does_not_know_are_no_secret(run, tmp_path):
     for command in (("predict", "--output", "new-answers.csv"), ("cost",), ("inspect",)):
         done = run(command[0], "my.model", "new.csv", *command[1:])
         assert (done.exit_code, done.stderr) == (0, told)
+
+
+def test_a_file_may_lack_columns_that_the_model_does_not_read(run, tmp_path):
+    stages = [Answer([0], [[1.0]], [0.5], "sigmoid")]
+    cf.save(cf.StageTree(WeakLearnerBank.columns(NAMES, [1]), stages, PRICES, classes=("no", "yes")), "few.model")
+    pd.DataFrame({"chol": [0.5, -2.0]}).to_csv(tmp_path / "few.csv", index=False)
+    result = run("predict", "few.model", "few.csv", "--output", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert list(pd.read_csv(tmp_path / "out.csv")["prediction"]) == ["yes", "no"]
+    pd.DataFrame({"age": [0.5, -2.0]}).to_csv(tmp_path / "other.csv", index=False)
+    assert (
+        "no column 'chol', which few.model reads"
+        in run("predict", "few.model", "other.csv", "--output", "o.csv").stderr
+    )

@@ -13,6 +13,7 @@ from pyarrow import feather
 
 from costframe.core.errors import DataError
 from costframe.datasets.table_files import ModelRows, TableFile
+from costframe.datasets.tables import read_table
 
 FRAME = pd.DataFrame(
     {"größe": [1.5, 2.0, None, -4.25], "count": [1, 2, 3, 4], "city": ["Köln", "Bonn, Süd", "a;b", "x"]}
@@ -192,3 +193,14 @@ def test_decimal_commas_and_points_for_thousands(table, text, decimal, values):
         np.testing.assert_array_equal(read_rows(file.path, ["a"])[:, 0], values)
     written = [line.partition(";")[0] for line in text.splitlines()[1:]]
     assert ";" not in text or file.read(texts=["a"])["a"].to_pylist() == written
+
+
+@pytest.mark.parametrize("number", ["{},5", "1.{:03},5"])
+def test_numbers_with_decimal_commas_beside_texts_are_numbers(table, number):
+    """Texts for missing values would else make free texts of a column of numbers."""
+    rows = [f"{number.format(i)};{i % 2}" for i in range(120)]
+    path = table("crp;ill\n" + "\n".join([*rows, "k.A.;0", "k.A.;1"]) + "\n")
+    with pytest.raises(DataError, match=r"column 'crp': texts in a column of numbers: 'k\.A\.' \(2 times\);"):
+        read_table(path, target="ill")
+    (columns,) = TableFile.open(path).blocks(["crp"])
+    assert columns["crp"].to_pylist()[-3:] == [rows[-1][:-2].replace(".", "").replace(",", "."), "k.A.", "k.A."]

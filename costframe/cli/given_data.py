@@ -186,7 +186,8 @@ def open_blocks(
     file = TableFile.open(data, missing)
     if file.note is not None:
         print_error(file.note)
-    yield from ModelRows(file, predictor.feature_names, part, predictor.categories, model, keep, print_error).blocks()
+    names, used = predictor.feature_names, predictor.used_features
+    yield from ModelRows(file, names, part, predictor.categories, model, keep, used, print_error).blocks()
 
 
 def open_rows(

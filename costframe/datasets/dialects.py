@@ -205,3 +205,17 @@ def without_points(texts: Any) -> Any:
     if all(_DOTTED.fullmatch(text) for text in texts.unique().drop_null().to_pylist()):
         return pc.replace_substring(texts, ".", "")
     return None
+
+
+def with_points(texts: Any) -> Any:
+    """Return a pyarrow column of texts with a decimal point in those that are numbers with a decimal comma."""
+    each = texts.unique()
+    spelled = [
+        text.replace(".", "").replace(",", ".") if text and "," in text and _is_with_comma(text.strip()) else text
+        for text in each.to_pylist()
+    ]
+    return pa.array(spelled, each.type).take(pc.index_in(texts, each))
+
+
+def _is_with_comma(text: str) -> bool:
+    return bool(_COMMA.fullmatch(text) or _DOTTED.fullmatch(text))

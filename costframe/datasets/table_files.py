@@ -40,7 +40,7 @@ from costframe.core.tables.columns import (
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.core.tables.parquet_files import ParquetFiles, is_several
 from costframe.datasets.dataset import SPLIT
-from costframe.datasets.dialects import Dialect, find_dialect, without_points
+from costframe.datasets.dialects import Dialect, find_dialect, with_points, without_points
 from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 from costframe.datasets.text_features import count_texts, refuse_texts
 
@@ -170,7 +170,7 @@ class TableFile:
             options = self._conversion(column_types=dict.fromkeys(texts, pa.string()))
             table = csv.read_csv(self.path, *self._how_written(), options)
             return pa.table(
-                [self._undotted(null_texts(column, _EMPTY)) if name not in texts else null_texts(column, _EMPTY)
+                [self._of_commas(null_texts(column, _EMPTY)) if name not in texts else null_texts(column, _EMPTY)
                  for name, column in zip(table.column_names, table.columns, strict=True)],
                 table.column_names,
             )  # fmt: skip
@@ -235,12 +235,13 @@ class TableFile:
         for kind in kinds:
             with contextlib.suppress(pa.ArrowInvalid):
                 return pc.cast(texts, kind)
-        return column
+        return with_points(column) if self.dialect.decimal == "," else column
 
-    def _undotted(self, column: Any) -> Any:
-        """Return a column that was read as texts for its points for thousands as numbers."""
-        is_dotted = self.dialect is not None and self.dialect.dotted and is_text(column.type)
-        return self.as_numbers(column) if is_dotted else column
+    def _of_commas(self, column: Any) -> Any:
+        """Return a column that was read as texts for its commas, or its points for thousands, as numbers if it may."""
+        if self.dialect is None or self.dialect.decimal != "," or not is_text(column.type):
+            return column
+        return self.as_numbers(column) if self.dialect.dotted else with_points(column)
 
     def as_written(self, column: Any) -> Any:
         """Return a column of a text file as numbers where each is written as it is printed, else as its texts.
@@ -327,11 +328,12 @@ class ModelRows:
     """The rows of a file, or of one part of it, as a model reads them."""
 
     file: TableFile
-    feature_names: Sequence[str]  # columns that the model reads, in its order; the file may have more, in any order
+    feature_names: Sequence[str]  # of the model, in its order; the file may have more, in any order
     part: str | None = None  # rows with this text in the column ``split``; None for all
     categories: Categories = field(factory=dict)  # labels, which become their positions, or their hashes
     reader: str = "the model"  # name of the model in errors
     keep: Sequence[str] = ()  # further columns to copy
+    used: Collection[str] | None = None  # features that the model reads: the file may lack others; by default all
     # called at the end with a text on each column with labels that the model does not know, which are missing
     # to it
     remark: Callable[[str], None] = lambda _: None
@@ -343,7 +345,8 @@ class ModelRows:
         """
         path, names, found = self.file.path, self._check_names(), 0
         unknown: dict[str, tuple[int, str]] = {}
-        beside: dict[str, Counter[str]] = {name: Counter() for name in self.feature_names}
+        place = {name: f for f, name in enumerate(self.feature_names) if name in names}
+        beside: dict[str, Counter[str]] = {name: Counter() for name in place}
         texts = {name for name, labels in self.categories.items() if _are_texts(labels)}
         copied = set(self.keep)
         for columns in self.file.blocks(names, texts | copied | {SPLIT}):
@@ -357,8 +360,9 @@ class ModelRows:
                 inside = np.ones(rows, np.bool_)
                 if self.part is not None:
                     inside = np.asarray(text_values(columns[SPLIT], SPLIT) == self.part)
-                X = np.empty((rows, len(self.feature_names)))
-                for f, (name, column) in enumerate(read.items()):
+                X = np.full((rows, len(self.feature_names)), np.nan)
+                for name, column in read.items():
+                    f = place[name]
                     X[:, f] = feature_values(column, name, self.categories.get(name))
                     if name in self.categories:
                         _count_unknown(unknown, name, column, np.isnan(X[:, f]) & inside)
@@ -387,14 +391,19 @@ class ModelRows:
     def _check_names(self) -> list[str]:
         """Return the columns to read, at least one; refuse what the file lacks."""
         path, known = self.file.path, self.file.names()
-        if missing := [name for name in self.feature_names if name not in known]:
+        lacked = [name for name in self.feature_names if name not in known]
+        if missing := [name for name in lacked if self.used is None or name in self.used]:
             has = f"the table has {quote_names(known)}"
             raise DataError(f"{path}: no column {quote_names(missing)}, which {self.reader} reads; {has}")
         if missing := [name for name in self.keep if name not in known]:
             raise DataError(f"{path}: no column {quote_names(missing)} to copy; the table has {quote_names(known)}")
         if self.part is not None and SPLIT not in known:
             raise DataError(f"{path}: no column {SPLIT!r} to find the part {self.part!r} in")
-        wanted = [*self.feature_names, *self.keep, *([SPLIT] if self.part is not None else [])]
+        wanted = [
+            *(name for name in self.feature_names if name not in lacked),
+            *self.keep,
+            *([SPLIT] if self.part is not None else []),
+        ]
         return list(dict.fromkeys(wanted)) or known[:1]
 
 
