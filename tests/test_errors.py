@@ -266,3 +266,24 @@ def test_a_regression_has_no_prices_by_class(run, tmp_path):
     assert "errors: expected prices per unit of error" in str(refused.exception) + refused.output
     with pytest.raises(CostModelError, match="errors: expected prices per unit of error"):
         cf.load(saved).cost(X, y, costs=cf.CostModel.load(prices))
+
+
+@pytest.mark.parametrize("name", ["miser", "planner"])
+@pytest.mark.parametrize("value", [np.nan, -1.0, np.inf])
+def test_fit_names_the_row_whose_price_is_none(name, value):
+    rows = X.copy()
+    rows.loc[np.flatnonzero(Y == "well")[9], "amount"] = value
+    where = np.flatnonzero(Y == "well")[9]
+    model = cf.estimator(name, costs=cf.CostModel.of(PRICES, errors=BY_ROW))
+    with pytest.raises(
+        DataError, match=rf"X: expected .* in 'amount', the price of an error; got {value:g} in row {where}$"
+    ):
+        model.fit(rows, Y)
+    with pytest.raises(DataError, match=rf"X_val: expected .* in row {where}$"):
+        model.fit(X, Y, X_val=rows, y_val=Y)
+
+
+def test_errors_whose_squares_are_no_numbers_are_refused():
+    for errors in ({"ill": {"well": 1e151}}, {"absolute": 1e151}, [[0, 1e151], [1, 0]]):
+        with pytest.raises(CostModelError, match=r"errors.*: expected a number <= 1e\+150, got 1e\+151"):
+            cf.CostModel.of(PRICES, errors=errors)

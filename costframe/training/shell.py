@@ -212,6 +212,9 @@ class CostAwareEstimator(Predicting):
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         if costs.errors is not None:
             costs.errors.check_kind(self.kind, self.classes_ if self.kind == "classifier" else None)
+            costs.errors.check_rows(train.X, prices.names, "X")
+            if valid is not None:
+                costs.errors.check_rows(valid.X, prices.names, "X_val")
         named = self._columns
         chosen = named.chosen if named.chosen.any() else None
         tradeoff = usual_tradeoff(costs, train, prices.names) if self.tradeoff is None else float(self.tradeoff)

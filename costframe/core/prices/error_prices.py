@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ColumnPrice", "DecisionPrices", "ErrorPrices"]
 
 _PER_UNIT = ("absolute", "squared")
+_LARGEST = 1e150  # squares of bills, for their standard errors, are finite
 
 
 @attrs.frozen
@@ -67,7 +68,7 @@ class ErrorPrices:
             return cls._of_array(*_labelled(errors))
         table = as_table(errors, "errors")
         if table and all(key in _PER_UNIT and not isinstance(price, Mapping) for key, price in table.items()):
-            return cls((), (), *(as_price(table.get(key, 0.0), "errors", key) for key in _PER_UNIT))
+            return cls((), (), *(_as_number(table.get(key, 0.0), key) for key in _PER_UNIT))
         if [*table] == ["matrix"] and not isinstance(table["matrix"], Mapping):
             return cls._of_array(table["matrix"], [], [])
         by_truth = []
@@ -95,8 +96,7 @@ class ErrorPrices:
             return cls.of({truth: dict(zip(_as_labels(answers), row, strict=True)) for truth, row in named})
         return cls(
             matrix=tuple(
-                tuple(as_price(price, "errors", f"row {truth}") for price in row)
-                for truth, row in enumerate(table.tolist())
+                tuple(_as_number(price, f"row {truth}") for price in row) for truth, row in enumerate(table.tolist())
             )
         )
 
@@ -142,7 +142,15 @@ class ErrorPrices:
         elif kind == "ranker":
             raise CostModelError("errors: expected prices without errors, for a ranking has no wrong answers")
         elif not self.is_regression:
-            raise CostModelError("errors: expected prices per unit of error, absolute or squared, got prices by class")
+            raise CostModelError(
+                "errors: expected prices per unit of error, absolute or squared, got prices by class; a model of "
+                "probabilities that does not know its classes learns them by `model.with_classes(labels)`"
+            )
+
+    def check_rows(self, X: NDArray[np.float64], names: Sequence[str], where: str) -> None:
+        """Refuse rows, float64 (rows, d), in which the value of a column cannot be a price."""
+        for name in self.columns:
+            _of_column(X, list(names).index(name), ColumnPrice(name), where)
 
     def of_answers(self, y: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what predictions of a regression, float64 (rows,), cost where the truth is y: float64 (rows,)."""
@@ -224,12 +232,14 @@ class DecisionPrices:
         return found
 
 
-def _of_column(rows: NDArray[np.float64], column: int, price: ColumnPrice) -> NDArray[np.float64]:
+def _of_column(
+    rows: NDArray[np.float64], column: int, price: ColumnPrice, where: str = "errors"
+) -> NDArray[np.float64]:
     values = rows[:, column]
     wrong = ~(np.isfinite(values) & (values >= 0.0))
     if wrong.any():
         raise DataError(
-            f"errors: expected finite numbers >= 0 in {price.column!r}, the price of an error; "
+            f"{where}: expected finite numbers >= 0 in {price.column!r}, the price of an error; "
             f"got {values[wrong][0]:g} in row {int(wrong.argmax())}"
         )
     return price.times * values
@@ -263,14 +273,20 @@ def _texts_of(label: Any) -> list[str]:
 
 def _as_price(price: object, *where: str) -> _Price:
     if not isinstance(price, Mapping):
-        return as_price(price, "errors", *where)
+        return _as_number(price, *where)
     table = as_table(price, "errors", *where, keys=["column", "times"])
     if "column" not in table:
         raise CostModelError(
             f"{entry_path('errors', *where, 'column')}: expected the name of a free feature, got no entry"
         )
     column = as_name(table["column"], "errors", *where, "column")
-    return ColumnPrice(column, as_price(table.get("times", 1.0), "errors", *where, "times"))
+    return ColumnPrice(column, _as_number(table.get("times", 1.0), *where, "times"))
+
+
+def _as_number(price: object, *where: str) -> float:
+    if (number := as_price(price, "errors", *where)) > _LARGEST:
+        raise entry_error(["errors", *where], f"a number <= {_LARGEST:g}", price)
+    return number
 
 
 def _place(place: Mapping[str, int], label: str, classes: NDArray[Any], *where: str) -> int:
