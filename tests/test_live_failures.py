@@ -356,3 +356,11 @@ ONE = Lookup(Plain(FRAME), ["age", "chol"])
 def test_settings_that_cannot_be_are_refused_by_name(call, words):
     with pytest.raises(ParameterError, match=words):
         call()
+
+
+def test_sources_need_a_key():
+    sources = Sources({"all": Lookup(CallSource(dict), NAMES)})
+    with pytest.raises(ParameterError, match="key: expected that of the row"):
+        cf.predict_one(tree(), sources)
+    with pytest.raises(ParameterError, match="source: Sources are for predict_stream"):
+        cf.predict_many(tree(), sources, keys=[1])

@@ -194,6 +194,8 @@ def predict_many(
     ParameterError
         If keys are missing, not hashable, not distinct, or given for a table.
     """
+    if isinstance(source, Sources):
+        raise ParameterError("source: Sources are for predict_stream, which yields each row as it ends")
     predictor = as_predictor(predictor)
     table = as_table(source, keys, predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
@@ -333,6 +335,8 @@ async def _predict_all(drive: Drive, keys: Collection[Hashable]) -> list[Predict
 def _live(source: Any, key: Any, deadline: float | None, predictor: Predictor) -> Sources | None:
     """Return the sources that a call needs an event loop for; None where values are at hand, or a function waits."""
     if isinstance(source, Sources):
+        if key is None:
+            raise ParameterError("key: expected that of the row, which Sources ask with, got None")
         return source
     if key is not None:
         raise ParameterError(f"key: is for Sources; {shown(source)} is one row's source by itself")
