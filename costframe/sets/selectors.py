@@ -63,7 +63,7 @@ def _begin(archive: SetArchive, leaves: int, n_rounds: int) -> SetArchive:
     """Return an archive without sets, with other quick fits, judged on all rows."""
     made = copy(archive)
     made.found, made.error_costs, made.judged = {}, None, tuple(np.unique(archive.fold).tolist())
-    made.settings = evolve(archive.settings, max_leaves=leaves, n_estimators=n_rounds)
+    made.settings = evolve(archive.settings, max_leaves=leaves, n_estimators=n_rounds, n_iter_no_change=None)
     made.__dict__.pop("judged_rows", None)  # they are cached
     return made
 

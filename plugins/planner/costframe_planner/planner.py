@@ -207,7 +207,10 @@ def follow(
 _QUICK_ROWS = 8_000
 _FEW_ROWS = 2_000
 _FOR_FEW, _FOR_MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of quick fits, for few rows and for many
-_FOR_BILLS = 4, 0.1, 40  # the same for few rows, where the search is by bill
+# Where all rounds lose so much of the gain of all features to noise, cheap sets would seem to gain nothing: quick fits
+# stop at their best round, with this patience
+_LOST_TO_NOISE, _QUICK_PATIENCE = 1 / 8, 10
+_FOR_BILLS = 4, 0.1, 40  # quick fits on few rows, where the search is by bill and without patience
 _MOST_STOPS = 45  # of those for parts and of the front; all stops, with those below, have a bit each
 _BILLS = 12  # sets of least bill, each with a model
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
@@ -275,6 +278,14 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
     shape = _FOR_FEW if problem.n_rows <= _FEW_ROWS else _FOR_MANY
     if stakes is not None and few:
         shape, judged = _FOR_BILLS, folds  # bills of few rows are noisy
+
+    def loss(n_rounds: int, patience: int | None) -> float:
+        """Return the loss of a quick fit on all features."""
+        trees = problem.trees(*shape[:2], n_rounds, patience)
+        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
+
+    nothing, best, every = loss(0, None), loss(shape[2], shape[2]), loss(shape[2], None)
+    is_noisy = stakes is None and every - best > _LOST_TO_NOISE * (nothing - best)
     archive = SetArchive(
         data,
         rows,
@@ -283,7 +294,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         half,
         tuple(judged),
         problem.prices,
-        problem.trees(*shape, None),
+        problem.trees(*shape, _QUICK_PATIENCE if is_noisy else None),
         problem.n_threads,
         None if stakes is None else stakes.take(np.flatnonzero(np.isin(fold, judged))).losses,
     )

@@ -54,6 +54,18 @@ def test_a_context_without_gain_of_its_own_is_bought_first_then_the_block_that_i
     assert report.acquired[report.acquired.any(axis=1), 0].all()
 
 
+def test_cheap_features_that_tell_a_little_have_a_point_below_the_price_of_others():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(800, 6))
+    odds = X @ [0.4, 0.4, 0.3, 0.9, 0.0, 0.0]
+    y = (random.random(800) < 1 / (1 + np.exp(-odds))).astype(int)
+    costs = cf.CostModel.from_dict({"features": {f"x{f}": 1.0 if f < 3 else 30.0 for f in range(6)}})
+    path = PlannerClassifier(costs, n_jobs=1).fit_path(X, y, scoring="roc_auc")
+    few, more = path.within(1.0), path.within(3.0)
+    assert 0.5 < few.score < more.score - 0.01
+    assert {few.stop, more.stop}.isdisjoint({0, -1})
+
+
 def cliff(n=900, seed=0):
     """Draw a table whose best features share one dear resource, while three cheap ones tell a little."""
     random = np.random.default_rng(seed)
