@@ -36,9 +36,9 @@ def test_fit_then_cost(run, patients, tmp_path):
     assert f"{expected:,.6g} CAD per row" in words(repriced)
     assert "  1 of 4 prices is not used: the model has no such feature\n" in repriced.stdout
 
-    frame.drop(columns="scan").to_csv(table.with_name("less.csv"), index=False)
+    frame.drop(columns="age").to_csv(table.with_name("less.csv"), index=False)
     said = refused(run("cost", "ill.model", table.with_name("less.csv")))
-    assert said.startswith(f"error: {table.with_name('less.csv')}: no column 'scan', which ill.model reads")
+    assert said.startswith(f"error: {table.with_name('less.csv')}: no column 'age', which ill.model reads")
     (other := costs.with_name("other.toml")).write_text("[features]\nage = 1\nchol = 1\nscam = 1\n")
     assert refused(run("cost", "ill.model", table, "--costs", other)) == (
         f"error: ill.model and {other} do not fit: features without a price: 'scan' (did you mean 'scam'?); "

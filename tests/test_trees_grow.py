@@ -185,9 +185,8 @@ def alone():
 
 @pytest.fixture
 def eager_threads(monkeypatch):
-    for name, value in (("_CELLS_WORTH_THREADS", 0), ("_CELLS_PER_THREAD", 1), ("_ROWS_PER_PART", 99)):
+    for name, value in (("_CELLS_WORTH_THREADS", 0), ("_CELLS_PER_THREAD", 1)):
         monkeypatch.setattr(f"costframe.trees.grow.{name}", value)
-    monkeypatch.setattr("costframe.trees.room._ROWS_WORTH_THREADS", 0)
     monkeypatch.setattr("costframe.trees.room._ROWS_PER_PART", 101)
 
 
