@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from costframe import engine
-from costframe.trees import boost, grow, losses, room
+from costframe.trees import bin_mapper, grow, losses, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,6 +56,8 @@ def time_phases(title: str, fit: Callable[[], object], n_words: int) -> None:
             fit()
             best = {name: min(best.get(name, np.inf), seconds) for name, seconds in spent.items()}
     for part in parts:
+        if part.name not in best:  # the algorithm has no such phase
+            continue
         seconds, count = best[part.name], units[part.name]
         needed, share, each = count * part.bytes_per_unit / stream, seconds / whole, seconds / max(count, 1)
         print(
@@ -70,7 +72,8 @@ def _parts(n_words: int) -> list[Part]:
     word, loss = 8 * n_words, losses.LogisticLoss if n_words == 2 else losses.SquaredLoss
     length = lambda at: lambda *given: len(given[at])  # noqa: E731 - a name for a formula
     return [
-        Part(boost, "bin_rows", lambda *given: given[0].X.size, 10, "cells"),
+        Part(bin_mapper.BinMapper, "fit", lambda *given: given[0].size, 9, "cells"),
+        Part(bin_mapper.BinMapper, "transform", lambda *given: given[1].size, 9, "cells"),
         Part(engine, "grow", length(3), 1, "rows"),
         Part(engine, "pack", length(0), 16 + word, "rows"),
         Part(loss, "gradients", length(1), 24, "rows"),
