@@ -284,8 +284,10 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         trees = problem.trees(*shape[:2], n_rounds, patience)
         return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
 
-    nothing, best, every = loss(0, None), loss(shape[2], shape[2]), loss(shape[2], None)
-    is_noisy = stakes is None and every - best > _LOST_TO_NOISE * (nothing - best)
+    def is_noisy() -> bool:
+        nothing, best, every = loss(0, None), loss(shape[2], shape[2]), loss(shape[2], None)
+        return every - best > _LOST_TO_NOISE * (nothing - best)
+
     archive = SetArchive(
         data,
         rows,
@@ -294,7 +296,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         half,
         tuple(judged),
         problem.prices,
-        problem.trees(*shape, _QUICK_PATIENCE if is_noisy else None),
+        problem.trees(*shape, _QUICK_PATIENCE if stakes is None and is_noisy() else None),
         problem.n_threads,
         None if stakes is None else stakes.take(np.flatnonzero(np.isin(fold, judged))).losses,
     )
