@@ -168,6 +168,16 @@ def test_what_cannot_be_told_is_refused(fitted):
         certain.predict(X[:3])
 
 
+def test_labels_and_prices_in_each_other_s_place_are_told_so(fitted):
+    model, _ = fitted
+    with pytest.raises(CostModelError, match=r"costs: expected .* if these are the labels of rows, give them as `y`"):
+        model.predictor_.cost(X, Y)
+    with pytest.raises(CostModelError, match=r"costs: expected 3 prices.* got 400; if these are the labels"):
+        model.predictor_.cost(X, (Y == "ill").astype(int))
+    with pytest.raises(DataError, match=r"y: expected one label a row.* got \(3,\); prices are `costs`"):
+        model.cost(X, [1.0, 2.0, 0.0])
+
+
 def test_inquiries_decide_like_tables(fitted):
     model, errors = fitted
     wanted, report = model.predict(X[300:]), model.cost(X[300:])

@@ -9,7 +9,7 @@ from attrs import evolve, field, fields, frozen
 
 from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.report import Charges, CostReport
-from costframe.core.errors import DataError, ParameterError, brief, shown
+from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
@@ -157,7 +157,9 @@ class ExpectedCost:
         """
         rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
         weight = _weights(sample_weight, len(rows))
-        model = CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
+        model = self._prices(predictor, len(rows))
+        if y is not None and np.shape(y) != (len(rows),):
+            raise DataError(f"y: expected one label a row, shape ({len(rows)},), got {np.shape(y)}; prices are `costs`")
         prices = model.select(predictor.feature_names)
         for name, wanted in (("rounds", rounds), ("latency", latency), ("y", y is not None)):
             if wanted and self.routing == "soft":
@@ -175,6 +177,16 @@ class ExpectedCost:
             return report
         assert report.predictions is not None  # noqa: S101 - routing is hard
         return report.with_errors(predictor.error_costs(rows, y, report.predictions, evolve(self, costs=model)), weight)
+
+    def _prices(self, predictor: Priced, n_rows: int) -> CostModel:
+        """Return the prices, of these or the predictor's own."""
+        try:
+            return CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
+        except CostModelError as error:
+            given: Any = self.costs
+            if np.shape(given) != (n_rows,):
+                raise
+            raise CostModelError(f"{error}; if these are the labels of rows, give them as `y`") from None
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

@@ -16,7 +16,6 @@ from costframe.core.cost.report import Charges
 from costframe.core.display import html_table
 from costframe.core.errors import (
     CostModelError,
-    DataError,
     ParameterError,
     brief,
     format_count,
@@ -152,8 +151,6 @@ class Predictor(ABC):
             errors.check_kind("regressor", None)
             return errors.of_answers(check_target(y, len(X), "y"), predictions)
         prices, truth = errors.of_classes(self.classes, self.feature_names), places(y, self.classes)
-        if len(truth) != len(X):
-            raise DataError(f"y: expected one label a row, shape ({len(X)},), got ({len(truth)},)")
         answers = places(self.decide(predictions, X, costs, how.unavailable), self.classes)
         return prices.of_answers(truth, answers, X)
 
