@@ -466,7 +466,7 @@ mark_unknown = _bind(
     "begin: i8)"
 )
 collect_distinct = _bind("collect_distinct(X: f8[n,d], values: >f8[d,limit], counts: >i8[d])", _CODE)
-choose_cuts = _bind("choose_cuts(ordered: f8[k,n], clippings: i8, cuts: >f8[k,max_bins], counts: >i8[k])", _CODE)
+choose_cuts = _bind("choose_cuts(columns: >f8[k,n], clippings: i8, cuts: >f8[k,max_bins], counts: >i8[k])", _CODE)
 
 # Growing trees: engine/room.h; fields as in trees/room.py and trees/prices.py
 Task = _Struct(

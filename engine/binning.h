@@ -97,6 +97,46 @@ inline void collect_distinct(Matrix<const double> X, Matrix<double> values, Vect
     }
 }
 
+// Sorts series of doubles, NaN last, by the digits of their bits, a quarter of the time of comparisons.
+class DigitSort {
+public:
+    explicit DigitSort(i64 size) : key(size), other(size), starts(n_digits * base) {}
+
+    void sort(std::span<double> values) {
+        std::ranges::fill(starts, 0);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            key[i] = ascending(values[i]);
+            for (int digit = 0; digit < n_digits; ++digit) ++starts[place(key[i], digit)];
+        }
+        for (int digit = 0; digit < n_digits; ++digit) {
+            if (starts[place(key[0], digit)] == values.size()) continue;  // all have the same
+            const auto own = std::span(starts).subspan(digit * base, base);
+            std::exclusive_scan(own.begin(), own.end(), own.begin(), u32{0});
+            for (std::size_t i = 0; i < values.size(); ++i) other[starts[place(key[i], digit)]++] = key[i];
+            key.swap(other);
+        }
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = std::bit_cast<double>(key[i] ^ (key[i] & sign ? sign : ~u64{0}));
+        }
+    }
+
+private:
+    static constexpr int n_digits = 6, digit_bits = 11, base = 1 << digit_bits;
+    static constexpr u64 sign = u64{1} << 63;
+    std::vector<u64> key, other;
+    std::vector<u32> starts;  // how many keys have each digit, then where they begin
+
+    // Number doubles so that whole numbers ascend as they do; all NaN have the last number, and zero has one sign.
+    static u64 ascending(double x) {
+        const u64 bits = std::bit_cast<u64>(x + 0.0);
+        return std::isnan(x) ? ~u64{0} : bits ^ (bits & sign ? ~u64{0} : sign);
+    }
+
+    static std::size_t place(u64 number, int digit) {
+        return digit * base + (number >> (digit * digit_bits) & (base - 1));
+    }
+};
+
 // Set the distinct values of an ascending series, NaN at its end, and their masses.
 inline void count_values(std::span<const double> ordered, std::vector<double>& values, std::vector<double>& masses) {
     values.clear();
@@ -158,19 +198,22 @@ inline i64 cut_masses(const std::vector<double>& values, const std::vector<doubl
     return count;
 }
 
-// Choose thresholds at quantiles for columns, ascending with NaN at their ends, whose rows count once: see
+// Choose thresholds at quantiles for columns, which it sorts, whose rows count once: see
 // `thresholds.at_quantiles`. It clips heavy values to one bin's share at most `clippings` times. A count becomes the
 // number of thresholds, with +inf as the last, or zero for a column with at most max_bins values.
 // All sums are of whole numbers, so they are exact in any order.
-inline void choose_cuts(Matrix<const double> ordered, i64 clippings, Matrix<double> cuts, Vector<i64> counts) {
+inline void choose_cuts(Matrix<double> columns, i64 clippings, Matrix<double> cuts, Vector<i64> counts) {
     const i64 max_bins = cuts.columns;
     std::vector<double> values, masses;
-    for (i64 column = 0; column < ordered.rows; ++column) {
-        if (cut_distinct(ordered[column], cuts[column])) {
+    DigitSort by_digits(columns.columns);
+    for (i64 column = 0; column < columns.rows; ++column) {
+        const std::span<double> ordered = columns[column];
+        by_digits.sort(ordered);
+        if (cut_distinct(ordered, cuts[column])) {
             counts[column] = max_bins;
             continue;
         }
-        count_values(ordered[column], values, masses);
+        count_values(ordered, values, masses);
         if (std::ssize(values) <= max_bins) {
             counts[column] = 0;
             continue;

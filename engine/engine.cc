@@ -135,7 +135,7 @@ EXPORT i64 collect_distinct(const double* X, i64 n, i64 d, double* values, i64 l
         [&] { costframe::collect_distinct({X, n, d}, {values, d, limit}, span(counts, d)); });
 }
 
-EXPORT i64 choose_cuts(const double* ordered, i64 k, i64 n, i64 clippings, double* cuts, i64 max_bins, i64* counts) {
+EXPORT i64 choose_cuts(double* columns, i64 k, i64 n, i64 clippings, double* cuts, i64 max_bins, i64* counts) {
     return with_memory(
-        [&] { costframe::choose_cuts({ordered, k, n}, clippings, {cuts, k, max_bins}, span(counts, k)); });
+        [&] { costframe::choose_cuts({columns, k, n}, clippings, {cuts, k, max_bins}, span(counts, k)); });
 }

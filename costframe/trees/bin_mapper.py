@@ -126,7 +126,6 @@ class BinMapper:
                 return cuts
             columns = _turn(sketch.sample[:, [first + at for at in many]])
             if sketch.weight is None:
-                columns.sort(axis=1)
                 found = quantile_columns(columns, max_bins)
             else:
                 masses = [distinct(column, sketch.weight) for column in columns]

@@ -39,13 +39,13 @@ def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_b
     return np.append(midpoints(values[cuts], values[cuts + 1]), np.inf)
 
 
-def quantile_columns(ordered: NDArray[np.float64], max_bins: int) -> list[NDArray[np.float64] | None]:
-    """Choose thresholds as `at_quantiles` does for each ascending column, (k, n), of rows that count once.
+def quantile_columns(columns: NDArray[np.float64], max_bins: int) -> list[NDArray[np.float64] | None]:
+    """Choose thresholds as `at_quantiles` does for each contiguous column, (k, n), of rows that count once; sort it.
 
     None for few values.
     """
-    cuts, counts = np.empty((len(ordered), max_bins)), np.empty(len(ordered), np.int64)
-    engine.choose_cuts(np.ascontiguousarray(ordered), _CLIPPINGS, cuts, counts)
+    cuts, counts = np.empty((len(columns), max_bins)), np.empty(len(columns), np.int64)
+    engine.choose_cuts(columns, _CLIPPINGS, cuts, counts)
     return [column[:count].copy() if count else None for column, count in zip(cuts, counts, strict=True)]
 
 
