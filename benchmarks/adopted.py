@@ -8,15 +8,13 @@ trained here, adopted, and compared with its library's predictions before it is 
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import costframe as cf
+from harness.compilers import compiled
 from harness.timing import THREADS, draw_table, ratio, train_lightgbm
 
 if TYPE_CHECKING:
@@ -34,9 +32,9 @@ def main() -> None:
         np.testing.assert_allclose(predictor.predict(X), predict(X, THREADS), rtol=1e-5, atol=1e-5)
         goals = ("-", "-") if name == "catboost" else ("<= 0.33", "<= 0.5")
         compare(name, predictor, X, predict, goals=goals)
-        for peer, compiled in peers(model, X):
-            np.testing.assert_allclose(predictor.predict(X), compiled(X, THREADS), rtol=1e-5, atol=1e-5)
-            compare(peer, predictor, X, compiled, goals=("-", "-"))
+        for peer, predict_compiled in peers(model):
+            np.testing.assert_allclose(predictor.predict(X), predict_compiled(X, THREADS), rtol=1e-5, atol=1e-5)
+            compare(peer, predictor, X, predict_compiled, goals=("-", "-"))
 
 
 def compare(
@@ -66,26 +64,7 @@ def compare(
 def lightgbm(X: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:
     """Train LightGBM; its peers compile its text file."""
     booster = train_lightgbm(X, y, ROUNDS, LEAVES)
-    return booster, lambda rows, threads: booster.predict(rows, num_threads=threads), compiled_lightgbm
-
-
-def compiled_lightgbm(booster: Any, X: np.ndarray) -> Any:
-    """Return lleaves and treelite's interpreter, each if it is installed."""
-    del X
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.txt"
-        booster.save_model(file)
-        with contextlib.suppress(ImportError, AttributeError):  # lleaves 1.3 needs an llvmlite before 0.45
-            import lleaves
-
-            compiled = lleaves.Model(model_file=str(file))
-            compiled.compile()
-            yield "lleaves", lambda rows, threads: compiled.predict(rows, n_jobs=threads)
-        with contextlib.suppress(ImportError):
-            import treelite
-
-            tree = treelite.frontend.load_lightgbm_model(str(file))
-            yield "treelite", lambda rows, threads: treelite.gtil.predict(tree, rows, nthread=threads).reshape(-1)
+    return booster, lambda rows, threads: booster.predict(rows, num_threads=threads), compiled
 
 
 def xgboost(X: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:

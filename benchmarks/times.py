@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
+from harness.compilers import compiled
 from harness.fit_phases import time_phases
 from harness.predict_phases import time_predict_phases
 from harness.tables import SHARED, load, single_prices
@@ -63,6 +64,20 @@ def predict() -> None:
         lambda: [booster.predict(row, num_threads=1) for _ in range(CALLS)],
         goal="<= 1",
     )
+    for name, peer in compiled(booster):
+        np.testing.assert_allclose(predictor.predict(X), peer(X, THREADS), rtol=1e-9)
+        ratio(
+            f"predict / {name}'s of the same model",
+            lambda: predictor.predict(X, n_jobs=THREADS),
+            lambda peer=peer: peer(X, THREADS),
+            goal="-",
+        )
+        ratio(
+            f"predict one row, {CALLS} calls / {name}'s",
+            lambda: [predictor.predict(row) for _ in range(CALLS)],
+            lambda peer=peer: [peer(row, 1) for _ in range(CALLS)],
+            goal="-",
+        )
     model = cf.estimator("cegb", "classification", n_estimators=ROUNDS, max_leaves=LEAVES, n_jobs=THREADS)
     model.fit(X[:5000], y[:5000] > 0)
     model.predict_proba(row)
