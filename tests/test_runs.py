@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from frontier_cases import COSTS, some_rows
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -28,7 +29,7 @@ from costframe.frontier.candidates import Entrant
 from costframe.frontier.rows import Division
 from costframe.frontier.store import Store, digest, pack_fits, unpack_fits
 from costframe.frontier.study import Reporter, Study, Task, UnfinishedError, listen
-from costframe.frontier.trial import Trial
+from costframe.frontier.trial import Trial, silent
 
 FEW = {"n_estimators": 5}
 SWEEP = {"algorithms": ["miser", "cegb"], "tradeoffs": [0.0, 0.01, 0.1], "parameters": FEW, "folds": 0}
@@ -182,6 +183,38 @@ def test_large_tables_have_first_looks(data, tmp_path, monkeypatch):
     assert len(trial.valid.y) == len(data.part("valid").y)
     first = min((tmp_path / "fits").iterdir(), key=lambda file: file.stat().st_mtime_ns)
     assert unpack_fits(first, tmp_path)[0][0].point.name == "miser-quick-1"
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_small_tables_have_a_first_look_until_a_fit_ends(data, tmp_path, processes):
+    seen, asked = [], ALONG | {"algorithms": ["reweighted", "miser"]}
+    found = Frontier.sweep(
+        data, **asked, directory=tmp_path, n_jobs=processes, interim=lambda make: seen.append(make())
+    )
+    first = [point.name for point in seen[0]]
+    assert first == [*(f"miser-quick-{n}" for n in range(1, len(first))), "constant-1"]
+    assert len(first) > 3
+    assert not any("quick" in point.name for frontier in [*seen[1:], found] for point in frontier)
+    assert not list((tmp_path / "models").glob("*quick*"))
+    assert {p.score for p in found} == {p.score for p in Frontier.sweep(data, **asked)}
+    again = Study([Entrant.of("miser", data, FEW)], Division.of_data(data), "roc_auc", store=Store(tmp_path))
+    assert again.first_look(silent) == []  # there are fits to show
+
+
+def test_a_first_look_is_measured_and_is_all_that_a_run_without_time_has(data, tmp_path, monkeypatch):
+    valid, entrants = data.part("valid"), [Entrant.of("miser", data, FEW)]
+    for fitted in Study(entrants, Division.of_data(data), "roc_auc", store=Store(tmp_path)).first_look(silent):
+        predicted = fitted.model.predict_proba(valid.X)[:, 1]
+        assert fitted.point.score == pytest.approx(roc_auc_score(valid.y, predicted))
+        assert fitted.point.cost == pytest.approx(fitted.model.cost(valid.X).mean)
+
+    def take_too_long(*_):
+        raise study._TimeIsUp
+
+    monkeypatch.setattr(Study, "fit_task", take_too_long)
+    frontier = Frontier.sweep(data, **ALONG, directory=tmp_path, time_limit=100, failed=lambda *_: None)
+    assert {point.algorithm for point in frontier} == {"miser", "constant"}
+    assert all("quick" in point.name for point in frontier if point.algorithm == "miser")
 
 
 def test_what_a_run_refuses(data, whole, tmp_path):

@@ -17,8 +17,7 @@ from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets.leaks import Leak
-from costframe.frontier.points import CONSTANT
-from costframe.frontier.store import MODELS, RECOMMENDED
+from costframe.frontier.store import MODELS, RECOMMENDED, file_name
 from costframe.frontier.words import (
     describe_choice,
     describe_few_rows,
@@ -107,7 +106,8 @@ class Screen:
             return
         frontier, self._waiting = self._waiting(), None
         self._print(frontier, begun - self.began)  # before the pictures, which take longer
-        self.keep(frontier)
+        if any(map(frontier.file, frontier.points)):  # a first look at a small table has none, and is soon replaced
+            self.keep(frontier)
         self._took = time.monotonic() - begun
         self._due = time.monotonic() + max(LEAST_WAIT, WAIT_BY_WORK * self._took)
 
@@ -117,7 +117,7 @@ class Screen:
             self._live.update(Group(self._table(frontier), shown))
         elif elapsed >= SPREAD_OUT * self._shown:
             self._shown = elapsed
-            self._console.print(f"\nso far, after {elapsed:.0f} s:", markup=False)
+            self._console.print(f"\nso far, after {math.ceil(elapsed)} s:", markup=False)
             self._console.print(self._table(frontier))
 
 
@@ -189,9 +189,9 @@ class Results:
         return write_into(self.output, files)
 
     def _saved(self, point: Point) -> Path | None:
-        """Return the file of a constant, which `save` wrote."""
-        file = self.output / MODELS / f"{point.name}.model"
-        return file if point.algorithm == CONSTANT and file.exists() else None
+        """Return the file of a constant, or of a first look, which `save` wrote."""
+        file = self.output / MODELS / f"{file_name(point.name)}.model"
+        return file if file.exists() else None
 
     def _report(self, frontier: Frontier, chosen: Point | None) -> str:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]

@@ -26,6 +26,7 @@ from costframe.frontier.checks import (
 )
 from costframe.frontier.choices import Choices
 from costframe.frontier.optimism import correct_choice, correct_choice_of_algorithm
+from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.rows import Division, Rows, check_groups
 from costframe.frontier.store import (
     Fitted,
@@ -163,17 +164,17 @@ class Frontier(Choices):
             the whole table; if they have one thread together, it fits here. Results are the same; it replaces `n_jobs`,
             and needs costframe[dask].
         directory : path, optional
-            Folder for finished fits, each with its models as soon as it ends, also if the sweep is interrupted. A large
-            table has first looks then: further fits with few rows, whose points come soon and have "quick" in their
-            names.
+            Folder for finished fits, each with its models as soon as it ends, also if the sweep is interrupted. There
+            are first looks then: further fits with few rows, whose points come soon and have "quick" in their names;
+            those at smaller tables go when the first fit has ended.
         resume : bool
             Whether to go on from the fits in `directory`, of the same table, prices, score, folds and parameters. What
             counts are values: of arrays all, of estimators the parameters and what they learned, of functions the code
             and what it closes over. An object without readable values, such as a lock, is an error.
         time_limit : float, optional
             Seconds after which the sweep ends with what is in `directory`, which it needs; if no fit has ended, with
-            the constant alone, which reads nothing. The fits that other processes have under way end at once; a fit
-            in this process, as with `n_jobs` of 1, ends when it next reports progress.
+            the first look and the constant, which reads nothing. The fits that other processes have under way end at
+            once; a fit in this process, as with `n_jobs` of 1, ends when it next reports progress.
         interim : callable, optional
             Called when further fits have ended, with a function that returns the frontier so far.
 
@@ -203,7 +204,8 @@ class Frontier(Choices):
             open_run(store.directory, describe_run(data, chosen, folds, parameters or {}), resume=resume)
 
         def make(found: list[Fitted]) -> Any:
-            if not found or (str(chosen) == ERROR_COST and all(each.point.n_features for each in found)):
+            first = all(f"-{FIRST_LOOK}-" in each.point.name for each in found)
+            if first or (str(chosen) == ERROR_COST and all(each.point.n_features for each in found)):
                 found = [*found, fit_constant(data, chosen)]  # to buy nothing may be the least bill
             return cls.of(found, str(chosen), data.costs.unit, data.full_cost)
 

@@ -32,7 +32,7 @@ from costframe.core.plugins import registry
 from costframe.frontier.checks import FitError, joint_error
 from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.store import Fitted, Store
-from costframe.frontier.tradeoffs import fit_all
+from costframe.frontier.tradeoffs import fit_all, fit_grid
 from costframe.frontier.trial import Promises, Trial, silent
 
 if TYPE_CHECKING:
@@ -114,8 +114,9 @@ def listen(reports: SimpleQueue[Any]) -> Iterator[Reporter]:
 
 
 LATE = "time was up before all its fits ended"
-_FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, and training rows of a table that has one
+_FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, and of a table whose looks are tasks
 _STOPPING = 0.25  # share of the rows of a first look that stops its training early
+_FIRST_FITS = 5  # of the first look at a smaller table
 _CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
 _IDLE = 10  # seconds after which a process without a task ends
 _PERCENT = 100  # progress of one task
@@ -173,6 +174,22 @@ class Study:
     def _keeps_files(self) -> bool:
         return self.store.directory is not None
 
+    def first_look(self, progress: Progress) -> list[Fitted]:
+        """Return a few quick fits of an algorithm with a path, in no store, for the time until the first fit ends.
+
+        There are none if a store has fits already, nor for a large table, whose first looks are tasks.
+        """
+        quick = [each.label for each in self.candidates if each.begins == (True, False)]
+        small = len(self.rows.train.y) <= _MANY_ROWS
+        if not (quick and small and self._keeps_files and self.tradeoffs is None) or self.store.all():
+            return []
+        try:
+            trial = evolve(self.trial(Task(quick[0], first_look=True)), store=Store())
+            found = fit_grid(trial, _FIRST_FITS, progress)
+        except (CostframeError, _TimeIsUp):  # few rows may lack a class; other errors are those of the task, too
+            return []
+        return [evolve(each, point=evolve(each.point, name=f"{trial.label}-{n}")) for n, each in enumerate(found, 1)]
+
     def trial(self, task: Task, kept: Callable[[], None] = lambda: None) -> Trial:
         """Return the trial of a task; all trials share rows, folds and promising sets, but those of first looks."""
         candidate = next(each for each in self.candidates if each.label == task.label)
@@ -195,7 +212,8 @@ class Study:
         if not task.first_look:
             return trial
         few, classes = rows.train, is_classifier(trial.make(0.0))
-        few = few.take(few.hold_out(1 - _FIRST_ROWS / len(few.y), 0, classes=classes)[0])
+        if len(few.y) > _FIRST_ROWS:
+            few = few.take(few.hold_out(1 - _FIRST_ROWS / len(few.y), 0, classes=classes)[0])
         train, stopping = (few.take(places) for places in few.hold_out(_STOPPING, 0, classes=classes))
         label, promises = f"{task.label}-{FIRST_LOOK}", self.few_promises
         return evolve(trial, train=train, stopping=stopping, folds=(), promises=promises, label=label)
@@ -220,7 +238,7 @@ class Study:
         show: Callable[[Callable[[], list[Fitted]]], None] = lambda _so_far: None,
         far: bool = False,
     ) -> list[Fitted]:
-        """Return all fits in the order of candidates; none if time is up before the first one ends.
+        """Return all fits in the order of candidates; if time is up before the first one ends, the first look.
 
         Parameters
         ----------
@@ -229,20 +247,22 @@ class Study:
         progress, failed : callable, optional
             As for `Frontier.sweep`.
         show : callable
-            Called when further fits have ended, with a function that returns those so far.
+            Called when further fits have ended, with a function that returns those so far; before, with a first look.
         far : bool
             Whether tasks run where the store's directory is none: their files come back when they end.
         """
         found: dict[str, list[Fitted]] = {}
         errors: dict[str, CostframeError] = {}
         labels = [each.label for each in self.candidates]
+        looks: list[Fitted] = []
 
         def so_far(*, ended: bool = False) -> list[Fitted]:
             """Return all fits; without a directory, of candidates that have `ended` those that they chose to keep."""
             kept = self.store.all(found) if self._keeps_files else ({} if ended else self.store.all()) | found
-            return [fitted for label in labels for fitted in kept.get(label, ())]
+            return [fitted for label in labels for fitted in kept.get(label, ())] or looks * (not ended)
 
-        def kept() -> None:
+        def kept(look: Sequence[Fitted] = ()) -> None:
+            looks.extend(look)
             show(so_far)
 
         tasks = self.tasks()
@@ -260,32 +280,36 @@ class Study:
                         failed(task.label, outcome)
                     elif not late:
                         raise outcome
-        everything = so_far(ended=True)
         errors = {label: errors[label] for label in labels if label in errors}  # tasks end in any order
-        if everything or not errors or any(isinstance(error, UnfinishedError) for error in errors.values()):
+        late = any(isinstance(error, UnfinishedError) for error in errors.values())
+        everything = so_far(ended=True) or (looks if late else [])
+        if everything or late or not errors:
             return everything
         raise joint_error(errors)
 
     def _fit_here(
-        self, tasks: Sequence[Task], total: _Total, kept: Callable[[], None]
+        self, tasks: Sequence[Task], total: _Total, kept: Callable[..., None]
     ) -> Generator[tuple[Task, Found], None, None]:
-        for task in tasks:
-            report = total.of(task)
-
-            def report_in_time(*event: Any, report: Progress = report) -> None:
+        def in_time(report: Progress) -> Progress:
+            def report_in_time(*event: Any) -> None:
                 report(*event)
                 if time.monotonic() > self.ends:
                     raise _TimeIsUp
 
+            return report_in_time
+
+        if look := self.first_look(in_time(silent)):
+            kept(look)
+        for task in tasks:
             try:
-                outcome = self.fit_task(task, report_in_time, kept)
+                outcome = self.fit_task(task, in_time(total.of(task)), kept)
             except _TimeIsUp:
                 outcome = UnfinishedError(LATE)
             yield task, outcome
             total.end(task)
 
     def _fit_elsewhere(
-        self, tasks: Sequence[Task], total: _Total, kept: Callable[[], None], parallel: Parallel, *, far: bool
+        self, tasks: Sequence[Task], total: _Total, kept: Callable[..., None], parallel: Parallel, *, far: bool
     ) -> Generator[tuple[Task, Found], None, None]:
         """Fit tasks by joblib, which another thread waits for, while this one hears reports and looks at the clock."""
         reports: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -298,7 +322,7 @@ class Study:
                 delayed(_fit_task)(there, task, reporter, self.store.pack(task.label) if packs else None)
                 for task in tasks
             ]
-            waiter = threading.Thread(target=_wait, args=(parallel, calls, reports, get_config()), daemon=True)
+            waiter = threading.Thread(target=self._wait, args=(parallel, calls, reports, get_config()), daemon=True)
             waiter.start()
             try:
                 while left and (seconds := self.ends - time.monotonic()) > 0:
@@ -309,8 +333,8 @@ class Study:
                     if task is None:
                         yield from ((each, _lost(each, *event, far=far)) for each in left)
                         return
-                    if not event:
-                        kept()
+                    if len(event) < 2:
+                        kept(*event)
                     elif len(event) == 3:
                         total.of(task)(*event)
                     else:
@@ -328,6 +352,31 @@ class Study:
                 parallel.timeout = 0  # by which joblib ends what is left, and the processes that have it under way
                 waiter.join()
                 _here.pop(there.key, None)  # of threads, which have it from this process
+
+    def _wait(
+        self, parallel: Parallel, calls: Sequence[Any], reports: queue.SimpleQueue[Any], settings: dict[str, Any]
+    ) -> None:
+        """Run calls by joblib, and report what they return, or the error that ended them all.
+
+        While its processes begin, have a first look. Interrupts are for the caller's main thread: neither this one
+        hears them, nor the processes that it begins.
+        """
+
+        def in_time(*_event: Any) -> None:
+            if parallel.timeout == 0:
+                raise _TimeIsUp
+
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with config_context(**settings):
+                outcomes = parallel(iter(calls))
+                if look := self.first_look(in_time):
+                    reports.put(("", look))
+                for task, outcome, files in outcomes:
+                    reports.put((task, outcome, files))
+        except BaseException as error:  # noqa: BLE001 - the other thread raises it, or has ended this
+            reports.put((None, error))
 
 
 def process_count(study: Study) -> int:
@@ -368,21 +417,6 @@ def by_joblib(n_jobs: int | None, *, pre_dispatch: Any = "2*n_jobs") -> Parallel
     return Parallel(
         n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=pre_dispatch, max_nbytes=None
     )
-
-
-def _wait(parallel: Parallel, calls: Sequence[Any], reports: queue.SimpleQueue[Any], settings: dict[str, Any]) -> None:
-    """Run calls by joblib, and report what they return, or the error that ended them all.
-
-    Interrupts are for the caller's main thread: neither this one hears them, nor the processes that it begins.
-    """
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        with config_context(**settings):
-            for task, outcome, files in parallel(iter(calls)):
-                reports.put((task, outcome, files))
-    except BaseException as error:  # noqa: BLE001 - the other thread raises it, or has ended this
-        reports.put((None, error))
 
 
 _here: dict[str, Study] = {}  # the study of the tasks of this process, whose promises and files it reads once

@@ -134,7 +134,7 @@ def _fit_own(
     if tradeoffs is None and has_path(trial):
         return fit_along(trial, points or POINTS_OF_PATHS, budget, progress)
     if tradeoffs is None:
-        found = _fit_grid(trial, points or POINTS_OF_FITS, progress)
+        found = fit_grid(trial, points or POINTS_OF_FITS, progress)
     else:
         found = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if budget is not None:
@@ -142,7 +142,7 @@ def _fit_own(
     return found, []
 
 
-def _fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
+def fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
     """Fit at 0 and at a grid whose scale follows from the fit at 0.
 
     If the upper end of the grid gives constants only, these fits go between costs that differ most.
