@@ -22,7 +22,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open the sources in the loop that uses them, and close them at the end."""
     model, registry = cf.load(FOLDER / "cells.model"), prometheus_client.CollectorRegistry()
     async with cf.sources.Sources.load(FOLDER / "sources.toml", watch=cf.sources.trace_rounds()) as sources:
-        await sources.aopen(model)  # connects and compiles before anybody waits
+        await sources.aopen(model)  # connects before anybody waits
         app.state.model, app.state.sources = model, sources
         app.state.counters = cf.sources.PrometheusCounters(sources, registry=registry)
         app.mount("/metrics", prometheus_client.make_asgi_app(registry))
