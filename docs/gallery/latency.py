@@ -1,7 +1,7 @@
 """Time: how long rows wait for their features.
 
 Prices may have times in milliseconds. Fetches of one trip run side by side, trips follow one another. Trained on time,
-the model spares the slow source instead of the dear one.
+the model does without the slow exercise test, but not without dear tests that take no time; that costs some accuracy.
 """
 
 import matplotlib.pyplot as plt

@@ -23,8 +23,8 @@ test, truth = X[3000:], y[3000:]
 report = model.cost(test, truth)
 asked = report.acquired[:, 2]
 
-print("loan          rows  bureau   bill")
+print("loan           rows  bureau   bill")
 for low, high in ((0, 1000), (1000, 3000), (3000, 10_000), (10_000, np.inf)):
     rows = ((test.amount >= low) & (test.amount < high)).to_numpy()
-    print(f"{low:6} and more {rows.sum():4}  {asked[rows].mean():5.0%}  {report.bill[rows].mean():6.1f}")
-print(f"all together   {len(test)}  {asked.mean():5.0%}  {report.mean_bill:6.1f}")
+    print(f"{low:6} to {high:6.0f} {rows.sum():4}  {asked[rows].mean():5.0%}  {report.bill[rows].mean():6.1f}")
+print(f"all together     {len(test)}  {asked.mean():5.0%}  {report.mean_bill:6.1f}")
