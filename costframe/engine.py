@@ -6,8 +6,8 @@ Arrays are C-contiguous and in native byte order. The library gets a pointer of 
 no array before has told; it trusts them.
 
 Arrays that many functions take, or that a loop passes again and again, are a struct, checked once when it is made:
-`Task(*fields)`. The library reads its fields in their order, eight bytes for a number, and for an array its pointer and
-all its sizes. Sizes with one letter are equal in all structs of a call.
+`Task(*fields)`. The library reads its fields in their order, eight bytes for a number, for an array its pointer and all
+its sizes, and for a struct all of its own. Sizes with one letter are equal in all structs of a call.
 
 The library is there twice, for any processor and for those with AVX2; both give the same bits. The environment variable
 COSTFRAME_ENGINE names one of them, "base" or "avx2", or the file of another build.
@@ -198,29 +198,38 @@ class _Struct:
         self.name, _, text = signature.partition("(")
         self.fields = _parse(text, whole=True)
         sizes = [size for each in self.fields for size in each.sizes if size.name]
-        self.tells = {size.name for size in sizes if not size.optional}
-        self.may_tell = {size.name for size in sizes} - self.tells
-        numbers = (len(each.types) + len(each.sizes) for each in self.fields)
-        letters = ("d" if each.types == ("f8",) and not each.sizes else "q" for each in self.fields)
-        self._pack = Struct("".join(letter * n for letter, n in zip(letters, numbers, strict=True))).pack
+        inner = [_structs[each.types[0]] for each in self.fields if each.types[0] in _structs]
+        self.tells: set[str] = {size.name for size in sizes if not size.optional}.union(*(each.tells for each in inner))
+        self.may_tell: set[str] = {size.name for size in sizes}.union(*(each.may_tell for each in inner)) - self.tells
+        self.packer = Struct("".join(map(self._format, self.fields)))
         self._fast: Any = None
         self._attributes = attrgetter(*(each.name for each in self.fields))
         _structs[self.name] = self
 
     def __call__(self, *given: Any) -> Record:
         if self._fast is None:
-            scope = {"Record": Record, "pack": self._pack, "checked": self._check}
+            scope = {"Record": Record, "pack": self.packer.pack, "checked": self._check}
             self._fast = _FastCall(self.fields, self.name).compile(scope)
         return self._fast(*given)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _format(field: _Parameter) -> str:
+        """Return the format of a field for `struct.Struct`."""
+        if field.types[0] in _structs:
+            return f"{_structs[field.types[0]].packer.size}s"
+        letter = "d" if field.types == ("f8",) and not field.sizes else "q"
+        return letter * (len(field.types) + len(field.sizes))
 
     def _check(self, *given: Any) -> Record:
         passed, known = list[Any](), dict[str, int]()
         for each, value in zip(self.fields, given, strict=True):
             if each.sizes:
                 each.pass_array(value, known, passed)
+            elif each.types[0] in _structs:
+                each.pass_struct(value, known, passed)
             else:
                 passed.append(float(value) if each.types == ("f8",) else int(value))
-        return Record(self.name, self._pack(*passed), known, given)
+        return Record(self.name, self.packer.pack(*passed), known, given)
 
     def of(self, *objects: Any, **named: Any) -> Record:
         """Make a struct of fields by name, or of attributes of objects, the first that has one."""
@@ -546,7 +555,7 @@ boost_many = _bind(
     _CODE,
 )
 
-# Trees and stages for tables: engine/nodes.h, engine/leaves.h, engine/scores.h
+# Trees and stages for tables: engine/nodes.h, engine/model.h, engine/leaves.h, engine/scores.h
 Nodes = _Struct(
     "Nodes(root: i8[trees], depth: i4[trees], by_category: b1[trees], word: u8[nodes], sets: u8[sets],"
     " feature: i4[nodes], parent: i8[nodes], first: i8[U+1], cut: f8[cuts], low: f8[U], scale: f8[U],"
@@ -555,11 +564,11 @@ Nodes = _Struct(
     " n_words: i8[trees], gate_first: i8[trees+1], column: i8[gates], rank: u2|u4[gates], byte: i8[gates],"
     " kept: u1[gates], exit_first: i8[trees], exit: u4[exits])"
 )
-Stages = _Struct(
-    "Stages(used: i8[U], stage_first: i8[stages+1], stage_column_first: i8[stages+1], stage_column: i8[read_columns],"
-    " kind: u1[L], place: i8[L], tree: i8[L], width: i4[L], fill: f8[L], target_first: i8[L+1], target: i8[targets],"
-    " payload_first: i8[L], payload: f8[payload], intercept: f8[stages,outputs], threshold: f8[stages],"
-    " below: i8[stages], above: i8[stages], fresh: b1[L])"
+Model = _Struct(
+    "Model(nodes: Nodes, word: i8[nodes], reads: i8[nodes], threshold: f8[nodes], span: i8[spans,2],"
+    " category: f8[known], used: i8[U], use: i8[L,11], use_value: f8[L,2], read: i8[reads], target: i8[targets],"
+    " payload: f8[payload], stage: i8[stages,6], stage_value: f8[stages,values], column: i8[read_columns],"
+    " n_learners: i8, n_opaque: i8, depth: i8)"
 )
 Marks = _Struct("Marks(notes: i8, by_path: b1, node_mask: u8[nodes?,W], node_spent: f8[nodes?,2], use_spent: f8[L?])")
 code_rows = _bind("code_rows(X: f8[n,d], used: i8[U], nodes: Nodes, codes: >u2|u4[c,n])", _CODE)
@@ -570,27 +579,20 @@ write_outputs = _bind(
     _CODE,
 )
 score_stage = _bind(
-    "score_stage(X: f8[n,d], codes: u2|u4[c,n], nodes: Nodes, stages: Stages, marks: Marks, opaque: f8[n,o],"
-    " masks: >u8[k,words], spent: >f8[k,2], rows: i8[m], stage: i8, scores: >f8[m,K])",
+    "score_stage(X: f8[n,d], codes: u2|u4[c,n], model: Model, marks: Marks, opaque: f8[n,o], masks: >u8[k,words],"
+    " spent: >f8[k,2], rows: i8[m], stage: i8, scores: >f8[m,K])",
     _CODE,
 )
 note_all = _bind("note_all(masks: >u8[k,words], rows: i8[m], features: i8[f])", _CODE)
 
 # Single rows: engine/step.h, engine/ahead.h
-Steps = _Struct(
-    "Steps(used: i8[U], word: i8[nodes], reads: i8[nodes], threshold: f8[nodes], span: i8[spans,2],"
-    " category: f8[known], use: i8[L,9], use_value: f8[L,2], read: i8[reads], target: i8[P], payload: f8[payload],"
-    " stage: i8[stages,4], stage_value: f8[stages,values], n_learners: i8, n_opaque: i8, depth: i8)"
-)
-walk_row = _bind_step("walk_row(steps: Steps)", walks=True)  # returns scores, and the exit
+walk_row = _bind_step("walk_row(model: Model)", walks=True)  # returns scores, and the exit
 StepPrices = _Struct("StepPrices(split: f8[U?], spends: i8)")
-step_row = _bind_step("step_row(steps: Steps, prices: StepPrices)")
+step_row = _bind_step("step_row(model: Model, prices: StepPrices)")
 
 # Rows on their way through a plan: engine/plan.h
 ADD_SETS, CALL_OPAQUES = 1, 2  # of `carry_rows`
-Plan = _Struct(
-    "Plan(sets: u8[m,W], width: i8, stop: i8[m,4], steps: i8[models,s], nodes: i8[models,t], stages: i8[models,u])"
-)
+Plan = _Struct("Plan(sets: u8[m,W], width: i8, stop: i8[m,3], model: i8[models,s])")
 PaidSets = _Struct("PaidSets(next: i8[S,m], price: f8[S,m], can_pay: b1[S,m], can_have: b1[m], planned: b1)")
 step_plan_row = _bind_step("step_plan_row(plan: Plan, paid: PaidSets)")
 carry_rows = _bind(
@@ -630,31 +632,28 @@ note_reads = _bind(
 
 # Rows under limits: engine/capped.h; prices are whole numbers of W words, the lowest first
 Bill = _Struct(
-    "Bill(cost: u8[U,W], split: u8[U,W], comparisons: f8[U], first: i8[U+1], need: i8[needs], further_first: i8[R+1],"
-    " further: i8[further], resource_cost: u8[R,W], reuse: u8[W], own: u8[L,W], most: u8[L,W])"
+    "Bill(cost: u8[U,W], split: u8[U,W], comparisons: f8[U], needs: Needs, resource_cost: u8[R,W],"
+    " reuse: u8[W], own: u8[L,W], most: u8[L,W])"
 )
 Expected = _Struct("Expected(column: f8[L], opaque: f8[O], knots: f8[J], curves: f8[C,K?], ranges: f8[M,K?])")
-step_capped_row = _bind_step("step_capped_row(steps: Steps, expected: Expected, bill: Bill)")
+step_capped_row = _bind_step("step_capped_row(model: Model, expected: Expected, bill: Bill)")
 walk_capped = _bind(
     "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], limits: u8[n,W], begin: u8[s],"
-    " steps: Steps, expected: Expected, bill: Bill, waits: >i8[n], exits: >i8[n], cut: >b1[n], share: >f8[n],"
+    " model: Model, expected: Expected, bill: Bill, waits: >i8[n], exits: >i8[n], cut: >b1[n], share: >f8[n],"
     " scores: >f8[n,K], final: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words], spent: >f8[n,3])",
     _CODE,
 )
 
 # Rows that end when they are certain: engine/certain.h
 Goal = _Struct("Goal(kind: i8, margin: f8, divisor: f8, above: f8, below: f8, by_sigmoid: b1)")
-Dues = _Struct(
-    "Dues(cost: f8[U], first: i8[U+1], need: i8[needs], further_first: i8[R+1], further: i8[further],"
-    " resource_cost: f8[R], split: f8[U], spends: b1)"
-)
+Dues = _Struct("Dues(cost: f8[U], needs: Needs, resource_cost: f8[R], split: f8[U], spends: b1)")
 Bounds = _Struct(
     "Bounds(test_first: i8[U+1], test: i8[tests,5], every: u8[leaf_words], word_first: i8[L+1], value_first: i8[L],"
     " lowest: f8[leaf_values], highest: f8[leaf_values], ascends: b1[L])"
 )
-step_certain_row = _bind_step("step_certain_row(steps: Steps, bounds: Bounds, dues: Dues, goal: Goal)")
+step_certain_row = _bind_step("step_certain_row(model: Model, bounds: Bounds, dues: Dues, goal: Goal)")
 run_certain_rows = _bind(
-    "run_certain_rows(X: f8[n,d], opaque: f8[n,O], begin: u8[s], steps: Steps, bounds: Bounds, dues: Dues, goal: Goal,"
+    "run_certain_rows(X: f8[n,d], opaque: f8[n,O], begin: u8[s], model: Model, bounds: Bounds, dues: Dues, goal: Goal,"
     " scores: >f8[n,K], masks: >u8[n,words], account: >f8[n,4], rounds: >i8[n], early: >b1[n])",
     _CODE,
 )

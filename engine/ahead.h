@@ -1,6 +1,8 @@
 // The look ahead of a row on its way through a stage tree: the features that it certainly needs.
 #pragma once
 
+#include <bit>
+
 #include "step.h"
 
 namespace costframe {
@@ -43,7 +45,7 @@ class Lookahead {
                 }
                 for (i64 w = 0; done[above] == 2 && w < n_words_; ++w) own[w] = lower[w] & found[above * n_words_ + w];
             }
-            const StepStage& stage = model_.stage[first + i];
+            const Stage& stage = model_.stage[first + i];
             for (i64 number = stage.first; number < stage.last; ++number) add_needs(model_.use[number], own);
             done[i] = 2;
             stack.pop_back();
@@ -63,12 +65,11 @@ class Lookahead {
     }
 
     // Add the unknown features that a learner certainly reads, until it ends or comes to one that is unavailable.
-    void add_needs(const StepUse& use, u64* found) {
+    void add_needs(const Use& use, u64* found) {
         const i64 v = row_.at[use.learner];
         if (v < 0) return;
         if (use.kind != tree_kind || !row_.by_path) {
-            for (i64 i = use.read; i < use.read_end; ++i) {
-                const i64 u = model_.read[i];
+            for (i64 u : model_.reads_of(use)) {
                 if (!row_.knows(u)) found[u >> 6] |= u64{1} << (u & 63);
             }
             return;
@@ -93,7 +94,7 @@ class Lookahead {
 
     // The ways behind a stage, one for both where known values decide it; numbers are counted from `first`.
     Way ways_of(i64 number, i64 first) {
-        const StepStage& stage = model_.stage[number];
+        const Stage& stage = model_.stage[number];
         Way way{stage.below - first, stage.above - first};
         if (stage.below < 0 || !finish(stage)) return way;
         double score = model_.values_of(number)[1];
@@ -103,9 +104,9 @@ class Lookahead {
     }
 
     // Set the ends of learners if known values decide them all; no opaque learner is called.
-    bool finish(const StepStage& stage) {
+    bool finish(const Stage& stage) {
         for (i64 number = stage.first; number < stage.last; ++number) {
-            const StepUse& use = model_.use[number];
+            const Use& use = model_.use[number];
             i64 v = row_.at[use.learner];
             ends_[use.learner] = v;
             if (v < 0) continue;
@@ -150,7 +151,7 @@ class Lookahead {
     }
 
     const StepRow& row_;
-    const StepModel& model_;
+    const Model& model_;
     const i64 n_words_;
     i64 known_ = 0;          // features with values, as bits, if they fit a word
     std::vector<i64> room_;  // of paths that wait

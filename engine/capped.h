@@ -54,7 +54,7 @@ inline bool exceeds(Vector<const u64> one, Vector<const u64> other) {
 
 class CappedRow {
    public:
-    CappedRow(const StepModel& model, const Expected& expected, const Bill& bill, u64* state)
+    CappedRow(const Model& model, const Expected& expected, const Bill& bill, u64* state)
         : row(model, state, nullptr, true, 2 + model.n_outputs(), 2 * std::ssize(bill.reuse)),
           route_score(row.own_numbers[0]), share(row.own_numbers[1]), final(row.own_numbers + 2), model_(model), expected_(expected), bill_(bill),
           gave_up_(row.own_marks), paid_(gave_up_ + model.n_learners),
@@ -82,7 +82,7 @@ class CappedRow {
     // Go on from the present stage, until a learner waits for a feature or for a call; see `evaluate`.
     i64 run() {
         while (true) {
-            const StepStage& now = model_.stage[row.stage];
+            const Stage& now = model_.stage[row.stage];
             for (i64 number = now.first; number < now.last; ++number) {
                 const i64 waits = evaluate(number);
                 if (waits != 0) return waits;
@@ -95,11 +95,11 @@ class CappedRow {
     }
 
     // Score a stage. Learners given up add what is expected of them, or nothing.
-    void score(const StepStage& now) {
+    void score(const Stage& now) {
         std::copy_n(model_.values_of(row.stage) + 1, model_.n_outputs(), row.scores);
         i64 n_finished = 0;
         for (i64 number = now.first; number < now.last; ++number) {
-            const StepUse& use = model_.use[number];
+            const Use& use = model_.use[number];
             const bool done = !gave_up_[use.learner];
             n_finished += done;
             if (!done && !expected_.is_known()) continue;
@@ -143,7 +143,7 @@ class CappedRow {
 
     // Evaluate a use's learner, or give it up. Return 0, or 1 if it waits for a feature, or -1 - use to be called.
     i64 evaluate(i64 number) {
-        const StepUse& use = model_.use[number];
+        const Use& use = model_.use[number];
         i64& at = row.at[use.learner];
         if (at < 0) return 0;
         if (splits(use)) {
@@ -154,7 +154,7 @@ class CappedRow {
             if (!row.knows_all(use)) return 1;
             if (use.kind == opaque_kind && at != called) return -1 - number;
             std::ranges::copy(due_, spent_.begin());
-            for (i64 i = use.read; i < use.read_end; ++i) buy(model_.read[i], true);
+            for (i64 u : model_.reads_of(use)) buy(u, true);
         }
         for (; use.kind == tree_kind && !model_.is_leaf(at); at = model_.child(at, row.x[model_.feature(at)])) {
             const i64 u = model_.feature(at);
@@ -172,9 +172,9 @@ class CappedRow {
     }
 
     // Whether a learner acquires features split by split.
-    bool splits(const StepUse& use) const { return use.kind == tree_kind && row.by_path; }
+    bool splits(const Use& use) const { return use.kind == tree_kind && row.by_path; }
 
-    i64 give_up(const StepUse& use, Reason why) {
+    i64 give_up(const Use& use, Reason why) {
         gave_up_[use.learner] = 1;
         row.at[use.learner] = ~row.at[use.learner];
         row.why = std::max<i64>(row.why, why);
@@ -182,8 +182,8 @@ class CappedRow {
     }
 
     // Set `due_` to what the row has spent once it has all features that a learner reads; return why it must not.
-    Reason price_all(const StepUse& use, i64 number) {
-        const auto reads = model_.read.subspan(use.read, use.read_end - use.read);
+    Reason price_all(const Use& use, i64 number) {
+        const auto reads = model_.reads_of(use);
         std::ranges::copy(spent_, due_.begin());
         bool barred = false;
         for (i64 u : reads) {
@@ -237,12 +237,12 @@ class CappedRow {
         Lookahead ahead(row);
         std::vector<u64> wanted(ahead.n_words()), most(spent_.begin(), spent_.end());  // the most spent by then
         std::vector<u8> marks(row.marks, row.marks + model_.n_used()), by_then(paid_, paid_ + found_.size());
-        const StepStage& now = model_.stage[row.stage];
+        const Stage& now = model_.stage[row.stage];
         bool any = false;
         for (i64 number = now.first; number < now.last; ++number) {
-            const StepUse& use = model_.use[number];
+            const Use& use = model_.use[number];
             if (row.at[use.learner] < 0) continue;
-            const auto reads = model_.read.subspan(use.read, use.read_end - use.read);
+            const auto reads = model_.reads_of(use);
             if (!splits(use) && std::ranges::any_of(reads, [&](i64 u) { return row.bars(u); })) continue;
             for (i64 u : reads) {
                 if (marks[u] & is_bought) continue;
@@ -266,7 +266,7 @@ class CappedRow {
         return ahead.list(wanted.data());
     }
 
-    const StepModel& model_;
+    const Model& model_;
     const Expected& expected_;
     const Bill& bill_;
     u8* const gave_up_;                // (learners,)
@@ -298,7 +298,7 @@ struct CappedTable {
 // Take some rows to their ends, or until an opaque learner must be called: `waits` is 0, or -1 - use. They begin as
 // `begin` says, with all features known.
 inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector<const u64> begin,
-                        const StepModel& model, const Expected& expected, const Bill& bill, i64* waits,
+                        const Model& model, const Expected& expected, const Bill& bill, i64* waits,
                         const CappedEnds& ends) {
     std::vector<u64> own(begin.size());
     CappedRow state(model, expected, bill, own.data());
@@ -309,7 +309,7 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector
         for (i64 u = 0; u < model.n_used(); ++u) row.x[u] = table.X(i, model.used[u]);
         std::ranges::copy(table.opaque[i], row.opaque);
         for (i64 number = 0; table.opaque.columns > 0 && number < model.use.size; ++number) {
-            const StepUse& use = model.use[number];
+            const Use& use = model.use[number];
             if (use.kind == opaque_kind && table.called(i, use.place)) row.at[use.learner] = called;
         }
         waits[i] = state.advance(nullptr);

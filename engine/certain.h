@@ -9,6 +9,7 @@
 // so did a price that divides each resource among all features that wait for it.
 #pragma once
 
+#include <bit>
 #include <utility>
 
 #include "needs.h"
@@ -63,7 +64,7 @@ struct Bounds {
 class CertainStepper {
    public:
     // There are P pairs of a learner and an output that it adds to.
-    CertainStepper(const StepModel& model, const Bounds& bounds, const Dues& dues, const Goal& goal, u64* state)
+    CertainStepper(const Model& model, const Bounds& bounds, const Dues& dues, const Goal& goal, u64* state)
         : row(model, state, dues.split.data(), dues.spends != 0,
               2 * (model.n_outputs() + std::ssize(model.target)) + model.n_used(),
               model.n_learners + dues.needs.resources() + std::ssize(bounds.every)),
@@ -86,7 +87,7 @@ class CertainStepper {
         }
         i64 waiting = 0;
         for (i64 number = 0; number < model_.use.size; ++number) {
-            const StepUse& use = model_.use[number];
+            const Use& use = model_.use[number];
             const i64 v = row.at[use.learner];
             const bool stands = use.kind == tree_kind && v >= 0 && bounded_[use.learner] == v;  // no leaf was closed
             const i64 waits = stands ? 1 : row.run_use(number);
@@ -130,7 +131,7 @@ class CertainStepper {
     }
 
     // Set a tree's bounds over the leaves that are left open.
-    void bound_tree(i64 number, const StepUse& use) {
+    void bound_tree(i64 number, const Use& use) {
         const i64 n_targets = use.target_end - use.target, at = bounds_.value_first[number];
         double *low = low_.data() + use.target, *high = high_.data() + use.target;
         const u64* words = left_ + bounds_.word_first[number];
@@ -157,10 +158,10 @@ class CertainStepper {
     }
 
     // Set the bounds of a learner at its end to its outputs.
-    void bound_end(i64 number, const StepUse& use, i64 v) {
+    void bound_end(i64 number, const Use& use, i64 v) {
         const i64 n_targets = use.target_end - use.target;
         double* low = low_.data() + use.target;
-        const double* payload = model_.payload.data() + use.payload;
+        const double* payload = model_.payload_of(use);
         if (use.kind == tree_kind) {
             std::copy_n(payload + (~v - use.place) * n_targets, n_targets, low);
         } else if (use.kind == opaque_kind) {
@@ -168,8 +169,7 @@ class CertainStepper {
                 low[j] = weigh_outputs(payload + j, n_targets, row.opaque + use.place, use.width);
             }
         } else {
-            double value = row.x[model_.read[use.read]];
-            if (std::isnan(value)) value = model_.use_value(number, 1);
+            const double value = model_.filled(number, row.x[model_.read[use.read]]);
             for (i64 j = 0; j < n_targets; ++j) low[j] = payload[j] * value;
         }
         std::copy_n(low, n_targets, high_.data() + use.target);
@@ -178,7 +178,7 @@ class CertainStepper {
     // Set the bounds of all learners that have ended, or whose open leaves are others.
     void bound_learners() {
         for (i64 number = 0; number < model_.use.size; ++number) {
-            const StepUse& use = model_.use[number];
+            const Use& use = model_.use[number];
             const i64 v = row.at[use.learner];
             if (std::exchange(bounded_[use.learner], v) == v) continue;
             if (v < 0) {
@@ -239,10 +239,10 @@ class CertainStepper {
     i64 list_needs() {
         constexpr u8 is_wanted = 128;
         for (i64 number = 0; number < model_.use.size; ++number) {
-            const StepUse& use = model_.use[number];
+            const Use& use = model_.use[number];
             if (use.kind == tree_kind || row.at[use.learner] < 0) continue;
-            for (i64 i = use.read; i < use.read_end; ++i) {
-                if (!row.knows(model_.read[i])) row.marks[model_.read[i]] |= is_wanted;
+            for (i64 u : model_.reads_of(use)) {
+                if (!row.knows(u)) row.marks[u] |= is_wanted;
             }
         }
         for (i64 u = 0; u < model_.n_used(); ++u) {
@@ -259,7 +259,7 @@ class CertainStepper {
         bool any = false;
         std::ranges::fill(pull_, 0.0);
         for (i64 number = 0; number < model_.use.size; ++number) {
-            const StepUse& use = model_.use[number];
+            const Use& use = model_.use[number];
             const i64 v = row.at[use.learner];
             if (v < 0) continue;
             for (i64 p = use.target; p < use.target_end; ++p) {
@@ -320,7 +320,7 @@ class CertainStepper {
         return list_free(best);
     }
 
-    const StepModel& model_;
+    const Model& model_;
     const Bounds& bounds_;
     const Dues& dues_;
     const Goal& goal_;
@@ -345,7 +345,7 @@ struct CertainEnds {
 
 // Take rows to their ends, each from the state `begin`; `own` is room for one. Opaque learners were called before.
 inline void run_certain_rows(Matrix<const double> X, Matrix<const double> opaque, Vector<const u64> begin,
-                             const StepModel& model, Vector<u64> own, CertainStepper& stepper, const CertainEnds& ends) {
+                             const Model& model, Vector<u64> own, CertainStepper& stepper, const CertainEnds& ends) {
     const StepRow& row = stepper.row;
     std::vector<double> values(model.n_used());
     for (i64 i = 0; i < X.rows; ++i) {

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "row_nodes.h"
-#include "span.h"
+#include "model.h"
 
 namespace costframe {
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <iterator>
 
+#include "scores.h"
 #include "step.h"
 
 namespace costframe {
@@ -14,17 +15,16 @@ enum PlanRequest : i64 { no_request, add_sets, call_opaques };  // what rows nee
 
 struct PlanStop {
     i64 answer, gains, planned;  // numbers of models, -1 for none
-    i64 n_opaque;                // outputs of opaque learners in the answer
 };
 
-// See `PlanLayout` in Python: m stops, and their models, each for single rows and for tables.
+// See `PlanLayout` in Python: m stops, and their models.
 struct Plan {
     Matrix<const u64> sets;       // (m, W): features of each stop
     i64 width;                    // of a row: values, and scores at its stop
-    RecordRows<PlanStop> stop;    // (m, 4)
-    RecordRows<StepModel> steps;  // of each model, like the next two
-    RecordRows<Nodes> nodes;
-    RecordRows<Stages> stages;
+    RecordRows<PlanStop> stop;    // (m, 3)
+    RecordRows<Model> model;
+
+    i64 n_opaque(i64 at) const { return model[stop[at].answer].n_opaque; }
 };
 
 // S sets of items that rows have paid for, and what each stop costs from there.
@@ -81,7 +81,7 @@ struct PlanRows {
                 if (row(i).status == arrives) stop = std::min(stop, row(i).stop);
             }
             if (stop == plan.sets.rows) return no_request;
-            if (plan.stop[stop].n_opaque > 0 && stop != called) return call_opaques;
+            if (plan.n_opaque(stop) > 0 && stop != called) return call_opaques;
             if (!visit(stop)) return add_sets;
         }
     }
@@ -97,7 +97,7 @@ struct PlanRows {
             rows.push_back(i);
             values.insert(values.end(), X[i].begin(), X[i].end());
         }
-        const i64 n = std::ssize(rows), n_outputs = plan.steps[own.answer].n_outputs();
+        const i64 n = std::ssize(rows), n_outputs = plan.model[own.answer].n_outputs();
         const Matrix<double> table{values.data(), n, X.columns};
         const std::vector<double> scores = score(own.answer, table, every, n_outputs);
         for (i64 i = 0; i < n; ++i) {
@@ -162,14 +162,14 @@ struct PlanRows {
     }
 
     // Score some rows of a table with a model of k outputs: few by walks of each, which begin at once, others together.
-    std::vector<double> score(i64 model, Matrix<const double> table, const std::vector<i64>& rows, i64 k) const {
+    std::vector<double> score(i64 number, Matrix<const double> table, const std::vector<i64>& rows, i64 k) const {
         constexpr std::size_t few = 16;
         std::vector<double> scores(rows.size() * k);
         const Matrix<double> found{scores.data(), std::ssize(rows), k};
-        const bool has_opaque = std::ranges::count(plan.stages[model].kind, opaque_kind) > 0;
-        if (rows.size() <= few && !has_opaque) {
-            for (i64 i = 0; i < found.rows; ++i) walk_row(table[rows[i]].data(), plan.steps[model], found[i]);
-        } else if (plan.nodes[model].column_missing.width == 2) {
+        const Model& model = plan.model[number];
+        if (rows.size() <= few && model.n_opaque == 0) {
+            for (i64 i = 0; i < found.rows; ++i) walk_row(table[rows[i]].data(), model, found[i]);
+        } else if (model.nodes.column_missing.width == 2) {
             score_table<u16>(model, table, rows, found);
         } else {
             score_table<u32>(model, table, rows, found);
@@ -178,14 +178,14 @@ struct PlanRows {
     }
 
     template <typename Code>
-    void score_table(i64 model, Matrix<const double> table, const std::vector<i64>& rows, Matrix<double> scores) const {
-        const Nodes& nodes = plan.nodes[model];
-        const i64 n_codes = nodes.column_missing.size;
+    void score_table(const Model& model, Matrix<const double> table, const std::vector<i64>& rows,
+                     Matrix<double> scores) const {
+        const i64 n_codes = model.nodes.column_missing.size;
         const Marks marks{no_notes, 0, {nullptr, 0, 1}, {nullptr, 0, 2}, {}};
         std::vector<Code> codes(n_codes * table.rows);
-        code_rows<Code>(table, plan.stages[model].used, nodes, {codes.data(), n_codes, table.rows});
-        const Scoring<const Code> scoring{table, {codes.data(), n_codes, table.rows}, nodes, plan.stages[model], marks,
-                                          opaque, {nullptr, 0, 1}, {nullptr, 0, 2}};
+        code_rows<Code>(table, model.used, model.nodes, {codes.data(), n_codes, table.rows});
+        const Scoring<const Code> scoring{table, {codes.data(), n_codes, table.rows}, model, marks, opaque,
+                                          {nullptr, 0, 1}, {nullptr, 0, 2}};
         score_rows(scoring, rows, 0, scores);
     }
 };

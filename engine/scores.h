@@ -1,34 +1,12 @@
-// Scores of stages for tables of rows, with marks of the features that rows read, and the walk of a single row.
+// Scores of stages for tables of rows, with marks of the features that rows read.
 #pragma once
 
 #include "leaves.h"
+#include "model.h"
 
 namespace costframe {
 
-enum Kind : u8 { tree_kind, column_kind, opaque_kind };  // of weak learners
-enum Notes : i64 { no_notes, reads, spending };           // what `score_rows` records
-
-// See `StageLayout` in Python: L uses of learners, grouped by stage.
-struct Stages {
-    Vector<const i64> used;                // (U,) columns
-    Vector<const i64> stage_first;         // (stages + 1,)
-    Vector<const i64> stage_column_first;  // (stages + 1,)
-    Vector<const i64> stage_column;
-    Vector<const u8> kind;       // (L,), like the next four
-    Vector<const i64> place;     // root node, column of X, or first opaque output
-    Vector<const i64> tree;
-    Vector<const i32> width;
-    Vector<const double> fill;
-    Vector<const i64> target_first;  // (L + 1,)
-    Vector<const i64> target;
-    Vector<const i64> payload_first;  // (L,)
-    Vector<const double> payload;
-    Matrix<const double> intercept;  // (stages, K)
-    Vector<const double> threshold;  // (stages,), like the next two
-    Vector<const i64> below;         // -1 at answers
-    Vector<const i64> above;
-    Vector<const bool> fresh;  // (L,)
-};
+enum Notes : i64 { no_notes, reads, spending };  // what `score_rows` records
 
 // See `ReadingMarks` in Python; W words of 64 features.
 struct Marks {
@@ -38,20 +16,6 @@ struct Marks {
     Matrix<const double> node_spent;  // (nodes, 2), or none
     Vector<const double> use_spent;   // (L,), or none
 };
-
-// The sum of an opaque learner's weighted outputs for a target, in their order; weights are `step` apart.
-inline double weigh_outputs(const double* weights, i64 step, const double* outputs, i64 width) {
-    double total = 0.0;
-    bool begun = false;
-    for (i64 o = 0; o < width; ++o) {
-        const double weight = weights[o * step];
-        if (weight == 0.0) continue;
-        const double term = weight * outputs[o];
-        total = begun ? total + term : term;
-        begun = true;
-    }
-    return total;
-}
 
 // A block of rows at a stage: places of rows in the table, their sums, and the features read in this block.
 struct BlockRows {
@@ -135,8 +99,7 @@ template <typename Code>
 struct Scoring {
     Matrix<const double> X;
     Codes<Code> codes;
-    const Nodes& nodes;
-    const Stages& stages;
+    const Model& model;
     const Marks& marks;
     Matrix<const double> opaque;
     Matrix<u64> masks;
@@ -149,29 +112,27 @@ void score_block(const Scoring<Code>& s, i64 stage, const BlockRows& block, Code
                  GateRoom& room) {
     const bool by_path = s.marks.notes != no_notes && s.marks.by_path;
     const bool one_word = by_path && s.marks.node_mask.rows > 0 && s.masks.columns == 1;
-    for (i64 i = 0; i < block.count; ++i) {
-        for (i64 k = 0; k < block.sums.columns; ++k) block.sums(i, k) = s.stages.intercept(stage, k);
-    }
-    for (i64 use = s.stages.stage_first[stage]; use < s.stages.stage_first[stage + 1]; ++use) {
-        const i64 first = s.stages.target_first[use], place = s.stages.place[use];
-        const auto targets = s.stages.target.subspan(first, s.stages.target_first[use + 1] - first);
-        const double* payload = s.stages.payload.data() + s.stages.payload_first[use];
-        const u8 kind = s.stages.kind[use];
-        if (kind == tree_kind) {
-            find_leaves(at, room, codes, begin, block.count, s.nodes, s.stages.tree[use]);
+    const double* intercept = s.model.values_of(stage) + 1;
+    for (i64 i = 0; i < block.count; ++i) std::copy_n(intercept, block.sums.columns, block.sums[i].begin());
+    for (i64 number = s.model.stage[stage].first; number < s.model.stage[stage].last; ++number) {
+        const Use& use = s.model.use[number];
+        const auto targets = s.model.targets_of(use);
+        const double* payload = s.model.payload_of(use);
+        if (use.kind == tree_kind) {
+            find_leaves(at, room, codes, begin, block.count, s.model.nodes, use.tree);
             if (one_word && targets.size() == 1) {
-                add_and_note(block, targets[0], payload, at, static_cast<u32>(place), s.marks.node_mask.data);
+                add_and_note(block, targets[0], payload, at, static_cast<u32>(use.place), s.marks.node_mask.data);
             } else {
-                add_leaves(block.sums, targets, payload, at, static_cast<u32>(place));
-                if (by_path) note_path(block, s.masks, at, s.marks, s.nodes);
+                add_leaves(block.sums, targets, payload, at, static_cast<u32>(use.place));
+                if (by_path) note_path(block, s.masks, at, s.marks, s.model.nodes);
             }
-        } else if (kind == column_kind) {
-            add_column(block, targets, payload, s.X, place, s.stages.fill[use]);
+        } else if (use.kind == column_kind) {
+            add_column(block, targets, payload, s.X, use.place, s.model.use_value(number, 1));
         } else {
-            add_opaque(block, targets, payload, s.opaque, place, s.stages.width[use]);
+            add_opaque(block, targets, payload, s.opaque, use.place, use.width);
         }
-        if (s.marks.notes == spending && s.stages.fresh[use]) {
-            note_spending(block, s.spent, s.marks, at, use, kind == tree_kind);
+        if (s.marks.notes == spending && use.fresh) {
+            note_spending(block, s.spent, s.marks, at, number, use.kind == tree_kind);
         }
     }
 }
@@ -195,8 +156,8 @@ void score_rows(const Scoring<Code>& s, Vector<const i64> rows, i64 stage, Matri
                              {scores.data + start * scores.columns, count, scores.columns},
                              {read.data(), s.marks.node_mask.rows > 0 ? block : 0, s.masks.columns}};
         if (some) {
-            for (i64 c = s.stages.stage_column_first[stage]; c < s.stages.stage_column_first[stage + 1]; ++c) {
-                const i64 column = s.stages.stage_column[c];
+            for (i64 c = s.model.stage[stage].column; c < s.model.stage[stage].column_end; ++c) {
+                const i64 column = s.model.column[c];
                 for (i64 i = 0; i < count; ++i) own[column][i] = s.codes[column][part.rows[i]];
             }
         }

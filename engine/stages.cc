@@ -24,18 +24,18 @@ i64 with_codes(i64 size, Function function) {
 
 // The structs that rows on the same way have in common.
 struct Plainly {
-    const StepModel* model;
+    const Model* model;
     const StepPrices* prices;
 };
 
 struct Capped {
-    const StepModel* model;
+    const Model* model;
     const Expected* expected;
     const Bill* bill;
 };
 
 struct Certainly {
-    const StepModel* model;
+    const Model* model;
     const Bounds* bounds;
     const Dues* dues;
     const Goal* goal;
@@ -82,11 +82,11 @@ EXPORT i64 write_outputs(const void* codes, i64 n, i64 T, i64 size, const double
     });
 }
 
-EXPORT i64 score_stage(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const Nodes* nodes,
-                       const Stages* stages, const Marks* marks, const double* opaque, i64 o, u64* masks, i64 k, i64 W,
-                       double* spent, const i64* rows, i64 m, i64 stage, double* scores, i64 K) {
+EXPORT i64 score_stage(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const Model* model,
+                       const Marks* marks, const double* opaque, i64 o, u64* masks, i64 k, i64 W, double* spent,
+                       const i64* rows, i64 m, i64 stage, double* scores, i64 K) {
     return with_codes(size, [&]<typename Code>(Code) {
-        const Scoring<const Code> scoring{{X, n, d}, {static_cast<const Code*>(codes), c, n}, *nodes, *stages, *marks,
+        const Scoring<const Code> scoring{{X, n, d}, {static_cast<const Code*>(codes), c, n}, *model, *marks,
                                           {opaque, n, o}, {masks, k, W}, {spent, k, 2}};
         costframe::score_rows(scoring, span(rows, m), stage, {scores, m, K});
     });
@@ -96,7 +96,7 @@ EXPORT i64 note_all(u64* masks, i64 k, i64 W, const i64* rows, i64 m, const i64*
     return with_memory([&] { costframe::note_all({masks, k, W}, span(rows, m), span(features, f)); });
 }
 
-EXPORT i64 walk_row(const StepModel* const* model, double* scores, const double* x) {
+EXPORT i64 walk_row(const Model* const* model, double* scores, const double* x) {
     return costframe::walk_row(x, **model, span(scores, (*model)->n_outputs()));
 }
 
@@ -111,7 +111,7 @@ EXPORT i64 step_plan_row(const Planned* way, u64* state, const double* supplied)
         const Plan& plan = *way->plan;
         const i64 n_place = sizeof(PlanRow) / sizeof(i64) + plan.sets.columns;
         auto *place = reinterpret_cast<i64*>(state), *called = place + n_place + plan.width;
-        const i64 n_opaque = *called < 0 ? 0 : plan.stop[*called].n_opaque;
+        const i64 n_opaque = *called < 0 ? 0 : plan.n_opaque(*called);
         const PlanRows row{plan, *way->sets, {reinterpret_cast<double*>(place + n_place), 1, plan.width},
                            {place, 1, n_place}, {reinterpret_cast<double*>(called + 1), 1, n_opaque}, {nullptr, 0, 0}};
         return row.carry(span(supplied, supplied == nullptr ? 0 : plan.width), *called);
@@ -176,7 +176,7 @@ EXPORT i64 step_capped_row(const Capped* way, u64* state, const double* supplied
 }
 
 EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const i64* rows, i64 m, const double* opaque, i64 o,
-                       const bool* called, const u64* limits, i64 W, const u64* begin, i64 size, const StepModel* model,
+                       const bool* called, const u64* limits, i64 W, const u64* begin, i64 size, const Model* model,
                        const Expected* expected, const Bill* bill, i64* waits, i64* exits, bool* cut, double* share,
                        double* scores, i64 K, double* final, double* route_scores, u64* masks, i64 words, double* spent) {
     return with_memory([&] {
@@ -191,7 +191,7 @@ EXPORT i64 step_certain_row(const Certainly* way, u64* state, const double* supp
 }
 
 EXPORT i64 run_certain_rows(const double* X, i64 n, i64 d, const double* opaque, i64 o, const u64* begin, i64 size,
-                            const StepModel* model, const Bounds* bounds, const Dues* dues, const Goal* goal,
+                            const Model* model, const Bounds* bounds, const Dues* dues, const Goal* goal,
                             double* scores, i64 K, u64* masks, i64 W, double* account, i64* rounds, bool* early) {
     return with_memory([&] {
         std::vector<u64> own(size);

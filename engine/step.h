@@ -2,10 +2,8 @@
 #pragma once
 
 #include <array>
-#include <bit>
 
-#include "row_nodes.h"
-#include "scores.h"
+#include "model.h"
 
 namespace costframe {
 
@@ -15,77 +13,11 @@ constexpr i64 called = 1;  // place of an opaque learner whose outputs are there
 
 enum Reason : i64 { complete, by_cap, by_absence, by_certainty };  // why a row ends; absence hides a cap
 
-struct StepUse {
-    i64 learner, kind, width, read, read_end, place, payload, target, target_end;
-};
-
-struct StepStage {
-    i64 first, last, below, above;
-};
-
-// See `lay_out_steps` in Python; features are numbered among the U that the model uses.
-struct StepModel {
-    Vector<const i64> used;         // (U,) columns
-    Vector<const i64> word;         // (nodes,)
-    Vector<const i64> reads;        // (nodes,): features tested here or below, as bits of their number modulo 64
-    Vector<const double> threshold;  // (nodes,)
-    Matrix<const i64> span;  // (nodes, 2): first category, and last + 1; none if no node tests for categories
-    Vector<const double> category;
-    RecordRows<StepUse> use;         // (L, 9)
-    Matrix<const double> use_value;  // (L, 2): e_t in its unit; fill
-    Vector<const i64> read;
-    Vector<const i64> target;
-    Vector<const double> payload;
-    RecordRows<StepStage> stage;       // (stages, 4)
-    Matrix<const double> stage_value;  // (stages, 1 + K): threshold, intercept
-    i64 n_learners;
-    i64 n_opaque;  // outputs of opaque learners
-    i64 depth;     // of the deepest tree
-
-    i64 n_used() const { return std::ssize(used); }
-    i64 n_outputs() const { return stage_value.columns - 1; }
-    bool is_leaf(i64 v) const { return word[v] >> left_at == 0; }
-    i64 left(i64 v) const { return v + (word[v] >> left_at); }
-    i64 nearer(i64 v) const { return left(v) + (word[v] >> nearer_at & 1); }
-    i64 feature(i64 v) const { return word[v] & feature_bits; }
-    const double* values_of(i64 at) const { return stage_value.data + at * stage_value.columns; }
-
-    // The child of an inner node that a value goes to.
-    i64 child(i64 v, double value) const {
-        const bool missing_left = word[v] >> missing_left_at & 1;
-        value = read_value(value, word[v] >> reading_at & 3);
-        bool right = std::isnan(value) ? !missing_left : !(value <= threshold[v]);
-        if (word[v] >> by_category_at & 1) {
-            right = is_member(value, category.data() + span(v, 0), category.data() + span(v, 1)) == missing_left;
-        }
-        return left(v) + right;
-    }
-
-    // What a use's column learner gives: its value, or the fill value for NaN.
-    double filled(i64 number, double value) const { return std::isnan(value) ? use_value(number, 1) : value; }
-
-    // Add the weighted outputs of a learner to its targets: of a tree at a node, of a column with a value, or of an
-    // opaque learner, whose outputs are summed by target before.
-    void add_outputs(const StepUse& use, i64 v, double value, const double* opaque, double* scores) const {
-        const i64 n_targets = use.target_end - use.target;
-        const double* weights = payload.data() + use.payload;
-        const i64* to = target.data() + use.target;
-        if (use.kind == opaque_kind) {
-            for (i64 j = 0; j < n_targets; ++j) {
-                scores[to[j]] += weigh_outputs(weights + j, n_targets, opaque + use.place, use.width);
-            }
-            return;
-        }
-        if (use.kind == tree_kind) weights += (v - use.place) * n_targets;
-        for (i64 j = 0; j < n_targets; ++j) scores[to[j]] += weights[j] * value;
-    }
-};
-
 // Set the scores of a row of X, whose model has no opaque learners, and return its exit.
-inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scores) {
+inline i64 walk_row(const double* x, const Model& model, Vector<double> scores) {
     constexpr i64 n_abreast = 8;  // trees at a time: each waits for memory at every node
     for (i64 at = 0;;) {
-        const StepStage& stage = model.stage[at];
+        const Stage& stage = model.stage[at];
         std::copy_n(model.values_of(at) + 1, scores.size(), scores.begin());
         for (i64 first = stage.first; first < stage.last; first += n_abreast) {
             const i64 n = std::min(n_abreast, stage.last - first);
@@ -101,9 +33,9 @@ inline i64 walk_row(const double* x, const StepModel& model, Vector<double> scor
                 }
             }
             for (i64 k = 0; k < n; ++k) {
-                const StepUse& use = model.use[first + k];
+                const Use& use = model.use[first + k];
                 const bool is_tree = use.kind == tree_kind;
-                const double value = is_tree ? 1.0 : model.filled(first + k, x[model.used[model.read[use.read]]]);
+                const double value = is_tree ? 1.0 : model.filled(first + k, x[use.place]);
                 model.add_outputs(use, node[k], value, nullptr, scores.data());
             }
         }
@@ -126,7 +58,7 @@ struct StepPrices {
 
 // One row in a buffer of words that others keep, one array behind the other; a walk of another kind has more of its own.
 struct StepRow {
-    StepRow(const StepModel& model, u64* state, const double* split, bool spends, i64 n_own_numbers = 0,
+    StepRow(const Model& model, u64* state, const double* split, bool spends, i64 n_own_numbers = 0,
             i64 n_own_places = 0)
         : model(model), x(reinterpret_cast<double*>(state)), account(*reinterpret_cast<Account*>(x + model.n_used())),
           scores(x + model.n_used() + 4), opaque(scores + model.n_outputs()), own_numbers(opaque + model.n_opaque),
@@ -136,7 +68,7 @@ struct StepRow {
           marks(reinterpret_cast<u8*>(own_places + n_own_places)), own_marks(marks + model.n_used()), split(split),
           spends(spends) {}
 
-    const StepModel& model;
+    const Model& model;
     double* const x;        // (U,)
     Account& account;
     double* const scores;   // (K,) of the last stage
@@ -171,9 +103,8 @@ struct StepRow {
         return v;
     }
 
-    bool knows_all(const StepUse& use) const {
-        const auto reads = model.read.subspan(use.read, use.read_end - use.read);
-        return std::ranges::all_of(reads, [&](i64 u) { return knows(u); });
+    bool knows_all(const Use& use) const {
+        return std::ranges::all_of(model.reads_of(use), [&](i64 u) { return knows(u); });
     }
 
     void note_use(i64 u) const {
@@ -198,13 +129,13 @@ struct StepRow {
     // Evaluate the learner of a use as far as values are known. Return 1 if it waits for a value, 0 at its end, or
     // -1 - use if it is opaque and must be called.
     i64 run_use(i64 number) const {
-        const StepUse& use = model.use[number];
+        const Use& use = model.use[number];
         i64 v = at[use.learner];
         if (v < 0) return 0;
         if (use.kind != tree_kind || !by_path) {
             if (!knows_all(use)) return 1;
             if (use.kind == opaque_kind && v != called) return -1 - number;
-            for (i64 i = use.read; spends && i < use.read_end; ++i) note_use(model.read[i]);
+            if (spends) std::ranges::for_each(model.reads_of(use), [&](i64 u) { note_use(u); });
         }
         if (use.kind == tree_kind) {
             v = walk_and_pay(v);
@@ -221,7 +152,7 @@ struct StepRow {
     // Add the weighted outputs of learners, which are at `ends`, to their targets.
     void add_outputs(i64 first, i64 last, const i64* ends, double* sums) const {
         for (i64 number = first; number < last; ++number) {
-            const StepUse& use = model.use[number];
+            const Use& use = model.use[number];
             const double value = use.kind == column_kind ? model.filled(number, x[model.read[use.read]]) : 1.0;
             model.add_outputs(use, ~ends[use.learner], value, opaque, sums);
         }
@@ -230,7 +161,7 @@ struct StepRow {
     // Go on until learners wait, or the row ends; return their number, or -1 - use for an opaque learner to call.
     i64 run() const {
         while (true) {
-            const StepStage& now = model.stage[stage];
+            const Stage& now = model.stage[stage];
             i64 waiting = 0;  // learners
             for (i64 number = now.first; number < now.last; ++number) {
                 const i64 waits = run_use(number);

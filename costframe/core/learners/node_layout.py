@@ -183,6 +183,11 @@ class NodeLayout:
     gates: GateLayout
 
     @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of nodes of each tree, (trees,)."""
+        return np.diff(np.append(self.root, len(self.word)))
+
+    @cached_property
     def packed(self) -> engine.Record:
         """The layout as the engine takes it."""
         return engine.Nodes.of(self, self.cuts, self.gates)

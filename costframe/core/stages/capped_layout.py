@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe import engine
 from costframe.core.learners.bits import as_words, word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.stages.layout import lay_out
 from costframe.core.stages.run_stages import LeftOutputs
 
 if TYPE_CHECKING:
@@ -18,12 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
     from costframe.core.prices.exact_prices import ExactPrices
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import Fallbacks
     from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.stages import Stage
 
 _WORD, _SPARE = 64, 2  # bits of a word, and those that a sum of four totals takes beyond those of one
 
@@ -46,7 +43,7 @@ class Bill:
 def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
     """Lay out prices for the steps of a model, once for both."""
     exact, used = prices.exact(layout.weights[0]), layout.used
-    first, weights = layout.reads()[0], layout.weights[1][layout.learner].tolist()
+    first, weights = layout.reads[0], layout.weights[1][layout.learner].tolist()
     depth = np.where(layout.kind == TREE, np.append(layout.nodes.depth, 0)[layout.tree], 0)
     dearest, reads = int(prices.comparisons[1].max(initial=0.0)), np.diff(first)
     uses = zip(weights, depth.tolist(), reads.tolist(), strict=True)
@@ -62,7 +59,7 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
         return as_words([min(amount, most) for amount in amounts], n_words)
 
     packed = engine.Bill.of(
-        prices.direct_needs.restrict(used),
+        needs=prices.direct_needs.restrict(used).packed,
         cost=words(exact.cost[f] for f in used.tolist()),
         split=words(exact.split * int(count) for count in comparisons.tolist()),
         comparisons=comparisons,
@@ -84,16 +81,14 @@ class CappedLayout(NamedTuple):
     expected: engine.Record  # of columns and opaque learners
 
 
-def lay_out_capped(
-    bank: WeakLearnerBank, stages: tuple[Stage, ...], layout: StageLayout, fallbacks: Fallbacks | None
-) -> CappedLayout:
+def lay_out_capped(layout: StageLayout, fallbacks: Fallbacks | None) -> CappedLayout:
     """Lay out a stage tree for rows under limits, once a model."""
     column, opaque, maps = np.zeros(len(layout.learner)), np.zeros(layout.n_opaque), _NO_MAPS
     if fallbacks is not None:
-        known = LeftOutputs(bank, fallbacks)
+        known = LeftOutputs(layout.bank, fallbacks)
         curves = np.concatenate([fallbacks.offset, fallbacks.slope, fallbacks.carry])
         maps = fallbacks.knots, curves, np.concatenate([fallbacks.mean, fallbacks.low, fallbacks.high])
-        layout = lay_out(bank, stages, (known.value, known.values))
+        layout = evolve(layout, value=known.value, values=known.values)
         for use in np.flatnonzero(layout.kind == COLUMN):
             column[use] = known.of(int(layout.learner[use]), -1)[0]
         for use in np.flatnonzero(layout.kind == OPAQUE):

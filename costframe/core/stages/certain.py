@@ -113,7 +113,7 @@ def lay_out_bounds(layout: StageLayout) -> engine.Record:
     nodes, uses, n_targets = layout.nodes, np.flatnonzero(layout.kind == TREE), np.diff(layout.target_first)
     use_of = np.zeros(len(nodes.root), np.int64)
     use_of[layout.tree[uses]] = uses
-    use = np.repeat(use_of, np.diff(np.append(nodes.root, len(nodes.parent))))  # of each node
+    use = np.repeat(use_of, nodes.sizes)  # of each node
     leaf = np.flatnonzero(nodes.feature < 0)
     begin = layout.payload_first[use[leaf]] + (leaf - layout.place[use[leaf]]) * n_targets[use[leaf]]
     leaf = leaf[np.lexsort((layout.payload[begin], use[leaf]))]
@@ -157,8 +157,8 @@ def certain_walk(
     """Return what rows to a goal have in common at some prices."""
     used, n_pairs, n_resources = layout.used, len(layout.target), len(prices.resource_cost)
     dues = engine.Dues.of(
-        prices.direct_needs.restrict(used),
         prices,
+        needs=prices.direct_needs.restrict(used).packed,
         cost=np.array(prices.cost[used]),
         split=np.array(prices.comparisons[1][used]),
     )

@@ -1,9 +1,10 @@
-"""A stage tree laid out for the engine, for tables and for steps of single rows: uses of learners grouped by stage."""
+"""A stage tree laid out for the engine, once for tables and for single rows: uses of learners grouped by stage."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 SCORES, READS, SPENDING = 0, 1, 2  # what `engine.score_stage` records, each with those before
-_ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = 36, 33, 32, 30  # see engine/row_nodes.h
+_ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = 36, 33, 32, 30  # see engine/model.h
 KNOWN, BOUGHT, BARRED = np.uint8(1), np.uint8(4), np.uint8(8)  # marks of a feature: see engine/step.h
 PAID = np.uint8(1)  # mark of a resource; see engine/capped.h
 WEIGHT, COMPARISONS, USES, N_USED = 0, 1, 2, 3  # places in a row's account
@@ -44,7 +45,7 @@ CALLED = 1  # place of an opaque learner whose outputs are there
 
 @frozen(eq=False, slots=False)
 class StageLayout:
-    """A stage tree as arrays: L uses of learners, grouped by stage; U features, W words of 64 features."""
+    """A stage tree as arrays: L uses of learners, grouped by stage; U features."""
 
     bank: WeakLearnerBank
     trees: TreeTable  # those that stages use, with features numbered among those used
@@ -52,19 +53,19 @@ class StageLayout:
     used: NDArray[np.int64]  # (U,) columns that active learners read
     nodes: NodeLayout
     stage_first: NDArray[np.int64]  # (stages + 1,) uses of each stage
-    stage_column_first: NDArray[np.int64]  # (stages + 1,)
-    stage_column: NDArray[np.int64]  # code columns that each stage's trees read
     learner: NDArray[np.int64]  # (L,) bank index
     kind: NDArray[np.uint8]  # (L,)
     place: NDArray[np.int64]  # (L,) root node, column of X, or first opaque column
     tree: NDArray[np.int64]  # (L,) among those of `nodes`
     width: NDArray[np.int32]  # (L,)
     fill: NDArray[np.float64]  # (L,)
+    weight_rows: NDArray[np.float64]  # (any, n_outputs): of all learners that stages list
+    row: NDArray[np.int64]  # (L,): of a use's first weights
     target_first: NDArray[np.int64]  # (L + 1,)
     target: NDArray[np.int64]  # outputs that each use adds to
-    payload_first: NDArray[np.int64]  # (L,)
-    # trees: a row per node, a column per target; columns, opaques: weights (width, targets)
-    payload: NDArray[np.float64]
+    payload_first: NDArray[np.int64]  # (L + 1,)
+    value: NDArray[np.int64]  # like those of the bank's trees, or outputs of inner nodes too
+    values: NDArray[np.float64]
     intercept: NDArray[np.float64]  # (stages, n_outputs)
     threshold: NDArray[np.float64]  # (stages,)
     below: NDArray[np.int64]  # (stages,), -1 at answers
@@ -74,8 +75,38 @@ class StageLayout:
 
     @cached_property
     def packed(self) -> engine.Record:
-        """The layout as the engine takes it."""
-        return engine.Stages.of(self)
+        """The model as the engine takes it, for all that it does with a model; see engine/model.h."""
+        nodes, (word, reads, span) = self.nodes, _describe_nodes(self.nodes, self.trees, len(self.used))
+        (n_learners, number), (first, read) = self.slots, self.reads
+        ends = first[:-1], first[1:], self.place, self.payload_first[:-1], self.target_first[:-1], self.target_first[1:]
+        use = np.stack([number, self.kind, self.width, *ends, self.tree, self.fresh], axis=1).astype(np.int64)
+        columns = [self._code_columns(*ends) for ends in pairwise(self.stage_first)]
+        first = np.cumsum([0, *map(len, columns)])
+        stage = self.stage_first[:-1], self.stage_first[1:], self.below, self.above, first[:-1], first[1:]
+        return engine.Model.of(
+            self,
+            nodes=nodes.packed,
+            word=word,
+            reads=reads,
+            threshold=self.trees.threshold[nodes.origin],
+            span=span,
+            category=self.trees.categories,
+            use=use,
+            use_value=np.column_stack([self.weights[1][self.learner], self.fill]),
+            read=read,
+            stage=np.stack(stage, axis=1),
+            stage_value=np.column_stack([self.threshold, self.intercept]),
+            column=np.concatenate(columns),
+            n_learners=n_learners,
+            depth=int(nodes.depth.max(initial=0)),
+        )
+
+    def _code_columns(self, begin: int, end: int) -> NDArray[np.int64]:
+        """Return the code columns that the trees of some uses read, ascending."""
+        nodes, trees = self.nodes, self.tree[begin:end][self.kind[begin:end] == TREE]
+        own = ranges(nodes.root[trees], nodes.sizes[trees].astype(np.int32))
+        tests = nodes.word[own[nodes.feature[own] >= 0]]
+        return np.flatnonzero(np.bincount((tests >> COLUMN_AT & COLUMN_BITS).astype(np.int64)))
 
     def opaque(self, use: int) -> OpaqueLearner:
         """Return the opaque learner of a use."""
@@ -93,18 +124,14 @@ class StageLayout:
         return len(every), number
 
     @cached_property
-    def steps(self) -> engine.Record:
-        """The tree for steps of single rows."""
-        return lay_out_steps(self)
-
-    @cached_property
     def walk_row(self) -> Callable[[bytes], tuple[Any, int]]:
         """The engine's walk of a row, float64 (d,), through a tree without opaque learners: its scores and exit."""
-        walk: Callable[[bytes], tuple[Any, int]] = engine.walk_row(self.n_outputs, self.steps)
+        walk: Callable[[bytes], tuple[Any, int]] = engine.walk_row(self.n_outputs, self.packed)
         return walk
 
+    @cached_property
     def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the features, of those used, that each use reads, and the place of its first."""
+        """The place of the first feature that each use reads, (L + 1,), and all of them, of those used."""
         features, learners = self.bank.reads
         order = np.argsort(learners, kind="stable")
         first, end = (np.searchsorted(learners[order], self.learner, side) for side in ("left", "right"))
@@ -112,6 +139,41 @@ class StageLayout:
         ends = np.cumsum(counts)
         read = order[np.arange(counts.sum()) + np.repeat(first - ends + counts, counts)]
         return np.append(0, ends), np.searchsorted(self.used, features[read])
+
+    @cached_property
+    def payload(self) -> NDArray[np.float64]:
+        """What uses add to their targets: a row for each node of a tree; of others weights, (width, targets)."""
+        n_targets, is_tree, payload = np.diff(self.target_first), self.kind == TREE, np.zeros(self.payload_first[-1])
+        use = np.repeat(np.arange(len(self.kind)), n_targets)
+        # An entry for each use, target and row of a payload: a row of weights, or a node.
+        size = (np.diff(self.payload_first) // n_targets)[use]
+        pair = np.repeat(np.arange(len(use)), size)
+        within = np.arange(len(pair)) - np.repeat(np.cumsum(size) - size, size)
+        of, entry = use[pair], self.target[pair]
+        at = self.payload_first[of] + within * n_targets[of] + pair - self.target_first[of]
+        plain, noded = ~is_tree[of], np.flatnonzero(is_tree[of])
+        payload[at[plain]] = self.weight_rows[self.row[of[plain]] + within[plain], entry[plain]]
+        of, origin = of[noded], self.nodes.origin
+        tree = self.bank.trees.first[self.bank.index[self.learner[of]]]
+        value = self.value[tree + origin[self.place[of] + within[noded]] - origin[self.place[of]]]
+        leaf = value >= 0
+        noded = noded[leaf]
+        payload[at[noded]] = self._weigh(of[leaf], entry[noded], value[leaf])
+        return payload
+
+    def _weigh(
+        self, use: NDArray[np.int64], target: NDArray[np.int64], value: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return what nodes add to targets, summed over a tree's outputs in Answer's order: float64 (entries,)."""
+        total, begun, width = np.zeros(len(use)), np.zeros(len(use), np.bool_), self.width[use]
+        for k in range(int(width.max(initial=0))):
+            has = np.flatnonzero(width > k)
+            weight = self.weight_rows[self.row[use[has]] + k, target[has]]
+            has, weight = has[weight != 0], weight[weight != 0]
+            part = weight * self.values[value[has] + k]
+            total[has] = np.where(begun[has], total[has] + part, part)
+            begun[has] = True
+        return total
 
 
 @frozen(eq=False, slots=False)
@@ -132,15 +194,8 @@ class ReadingMarks:
         return engine.Marks.of(self)
 
 
-def lay_out(
-    bank: WeakLearnerBank,
-    stages: tuple[Stage, ...],
-    outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None,
-) -> StageLayout:
-    """Lay out a checked stage tree.
-
-    `outputs`, which may hold outputs of inner nodes too, replace `value` and `values` of the trees.
-    """
+def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
+    """Lay out a checked stage tree."""
     given, weights = np.concatenate([stage.learners for stage in stages]), _pad([stage.weights for stage in stages])
     row = np.cumsum([0, *bank.widths[given]])[:-1]  # of the learner's first weights
     targeted = np.logical_or.reduceat(weights != 0, row) if len(given) else weights != 0
@@ -165,10 +220,9 @@ def lay_out(
     place[is_column], fill[is_column] = bank.column_feature[index[is_column]], bank.column_fill[index[is_column]]
     opaque_first = np.cumsum([0, *bank.widths[opaques]])
     place[is_opaque] = opaque_first[np.searchsorted(opaques, learner[is_opaque])]
-    uses = _Uses(weights, row, targeted, bank.widths[learner], is_tree, place, index)
-    target_first, target, payload_first, payload = _weigh_uses(bank.trees, nodes, uses, outputs)
+    n_targets, size = np.count_nonzero(targeted, axis=1), bank.widths[learner].astype(np.int64)  # of payloads
+    size[is_tree] = nodes.sizes[tree[is_tree]]
     intercept = _pad([stage.intercept[None] for stage in stages])
-    coded = [_code_columns(nodes, tree[is_tree & (number == at)]) for at in range(len(stages))]
     threshold = np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages])
     below = np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages])
     above = np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages])
@@ -179,18 +233,19 @@ def lay_out(
         used=used,
         nodes=nodes,
         stage_first=stage_first,
-        stage_column_first=np.cumsum([0, *map(len, coded)]),
-        stage_column=np.concatenate(coded),
         learner=learner,
         kind=kind,
         place=place,
         tree=tree,
         width=bank.widths[learner],
         fill=fill,
-        target_first=target_first,
-        target=target,
-        payload_first=payload_first,
-        payload=payload,
+        weight_rows=weights,
+        row=row,
+        target_first=np.cumsum([0, *n_targets]),
+        target=np.ascontiguousarray(np.nonzero(targeted)[1]),
+        payload_first=np.cumsum([0, *size * n_targets]),
+        value=bank.trees.value,
+        values=bank.trees.values,
         intercept=intercept,
         threshold=threshold,
         below=below,
@@ -198,77 +253,6 @@ def lay_out(
         fresh=_fresh_uses(stages, np.split(learner, stage_first[1:-1])),
         n_opaque=int(opaque_first[-1]),
     )
-
-
-def _code_columns(nodes: NodeLayout, trees: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the code columns that some trees read, ascending."""
-    ends = np.append(nodes.root[1:], len(nodes.word))
-    own = ranges(nodes.root[trees], (ends - nodes.root)[trees].astype(np.int32))
-    tests = nodes.word[own[nodes.feature[own] >= 0]]
-    return np.unique(tests >> COLUMN_AT & COLUMN_BITS).astype(np.int64)
-
-
-class _Uses(NamedTuple):
-    """Learners that stages use, L in all."""
-
-    weights: NDArray[np.float64]  # (any, K) of all learners that stages list
-    row: NDArray[np.int64]  # (L,): of the learner's first weights
-    targeted: NDArray[np.bool_]  # (L, K): outputs to which it adds
-    width: NDArray[np.int32]  # (L,)
-    is_tree: NDArray[np.bool_]  # (L,)
-    place: NDArray[np.int64]  # (L,)
-    number: NDArray[np.int64]  # (L,): in the bank, among learners of its kind
-
-
-def _weigh_uses(
-    trees: TreeTable,
-    nodes: NodeLayout,
-    uses: _Uses,
-    outputs: tuple[NDArray[np.int64], NDArray[np.float64]] | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return `target_first`, `target`, `payload_first` and `payload` of a `StageLayout`."""
-    size = uses.width.astype(np.int64)  # rows of each use's payload
-    ends = np.append(nodes.root[1:], len(nodes.word))
-    size[uses.is_tree] = ends[np.searchsorted(nodes.root, uses.place[uses.is_tree])] - uses.place[uses.is_tree]
-    n_targets = np.count_nonzero(uses.targeted, axis=1)
-    payload_first, target_first = np.cumsum([0, *size * n_targets]), np.cumsum([0, *n_targets])
-    payload = np.zeros(payload_first[-1])
-    use, target = map(np.ascontiguousarray, np.nonzero(uses.targeted))
-    # An entry for each use, target and row of a payload: a row of weights, or a node.
-    pair = np.repeat(np.arange(len(use)), size[use])
-    within = np.arange(len(pair)) - np.repeat(np.cumsum(size[use]) - size[use], size[use])
-    of, entry = use[pair], target[pair]
-    at = payload_first[of] + within * n_targets[of] + pair - target_first[of]
-    plain, noded = ~uses.is_tree[of], np.flatnonzero(uses.is_tree[of])
-    payload[at[plain]] = uses.weights[uses.row[of[plain]] + within[plain], entry[plain]]
-    of = of[noded]
-    origin = nodes.origin[uses.place[of] + within[noded]] - nodes.origin[uses.place[of]]
-    value, values = outputs or (trees.value, trees.values)
-    value = value[trees.first[uses.number[of]] + origin]
-    leaf = value >= 0
-    noded, of = noded[leaf], of[leaf]
-    payload[at[noded]] = _weigh(uses.weights, uses.row[of], entry[noded], uses.width[of], values, value[leaf])
-    return target_first, target, payload_first[:-1], payload
-
-
-def _weigh(
-    weights: NDArray[np.float64],
-    row: NDArray[np.int64],
-    target: NDArray[np.int64],
-    width: NDArray[np.int32],
-    values: NDArray[np.float64],
-    value: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return what a leaf adds to a target, summed over the tree's outputs in Answer's order: float64 (entries,)."""
-    total, begun = np.zeros(len(row)), np.zeros(len(row), np.bool_)
-    for k in range(int(width.max(initial=0))):
-        has = np.flatnonzero(width > k)
-        weight = weights[row[has] + k, target[has]]
-        has, weight = has[weight != 0], weight[weight != 0]
-        part = weight * values[value[has] + k]
-        total[has] = np.where(begun[has], total[has] + part, part)
-        begun[has] = True
-    return total
 
 
 def _fresh_uses(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
@@ -290,37 +274,15 @@ def _pad(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return stacked
 
 
-def lay_out_steps(layout: StageLayout) -> engine.Record:
-    """Lay out a stage tree for steps of single rows, once a model; see engine/step.h."""
-    nodes, (word, span) = layout.nodes, _describe_nodes(layout.nodes, layout.trees)
-    reads = np.zeros(len(word), np.int64)
-    engine.look_below(path_counts(nodes.parent, nodes.feature, len(layout.used)), word, reads)
-    (n_learners, number), (first, read) = layout.slots, layout.reads()
-    targets = layout.target_first[:-1], layout.target_first[1:]
-    use = (number, layout.kind, layout.width, first[:-1], first[1:], layout.place, layout.payload_first, *targets)
-    ways = layout.stage_first[:-1], layout.stage_first[1:], layout.below, layout.above
-    return engine.Steps.of(
-        layout,
-        word=word,
-        reads=reads,
-        threshold=layout.trees.threshold[nodes.origin],
-        span=span,
-        category=layout.trees.categories,
-        use=np.stack(use, axis=1).astype(np.int64),
-        use_value=np.column_stack([layout.weights[1][layout.learner], layout.fill]),
-        read=read,
-        stage=np.stack(ways, axis=1),
-        stage_value=np.column_stack([layout.threshold, layout.intercept]),
-        n_learners=n_learners,
-        depth=int(nodes.depth.max(initial=0)),
-    )
-
-
-def _describe_nodes(nodes: NodeLayout, trees: TreeTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the word of each node, without bits for look-ahead, and its span of categories."""
+def _describe_nodes(
+    nodes: NodeLayout, trees: TreeTable, n_used: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the word of each node for single rows, the features tested here or below, and its span of categories."""
     at, first = nodes.origin, trees.category_first
     steps = (nodes.word >> STEPS_AT & STEPS_BITS).astype(np.int64)
     named, missing_left = trees.category_count[at] > 0, trees.missing_left[at].astype(np.int64)
     word = steps << _ROW_STEPS_AT | named.astype(np.int64) << _NAMED_AT | missing_left << _MISSING_LEFT_AT
     word |= trees.reading[at].astype(np.int64) << _READING_AT | np.maximum(nodes.feature, 0)
-    return word, np.stack([first[at], first[at + 1]], axis=1) if named.any() else np.empty((0, 2), np.int64)
+    reads = np.zeros(len(word), np.int64)
+    engine.look_below(path_counts(nodes.parent, nodes.feature, n_used), word, reads)
+    return word, reads, np.stack([first[at], first[at + 1]], axis=1) if named.any() else np.empty((0, 2), np.int64)

@@ -47,8 +47,7 @@ class StageRunner:
         self._call_opaques(begin, end, rows)
         scores = np.empty((len(rows), 1 if layout.below[stage] >= 0 else layout.n_outputs))
         engine.score_stage(
-            self.X, self.codes, layout.nodes.packed, layout.packed, marks.packed, self.opaque, self.masks, self.spent,
-            rows, stage, scores,
+            self.X, self.codes, layout.packed, marks.packed, self.opaque, self.masks, self.spent, rows, stage, scores
         )  # fmt: skip
         if self.marks and len(read := marks.read[marks.read_first[begin] : marks.read_first[end]]):
             engine.note_all(self.masks, rows, read)
@@ -125,7 +124,7 @@ def marks_for(layout: StageLayout, prices: PriceArrays, acquisition: str) -> Rea
     """Return the features that rows read: those tested on the path to the leaf, or all that a learner may read."""
     check_acquisition(acquisition)
     nodes, by_path, n_used = layout.nodes, acquisition == "path", len(layout.used)
-    first, read = layout.reads()
+    first, read = layout.reads
     counts, is_tree = np.diff(first), layout.kind == TREE
     node_spent = np.zeros((len(nodes.parent), 2))
     if prices.spends:
@@ -135,7 +134,7 @@ def marks_for(layout: StageLayout, prices: PriceArrays, acquisition: str) -> Rea
         else:
             of_root = np.zeros(len(nodes.parent))
             of_root[layout.place[is_tree]] = counts[is_tree]
-            node_spent[:, 1] = of_root[np.repeat(nodes.root, np.diff(np.append(nodes.root, len(nodes.parent))))]
+            node_spent[:, 1] = of_root[np.repeat(nodes.root, nodes.sizes)]
     if by_path:  # trees are noted leaf by leaf
         read, first = read[np.repeat(~is_tree, counts)], np.cumsum([0, *np.where(is_tree, 0, counts)])
     return ReadingMarks(

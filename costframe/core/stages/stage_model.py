@@ -59,7 +59,7 @@ class RowWalk:
         n_resources: int = 0,
         limited: bool = False,
     ) -> None:
-        self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.steps, *structs)
+        self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.packed, *structs)
         # prices of what is evaluated; None if that costs nothing
         self.exact = exact if exact.learner or exact.split or exact.reuse else None
         n_used, self.n_learners = len(self.used), layout.slots[0]
@@ -166,7 +166,7 @@ class StageModel(ABC):
     @cached_property
     def capped_model(self) -> CappedLayout:
         """The tree as arrays for rows under limits."""
-        return lay_out_capped(self.bank, self.stages, self.layout, self.fallbacks)
+        return lay_out_capped(self.layout, self.fallbacks)
 
     @property
     def n_outputs(self) -> int:

@@ -259,19 +259,16 @@ class PlanLayout:
 
     @cached_property
     def packed(self) -> engine.Record:
-        """The layout as the engine takes it; each model is there for single rows and for tables."""
+        """The layout as the engine takes it."""
         kinds: tuple[Literal["answer", "gains", "planned"], ...] = ("answer", "gains", "planned")
         models = [[self.model(stop, kind) for kind in kinds] for stop in range(len(self.stops))]
         there = [model for own in models for model in own if model]
         number = {id(model): i for i, model in enumerate(there)}
-        stop = [[*(number.get(id(each), -1) for each in own), self.answer(i).n_opaque] for i, own in enumerate(models)]
-        words = as_words(self.sets, word_count(self.shape[0]))
-        structs = [(each.steps, each.nodes.packed, each.packed) for each in there]
-        tables = (np.frombuffer(b"".join(one.words for one in kind), np.int64) for kind in zip(*structs, strict=True))
-        plan = engine.Plan(
-            words, sum(self.shape), np.array(stop, np.int64), *(table.reshape(len(there), -1) for table in tables)
-        )
-        return evolve(plan, arrays=(*plan.arrays, structs))  # to which the tables point
+        stop = np.array([[number.get(id(each), -1) for each in own] for own in models], np.int64)
+        words, structs = as_words(self.sets, word_count(self.shape[0])), [model.packed for model in there]
+        table = np.frombuffer(b"".join(struct.words for struct in structs), np.int64).reshape(len(there), -1)
+        plan = engine.Plan(words, sum(self.shape), stop, table)
+        return evolve(plan, arrays=(*plan.arrays, structs))  # to which the table points
 
     def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score rows at a stop: float64 (n, K), which it also writes to their last K columns."""
