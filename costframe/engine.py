@@ -287,7 +287,7 @@ class _FastCall:
     def _add_array(self, array: _Parameter) -> None:
         counts = [f"{array.name}{axis}" for axis in range(len(array.sizes))]
         self.steps.append(f"{', '.join(counts)}, = {array.name}.shape")
-        self.conditions.append(f"({' or '.join(f'{array.name}.dtype is dtype_{each}' for each in array.types)})")
+        self.conditions.append(f"({' or '.join(f'{array.name}.dtype == dtype_{each}' for each in array.types)})")
         self.passed.append(f"{'address_of_written' if array.written else 'address_of'}({array.name})")
         for count, (_, name, number, more, optional, less) in zip(counts, array.sizes, strict=True):
             if optional:

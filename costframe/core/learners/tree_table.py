@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import Factory, evolve, field, fields, frozen
+from attrs import Factory, field, fields, frozen
 
 from costframe.core.errors import BankError, brief, format_count
 
@@ -188,12 +188,13 @@ class TreeTable:
 
     @classmethod
     def _of_checked(cls, arrays: dict[str, NDArray[Any]]) -> TreeTable:
-        """Make a table of arrays that describe trees and have its types, without checks and copies."""
+        """Make a table of arrays that describe trees and have its types; it checks sizes only, and copies nothing."""
         table = cls.__new__(cls)
         for name, array in arrays.items():
             view = array.view()
             view.setflags(write=False)
             object.__setattr__(table, name, view)
+        _check_sizes(table)
         return table
 
     @classmethod
@@ -207,9 +208,7 @@ class TreeTable:
         first = [table.first[1:] + at for table, at in zip(tables, nodes, strict=True)]
         joined["first"] = np.concatenate([np.zeros(1, np.int64), *first])
         joined["value"] += np.where(joined["value"] < 0, 0, np.repeat(outputs, n_nodes))
-        table = cls._of_checked(joined)
-        _check_sizes(table)
-        return table
+        return cls._of_checked(joined)
 
     def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
         """Keep the given trees, in the given order."""
@@ -221,25 +220,22 @@ class TreeTable:
         widths = np.repeat(self.width[trees], sizes)
         begin = np.cumsum(np.where(leaf, widths, 0)) - widths
         counts = self.category_count[nodes]
-        return TreeTable(
-            first,
-            self.feature[nodes],
-            self.threshold[nodes],
-            self.missing_left[nodes],
-            self.left[nodes],
-            self.right[nodes],
-            self.width[trees],
-            np.where(leaf, begin, -1),
-            self.values[ranges(self.value[nodes][leaf], widths[leaf])],
-            counts,
-            self.categories[ranges(self.category_first[:-1][nodes], counts)],
-            self.reading[nodes],
-        )
+        of_nodes = ("feature", "threshold", "missing_left", "left", "right", "reading")
+        return self._of_checked({
+            **{name: getattr(self, name)[nodes] for name in of_nodes},
+            "first": first,
+            "width": self.width[trees],
+            "value": np.where(leaf, begin, -1),
+            "values": self.values[ranges(self.value[nodes][leaf], widths[leaf])],
+            "category_count": counts,
+            "categories": self.categories[ranges(self.category_first[:-1][nodes], counts)],
+        })  # fmt: skip
 
     def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
         """Return the same trees with column `columns[f]` in place of column f."""
         feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
-        return evolve(self, feature=feature)
+        arrays = {each.name: getattr(self, each.name) for each in fields(TreeTable)}
+        return self._of_checked(arrays | {"feature": feature.astype(np.int32)})
 
     def depths(self) -> NDArray[np.int32]:
         """Return the number of comparisons on the longest path of each tree: int32 (trees,)."""
