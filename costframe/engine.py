@@ -428,8 +428,9 @@ add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C]
 # Paths of trees: engine/paths.h
 mark_paths = _bind("mark_paths(parent: i8[n], feature: i4[n], masks: >u8[n,W])")
 price_paths = _bind("price_paths(parent: i8[n], feature: i4[n], split: f8[d], spent: >f8[n])")
-count_paths = _bind("count_paths(parent: i8[n], feature: i4[n], counts: >i8[n], n_features: i8)", _CODE)
-look_below = _bind("look_below(counts: i8[n], word: >i8[n], reads: >i8[n])", _CODE)
+describe_paths = _bind(
+    "describe_paths(parent: i8[n], feature: i4[n], n_features: i8, counts: >i8[n], word: >i8[n], reads: >i8[n])", _CODE
+)
 
 # Weights by forward selection and with norms: engine/forward_selection.h, engine/proximal.h
 MOST_PASSES = 30  # of `shrink`
@@ -565,12 +566,13 @@ Nodes = _Struct(
     " kept: u1[gates], exit_first: i8[trees], exit: u4[exits])"
 )
 Model = _Struct(
-    "Model(nodes: Nodes, word: i8[nodes], reads: i8[nodes], threshold: f8[nodes], span: i8[spans,2],"
-    " category: f8[known], used: i8[U], use: i8[L,11], use_value: f8[L,2], read: i8[reads], target: i8[targets],"
-    " payload: f8[payload], stage: i8[stages,6], stage_value: f8[stages,values], column: i8[read_columns],"
-    " n_learners: i8, n_opaque: i8, depth: i8)"
+    "Model(nodes: Nodes, path_count: i8[nodes], word: i8[nodes], reads: i8[nodes], threshold: f8[nodes],"
+    " span: i8[spans,2], category: f8[known], used: i8[U], use: i8[L,11], use_value: f8[L,2], read: i8[reads],"
+    " target: i8[targets], payload: f8[payload], stage: i8[stages,6], stage_value: f8[stages,values],"
+    " column: i8[read_columns], n_learners: i8, n_opaque: i8, depth: i8)"
 )
-Marks = _Struct("Marks(notes: i8, by_path: b1, node_mask: u8[nodes?,W], node_spent: f8[nodes?,2], use_spent: f8[L?])")
+SCORES, READS, SPENDING = range(3)  # what `score_stage` records, each with those before
+Marks = _Struct("Marks(notes: i8, by_path: b1, node_mask: u8[nodes?,W], node_spent: f8[nodes?])")
 code_rows = _bind("code_rows(X: f8[n,d], used: i8[U], nodes: Nodes, codes: >u2|u4[c,n])", _CODE)
 walk_leaves = _bind("walk_leaves(codes: u2|u4[c,n], nodes: Nodes, leaves: >i4[n,trees])", _CODE)
 write_outputs = _bind(
@@ -583,7 +585,6 @@ score_stage = _bind(
     " spent: >f8[k,2], rows: i8[m], stage: i8, scores: >f8[m,K])",
     _CODE,
 )
-note_all = _bind("note_all(masks: >u8[k,words], rows: i8[m], features: i8[f])", _CODE)
 
 # Single rows: engine/step.h, engine/ahead.h
 walk_row = _bind_step("walk_row(model: Model)", walks=True)  # returns scores, and the exit

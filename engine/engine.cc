@@ -47,13 +47,12 @@ EXPORT void price_paths(const i64* parent, i64 n, const i32* feature, const doub
     costframe::price_paths(span(parent, n), span(feature, n), span(split, d), span(spent, n));
 }
 
-EXPORT i64 count_paths(const i64* parent, i64 n, const i32* feature, i64* counts, i64 n_features) {
-    return with_memory(
-        [&] { costframe::count_paths(span(parent, n), span(feature, n), span(counts, n), n_features); });
-}
-
-EXPORT i64 look_below(const i64* counts, i64 n, i64* word, i64* reads) {
-    return with_memory([&] { costframe::look_below(span(counts, n), span(word, n), span(reads, n)); });
+EXPORT i64 describe_paths(const i64* parent, i64 n, const i32* feature, i64 n_features, i64* counts, i64* word,
+                          i64* reads) {
+    return with_memory([&] {
+        count_paths(span(parent, n), span(feature, n), span(counts, n), n_features);
+        look_below(span(counts, n), span(word, n), span(reads, n));
+    });
 }
 
 EXPORT i64 select_forward(const double* gram, i64 C, double* right, i64 M, double ridge, const i64* first, i64 G,

@@ -39,7 +39,8 @@ inline double weigh_outputs(const double* weights, i64 step, const double* outpu
 
 // See `StageLayout` in Python; features are numbered among the U that the model uses.
 struct Model {
-    Nodes nodes;                     // of all trees, for tables; the next five are for single rows
+    Nodes nodes;                     // of all trees, for tables
+    Vector<const i64> path_count;    // (nodes,): features tested on the way; the next five are for single rows
     Vector<const i64> word;          // (nodes,)
     Vector<const i64> reads;         // (nodes,): features tested here or below, as bits of their number modulo 64
     Vector<const double> threshold;  // (nodes,)

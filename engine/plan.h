@@ -181,7 +181,7 @@ struct PlanRows {
     void score_table(const Model& model, Matrix<const double> table, const std::vector<i64>& rows,
                      Matrix<double> scores) const {
         const i64 n_codes = model.nodes.column_missing.size;
-        const Marks marks{no_notes, 0, {nullptr, 0, 1}, {nullptr, 0, 2}, {}};
+        const Marks marks{no_notes, 0, {nullptr, 0, 1}, {}};
         std::vector<Code> codes(n_codes * table.rows);
         code_rows<Code>(table, model.used, model.nodes, {codes.data(), n_codes, table.rows});
         const Scoring<const Code> scoring{table, {codes.data(), n_codes, table.rows}, model, marks, opaque,

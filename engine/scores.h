@@ -8,13 +8,12 @@ namespace costframe {
 
 enum Notes : i64 { no_notes, reads, spending };  // what `score_rows` records
 
-// See `ReadingMarks` in Python; W words of 64 features.
+// See `marks_for` in Python; W words of 64 features.
 struct Marks {
     i64 notes;
     i64 by_path;
     Matrix<const u64> node_mask;      // (nodes, W), or (0, W)
-    Matrix<const double> node_spent;  // (nodes, 2), or none
-    Vector<const double> use_spent;   // (L,), or none
+    Vector<const double> node_spent;  // (nodes,): price of the comparisons before a leaf; or none
 };
 
 // A block of rows at a stage: places of rows in the table, their sums, and the features read in this block.
@@ -86,11 +85,12 @@ inline void add_opaque(const BlockRows& block, Vector<const i64> targets, const 
 }
 
 // Add the price of the comparisons and the number of features read, for all rows.
-inline void note_spending(const BlockRows& block, Matrix<double> spent, const Marks& marks, const u32* at, i64 use,
-                          bool by_leaf) {
+inline void note_spending(const BlockRows& block, Matrix<double> spent, const Marks& marks, const Model& model,
+                          const Use& use, const u32* at) {
+    const bool is_tree = use.kind == tree_kind, splits = is_tree && marks.by_path;
     for (i64 i = 0; i < block.count; ++i) {
-        spent(block.rows[i], 0) += by_leaf ? marks.node_spent(at[i], 0) : 0.0;
-        spent(block.rows[i], 1) += by_leaf ? marks.node_spent(at[i], 1) : marks.use_spent[use];
+        if (is_tree) spent(block.rows[i], 0) += marks.node_spent[at[i]];
+        spent(block.rows[i], 1) += static_cast<double>(splits ? model.path_count[at[i]] : use.read_end - use.read);
     }
 }
 
@@ -131,15 +131,27 @@ void score_block(const Scoring<Code>& s, i64 stage, const BlockRows& block, Code
         } else {
             add_opaque(block, targets, payload, s.opaque, use.place, use.width);
         }
-        if (s.marks.notes == spending && use.fresh) {
-            note_spending(block, s.spent, s.marks, at, number, use.kind == tree_kind);
-        }
+        if (s.marks.notes == spending && use.fresh) note_spending(block, s.spent, s.marks, s.model, use, at);
+    }
+}
+
+// Mark what a stage's learners read for all `rows`: all their features, unless they are trees that are noted by leaves.
+inline void note_whole(const Model& model, const Stage& stage, bool by_path, Matrix<u64> masks, Vector<const i64> rows) {
+    std::vector<u64> mask(masks.columns);
+    for (i64 number = stage.first; number < stage.last; ++number) {
+        const Use& use = model.use[number];
+        if (use.kind == tree_kind && by_path) continue;
+        for (i64 u : model.reads_of(use)) mask[u >> 6] |= u64{1} << (u & 63);
+    }
+    if (std::ranges::all_of(mask, [](u64 word) { return word == 0; })) return;
+    for (i64 row : rows) {
+        for (i64 w = 0; w < masks.columns; ++w) masks(row, w) |= mask[w];
     }
 }
 
 // Score `rows` of X, ascending, at a stage: scores[i] is for rows[i]; masks and spent are for X's rows. `marks.notes`
-// says what else to record: features read by trees on their paths, prices of comparisons, and pairs of a learner and a
-// feature read, the latter two for learners that no earlier stage evaluated.
+// says what else to record: features read, prices of comparisons, and pairs of a learner and a feature read, the latter
+// two for learners that no earlier stage evaluated.
 template <typename Code>
 void score_rows(const Scoring<Code>& s, Vector<const i64> rows, i64 stage, Matrix<double> scores) {
     const bool some = static_cast<i64>(rows.size()) < s.codes.rows;
@@ -149,6 +161,7 @@ void score_rows(const Scoring<Code>& s, Vector<const i64> rows, i64 stage, Matri
     std::vector<Value> gathered(some ? s.codes.columns * block : 0);
     const Codes<Value> own{gathered.data(), s.codes.columns, block};
     GateRoom room;
+    if (s.marks.notes != no_notes) note_whole(s.model, s.model.stage[stage], s.marks.by_path, s.masks, rows);
     for (i64 start = 0; start < static_cast<i64>(rows.size()); start += block) {
         const i64 count = std::min<i64>(block, rows.size() - start);
         const BlockRows part{rows.data() + start,
@@ -168,15 +181,6 @@ void score_rows(const Scoring<Code>& s, Vector<const i64> rows, i64 stage, Matri
         for (i64 i = 0; i < count; ++i) {
             for (i64 w = 0; w < s.masks.columns; ++w) s.masks(part.rows[i], w) |= part.read(i, w);
         }
-    }
-}
-
-// Mark some features as read by all `rows`.
-inline void note_all(Matrix<u64> masks, Vector<const i64> rows, Vector<const i64> features) {
-    std::vector<u64> mask(masks.columns);
-    for (i64 f : features) mask[f >> 6] |= u64{1} << (f & 63);
-    for (i64 row : rows) {
-        for (i64 w = 0; w < masks.columns; ++w) masks(row, w) |= mask[w];
     }
 }
 

@@ -92,10 +92,6 @@ EXPORT i64 score_stage(const double* X, i64 n, i64 d, const void* codes, i64 c, 
     });
 }
 
-EXPORT i64 note_all(u64* masks, i64 k, i64 W, const i64* rows, i64 m, const i64* features, i64 f) {
-    return with_memory([&] { costframe::note_all({masks, k, W}, span(rows, m), span(features, f)); });
-}
-
 EXPORT i64 walk_row(const Model* const* model, double* scores, const double* x) {
     return costframe::walk_row(x, **model, span(scores, (*model)->n_outputs()));
 }

@@ -54,7 +54,7 @@ def time_predict_phases(title: str, predictor: StageTree, X: np.ndarray) -> None
     scored = _best(lambda: [runner.run(0, each) for runner, each in zip(plain, rows, strict=True)])
     noted = _best(lambda: [runner.run(0, each) for runner, each in zip(marked, rows, strict=True)]) - scored
     n, gates, trees = len(X), len(layout.nodes.gates.rank), len(layout.nodes.root)
-    words = marks.node_mask.shape[1]
+    words = marks.sizes["W"]
     moved = n * (8 * X.shape[1] + 2 * len(layout.nodes.column_missing) + 16)
     phases = [
         Phase("codes", coded, moved / stream, f"{8 * X.shape[1]} bytes of each row read, its codes written"),

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from costframe.core.prices.needs import Needs
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.capped_layout import CappedRows
-    from costframe.core.stages.layout import ReadingMarks
     from costframe.core.stages.stage_model import StageModel
 
 _CELLS = 1 << 24  # of a table of rows and resources
@@ -31,7 +30,7 @@ _CELLS = 1 << 24  # of a table of rows and resources
 def hard_charges(
     tree: StageModel,
     prices: PriceArrays,
-    marks: ReadingMarks,
+    marks: engine.Record,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
     weights_at: NDArray[np.float64],
@@ -106,7 +105,7 @@ def charge_masks(
 def soft_charges(
     tree: StageModel,
     prices: PriceArrays,
-    marks: ReadingMarks,
+    marks: engine.Record,
     steepness: float | None,
     X: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -160,7 +159,7 @@ class StageVisit:
 class StageVisits:
     """Evaluation of stages on some rows, parents before their children."""
 
-    def __init__(self, tree: StageModel, prices: PriceArrays, marks: ReadingMarks, X: NDArray[np.float64]) -> None:
+    def __init__(self, tree: StageModel, prices: PriceArrays, marks: engine.Record, X: NDArray[np.float64]) -> None:
         self._runner, self._tree = StageRunner(tree.layout, X, marks), tree
         self._n_used = len(tree.layout.used)
         self._needs = prices.direct_needs.restrict(tree.layout.used)

@@ -364,13 +364,6 @@ def path_prices(
     return spent
 
 
-def path_counts(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features: int) -> NDArray[np.int64]:
-    """Return the number of features tested on the way to each node: int64 (nodes,)."""
-    counts = np.zeros(len(parent), np.int64)
-    engine.count_paths(parent, feature, counts, n_features)
-    return counts
-
-
 def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
     """Return the codes of the columns `used` of C-contiguous float64 rows: uint16 or uint32 (code columns, rows)."""
     codes = np.empty((len(nodes.column_missing), len(X)), nodes.column_missing.dtype)

@@ -17,7 +17,6 @@ from costframe.core.learners.node_layout import (
     STEPS_BITS,
     NodeLayout,
     lay_out_nodes,
-    path_counts,
 )
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, ranges
 from costframe.core.prices.exact_prices import as_multiples
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.stages import Stage
 
 
-SCORES, READS, SPENDING = 0, 1, 2  # what `engine.score_stage` records, each with those before
 _ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = 36, 33, 32, 30  # see engine/model.h
 KNOWN, BOUGHT, BARRED = np.uint8(1), np.uint8(4), np.uint8(8)  # marks of a feature: see engine/step.h
 PAID = np.uint8(1)  # mark of a resource; see engine/capped.h
@@ -76,7 +74,9 @@ class StageLayout:
     @cached_property
     def packed(self) -> engine.Record:
         """The model as the engine takes it, for all that it does with a model; see engine/model.h."""
-        nodes, (word, reads, span) = self.nodes, _describe_nodes(self.nodes, self.trees, len(self.used))
+        nodes, (word, span) = self.nodes, _describe_nodes(self.nodes, self.trees)
+        path_count, reads = np.zeros((2, len(word)), np.int64)
+        engine.describe_paths(nodes.parent, nodes.feature, len(self.used), path_count, word, reads)
         (n_learners, number), (first, read) = self.slots, self.reads
         ends = first[:-1], first[1:], self.place, self.payload_first[:-1], self.target_first[:-1], self.target_first[1:]
         use = np.stack([number, self.kind, self.width, *ends, self.tree, self.fresh], axis=1).astype(np.int64)
@@ -86,6 +86,7 @@ class StageLayout:
         return engine.Model.of(
             self,
             nodes=nodes.packed,
+            path_count=path_count,
             word=word,
             reads=reads,
             threshold=self.trees.threshold[nodes.origin],
@@ -176,24 +177,6 @@ class StageLayout:
         return total
 
 
-@frozen(eq=False, slots=False)
-class ReadingMarks:
-    """What `engine.score_stage` records, with the features and prices of each node and use."""
-
-    notes: int
-    by_path: bool  # trees read the features on the way to a leaf, not all
-    node_mask: NDArray[np.uint64]  # (nodes, W), or (0, W); see `path_masks`
-    read_first: NDArray[np.int64]  # (L + 1,)
-    read: NDArray[np.int64]  # the features that each use reads for every row
-    node_spent: NDArray[np.float64]  # (nodes, 2): price of comparisons before a leaf, in units; number of features read
-    use_spent: NDArray[np.float64]  # (L,): number of features that a column or opaque learner reads
-
-    @cached_property
-    def packed(self) -> engine.Record:
-        """The marks as the engine takes them."""
-        return engine.Marks.of(self)
-
-
 def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     """Lay out a checked stage tree."""
     given, weights = np.concatenate([stage.learners for stage in stages]), _pad([stage.weights for stage in stages])
@@ -274,15 +257,11 @@ def _pad(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return stacked
 
 
-def _describe_nodes(
-    nodes: NodeLayout, trees: TreeTable, n_used: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the word of each node for single rows, the features tested here or below, and its span of categories."""
+def _describe_nodes(nodes: NodeLayout, trees: TreeTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the word of each node for single rows, without bits for look-ahead, and its span of categories."""
     at, first = nodes.origin, trees.category_first
     steps = (nodes.word >> STEPS_AT & STEPS_BITS).astype(np.int64)
     named, missing_left = trees.category_count[at] > 0, trees.missing_left[at].astype(np.int64)
     word = steps << _ROW_STEPS_AT | named.astype(np.int64) << _NAMED_AT | missing_left << _MISSING_LEFT_AT
     word |= trees.reading[at].astype(np.int64) << _READING_AT | np.maximum(nodes.feature, 0)
-    reads = np.zeros(len(word), np.int64)
-    engine.look_below(path_counts(nodes.parent, nodes.feature, n_used), word, reads)
-    return word, reads, np.stack([first[at], first[at + 1]], axis=1) if named.any() else np.empty((0, 2), np.int64)
+    return word, np.stack([first[at], first[at + 1]], axis=1) if named.any() else np.empty((0, 2), np.int64)

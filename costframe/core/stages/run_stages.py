@@ -10,10 +10,10 @@ from attrs import frozen
 from costframe import engine
 from costframe.core.checks import check_choice
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.node_layout import code_values, path_counts, path_masks, path_prices, tree_leaves
+from costframe.core.learners.node_layout import code_values, path_masks, path_prices, tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.machine import over_chunks
-from costframe.core.stages.layout import READS, SCORES, SPENDING, ReadingMarks, lay_out
+from costframe.core.stages.layout import lay_out
 from costframe.core.stages.stages import Answer
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class StageRunner:
     """A chunk of rows under evaluation, with the opaque outputs and reading marks that stages share."""
 
-    def __init__(self, layout: StageLayout, X: NDArray[np.float64], marks: ReadingMarks | None = None) -> None:
-        self.layout, self.marks = layout, marks
+    def __init__(self, layout: StageLayout, X: NDArray[np.float64], marks: engine.Record | None = None) -> None:
+        self.layout, self.marks = layout, marks or NO_MARKS
         self.X = np.ascontiguousarray(X, np.float64)
         self.codes = code_values(layout.nodes, self.X, layout.used)
         self.opaque = np.full((len(X), layout.n_opaque), np.nan)
@@ -42,15 +42,12 @@ class StageRunner:
 
     def run(self, stage: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Score some rows at a stage: float64 (len(rows), K), K = 1 for a route."""
-        layout, marks = self.layout, self.marks or NO_MARKS
-        begin, end = int(layout.stage_first[stage]), int(layout.stage_first[stage + 1])
-        self._call_opaques(begin, end, rows)
+        layout = self.layout
+        self._call_opaques(stage, rows)
         scores = np.empty((len(rows), 1 if layout.below[stage] >= 0 else layout.n_outputs))
         engine.score_stage(
-            self.X, self.codes, layout.packed, marks.packed, self.opaque, self.masks, self.spent, rows, stage, scores
+            self.X, self.codes, layout.packed, self.marks, self.opaque, self.masks, self.spent, rows, stage, scores
         )  # fmt: skip
-        if self.marks and len(read := marks.read[marks.read_first[begin] : marks.read_first[end]]):
-            engine.note_all(self.masks, rows, read)
         return scores
 
     def routed(self) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
@@ -72,13 +69,12 @@ class StageRunner:
                 pass
         return self.opaque
 
-    def _call_opaques(self, begin: int, end: int, rows: NDArray[np.int64]) -> None:
+    def _call_opaques(self, stage: int, rows: NDArray[np.int64]) -> None:
         layout = self.layout
-        if not layout.n_opaque:
+        if not layout.n_opaque or not len(rows):
             return
+        begin, end = layout.stage_first[stage : stage + 2]
         for use in begin + np.flatnonzero((layout.kind[begin:end] == OPAQUE) & layout.fresh[begin:end]):
-            if not len(rows):
-                return
             learner = layout.opaque(int(use))
             first = int(layout.place[use])
             self.opaque[rows, first : first + learner.width] = learner(
@@ -110,9 +106,7 @@ def predict_rows(
 ACQUISITIONS = ("path", "learner")
 
 
-_NONE = np.empty(0, np.int64)
-# scores only
-NO_MARKS = ReadingMarks(SCORES, False, np.empty((0, 1), np.uint64), _NONE, _NONE, np.empty((0, 2)), np.empty(0))
+NO_MARKS = engine.Marks(engine.SCORES, False, np.empty((0, 1), np.uint64), np.empty(0))
 
 
 def check_acquisition(acquisition: str) -> None:
@@ -120,32 +114,14 @@ def check_acquisition(acquisition: str) -> None:
     check_choice("acquisition", acquisition, ACQUISITIONS)
 
 
-def marks_for(layout: StageLayout, prices: PriceArrays, acquisition: str) -> ReadingMarks:
-    """Return the features that rows read: those tested on the path to the leaf, or all that a learner may read."""
+def marks_for(layout: StageLayout, prices: PriceArrays, acquisition: str) -> engine.Record:
+    """Return what to record of rows: features on the paths to leaves, or all that learners may read, and spending."""
     check_acquisition(acquisition)
-    nodes, by_path, n_used = layout.nodes, acquisition == "path", len(layout.used)
-    first, read = layout.reads
-    counts, is_tree = np.diff(first), layout.kind == TREE
-    node_spent = np.zeros((len(nodes.parent), 2))
+    nodes, by_path, spent = layout.nodes, acquisition == "path", np.empty(0)
+    masks = path_masks(nodes.parent, nodes.feature, len(layout.used)) if by_path else np.empty((0, 1), np.uint64)
     if prices.spends:
-        node_spent[:, 0] = path_prices(nodes.parent, nodes.feature, prices.comparisons[1][layout.used])
-        if by_path:
-            node_spent[:, 1] = path_counts(nodes.parent, nodes.feature, n_used)
-        else:
-            of_root = np.zeros(len(nodes.parent))
-            of_root[layout.place[is_tree]] = counts[is_tree]
-            node_spent[:, 1] = of_root[np.repeat(nodes.root, nodes.sizes)]
-    if by_path:  # trees are noted leaf by leaf
-        read, first = read[np.repeat(~is_tree, counts)], np.cumsum([0, *np.where(is_tree, 0, counts)])
-    return ReadingMarks(
-        SPENDING if prices.spends else READS,
-        by_path,
-        path_masks(nodes.parent, nodes.feature, n_used) if by_path else NO_MARKS.node_mask,
-        first,
-        read,
-        node_spent,
-        counts.astype(np.float64),
-    )
+        spent = path_prices(nodes.parent, nodes.feature, prices.comparisons[1][layout.used])
+    return engine.Marks(engine.SPENDING if prices.spends else engine.READS, by_path, masks, spent)
 
 
 _CELLS = 1 << 24  # of a table of rows and trees

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.capped_layout import Bill, CappedLayout
     from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-    from costframe.core.stages.layout import ReadingMarks, StageLayout
+    from costframe.core.stages.layout import StageLayout
     from costframe.core.stages.stages import Stage
 
 
@@ -221,11 +221,11 @@ class StageModel(ABC):
         return walk
 
     @cached_property
-    def _free_marks(self) -> dict[str, ReadingMarks]:
+    def _free_marks(self) -> dict[str, engine.Record]:
         """Reading marks where comparisons and reuse cost nothing, by acquisition."""
         return {}
 
-    def marks(self, prices: PriceArrays, acquisition: str) -> ReadingMarks:
+    def marks(self, prices: PriceArrays, acquisition: str) -> engine.Record:
         """Return what rows read at these prices, kept where that does not depend on them; see `marks_for`."""
         if prices.spends:
             return marks_for(self.layout, prices, acquisition)
