@@ -141,8 +141,8 @@ class LimitedRow:
                 continue
             price, needed = self.price(reads, bought, resources)
             bought, resources = bought | reads, resources | needed
-            compared = int(trees.depths()[index]) * int(max(counts)) if self.bank.kind[t] == 0 else 0
-            most += price + self.own(t) + unit * compared + exact(self.prices.reuse) * len(reads)
+            depth = int(trees.node_levels()[trees.tree_of_node == index].max()) if self.bank.kind[t] == 0 else 0
+            most += price + self.own(t) + unit * depth * int(max(counts)) + exact(self.prices.reuse) * len(reads)
             node, unknown = self.node.get(t, 0), reads - set(self.values)
             self.compared.add(most)
             if most > self.limit:

@@ -159,7 +159,7 @@ def test_too_many_of_something_are_refused_when_trees_are_made_or_loaded(limit, 
     monkeypatch.setattr(tree_table, "_SMALL", 0)
     monkeypatch.setattr(tree_table, limit, most)
     with pytest.raises(BankError, match=text):
-        table.restrict(np.arange(len(table)))
+        table.restrict(np.arange(len(table))[::-1])
     with pytest.raises(StorageError, match=text):
         cf.load(tmp_path / "model")
 

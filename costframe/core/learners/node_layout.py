@@ -222,7 +222,9 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     by_category = np.bincount(tree, weights=table.category_count > 0, minlength=len(table)) > 0
     largest = max(cuts.rank.max(initial=0) + 1, *map(len, known), 0)
     code_type = np.uint16 if largest < np.iinfo(np.uint16).max else np.uint32
-    depth, (left, right) = table.depths(), np.full((2, table.n_nodes), -1)
+    depth, (left, right) = np.zeros(len(table), np.int32), np.full((2, table.n_nodes), -1)
+    for level, nodes in enumerate(order):
+        depth[tree[nodes]] = level
     left[tests], right[tests] = tests + steps[tests], tests + steps[tests] + 1
     levels = [place[nodes] for nodes in order]
     gates = lay_out_gates(levels, left, right, tree[origin], column, rank.astype(code_type), depth, by_category)

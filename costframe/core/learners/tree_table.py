@@ -213,6 +213,8 @@ class TreeTable:
     def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
         """Keep the given trees, in the given order."""
         trees = np.asarray(trees, np.int64)
+        if np.array_equal(trees, np.arange(len(self))):
+            return self
         sizes = np.diff(self.first)[trees]
         first = np.concatenate([[0], np.cumsum(sizes)])
         nodes = np.repeat(self.first[trees] - first[:-1], sizes) + np.arange(first[-1])
@@ -236,11 +238,6 @@ class TreeTable:
         feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
         arrays = {each.name: getattr(self, each.name) for each in fields(TreeTable)}
         return self._of_checked(arrays | {"feature": feature.astype(np.int32)})
-
-    def depths(self) -> NDArray[np.int32]:
-        """Return the number of comparisons on the longest path of each tree: int32 (trees,)."""
-        level = self.node_levels()
-        return np.maximum.reduceat(level, self.first[:-1]).astype(np.int32) if len(self) else np.empty(0, np.int32)
 
     def node_levels(self) -> NDArray[np.int32]:
         """Return the number of comparisons before each node: int32 (nodes,)."""

@@ -144,22 +144,23 @@ class StageLayout:
     @cached_property
     def payload(self) -> NDArray[np.float64]:
         """What uses add to their targets: a row for each node of a tree; of others weights, (width, targets)."""
-        n_targets, is_tree, payload = np.diff(self.target_first), self.kind == TREE, np.zeros(self.payload_first[-1])
-        use = np.repeat(np.arange(len(self.kind)), n_targets)
-        # An entry for each use, target and row of a payload: a row of weights, or a node.
+        n_targets, payload = np.diff(self.target_first), np.zeros(self.payload_first[-1])
+        use, trees = np.repeat(np.arange(len(self.kind)), n_targets), np.flatnonzero(self.kind == TREE)
         size = (np.diff(self.payload_first) // n_targets)[use]
+        # An entry for each pair of a use and a target, and each row of its payload: a row of weights, or a node.
         pair = np.repeat(np.arange(len(use)), size)
         within = np.arange(len(pair)) - np.repeat(np.cumsum(size) - size, size)
-        of, entry = use[pair], self.target[pair]
-        at = self.payload_first[of] + within * n_targets[of] + pair - self.target_first[of]
-        plain, noded = ~is_tree[of], np.flatnonzero(is_tree[of])
-        payload[at[plain]] = self.weight_rows[self.row[of[plain]] + within[plain], entry[plain]]
-        of, origin = of[noded], self.nodes.origin
-        tree = self.bank.trees.first[self.bank.index[self.learner[of]]]
-        value = self.value[tree + origin[self.place[of] + within[noded]] - origin[self.place[of]]]
-        leaf = value >= 0
-        noded = noded[leaf]
-        payload[at[noded]] = self._weigh(of[leaf], entry[noded], value[leaf])
+        first = self.payload_first[use] + np.arange(len(use)) - self.target_first[use]
+        at, is_tree = first[pair] + within * n_targets[use][pair], (self.kind[use] == TREE)[pair]
+        plain, noded = np.flatnonzero(~is_tree), np.flatnonzero(is_tree)
+        row, entry = self.row[use][pair[plain]], self.target[pair[plain]]
+        payload[at[plain]] = self.weight_rows[row + within[plain], entry]
+        origin, bank, shift = self.nodes.origin, self.bank, np.zeros(len(self.kind), np.int64)
+        shift[trees] = bank.trees.first[bank.index[self.learner[trees]]] - origin[self.place[trees]]
+        of = use[pair[noded]]
+        value = self.value[shift[of] + origin[self.place[of] + within[noded]]]
+        leaf = np.flatnonzero(value >= 0)
+        payload[at[noded[leaf]]] = self._weigh(of[leaf], self.target[pair[noded[leaf]]], value[leaf])
         return payload
 
     def _weigh(
