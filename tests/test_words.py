@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from costframe.frontier import Frontier, Point
 from costframe.frontier.choices import NINE_OF_TEN, distinct, score_interval
-from costframe.frontier.words import describe_choice, describe_few_rows, next_buys
+from costframe.frontier.words import describe_choice, describe_few_rows, describe_recommendation, next_buys
 from costframe.training.scoring import influence, score_named, standard_error
 
 
@@ -69,6 +69,16 @@ def test_differences_are_paired_and_know_of_models_that_vary():
     varying = evolve(found, points=(evolve(one, score_error=0.1), other))
     assert varying.difference(varying.points[0], other).error > 0.095
     assert evolve(found, influences=()).difference(one, other).error == other.score_error
+
+
+def test_a_recommendation_says_why_a_cheaper_point_of_such_a_score_is_not_taken():
+    cheap, sure, best = point(0.82, 1, score_error=0.1), point(0.81, 5), point(0.82, 9)
+    found = Frontier((cheap, sure, best), "accuracy", "CAD", 100.0)
+    assert found.recommended() == sure
+    said = describe_recommendation(found, sure)
+    assert said.startswith("the cheapest within one standard error of the best, by the lower ends of intervals")
+    without = evolve(found, points=(sure, best))
+    assert describe_recommendation(without, sure) == "the cheapest within one standard error of the best"
 
 
 def test_a_choice_is_within_one_percent_only_if_the_interval_is():

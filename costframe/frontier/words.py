@@ -68,7 +68,9 @@ def describe_recommendation(frontier: Choices, chosen: Point) -> str:
     if chosen == best:
         return "the best of all models"
     if frontier.is_within_error(chosen, best):
-        return "the cheapest within one standard error of the best"
+        unsure = any(point.cost < chosen.cost and point.score >= chosen.score for point in points)
+        less_sure = ", by the lower ends of intervals, as a cheaper one with such a score is less sure"
+        return "the cheapest within one standard error of the best" + (less_sure if unsure else "")
     if frontier.is_near(chosen, best):
         return f"the cheapest that is surely within {NEGLIGIBLE:.1%} of the best"
     best_within = max((point for point in points if point.cost <= chosen.cost), key=frontier.rank)
