@@ -24,7 +24,15 @@ QUICK = ("miser", "reweighted")
 def embedded(tmp_path_factory):
     """Compare two quick algorithms on the embedded data; return the folder of the run and what was printed."""
     folder = tmp_path_factory.mktemp("embedded") / "there" / "it is"
-    asked = ["compare", "--algorithms", ",".join(QUICK), "--folds", "0", "--points", "1", "--all"]
+    asked = [
+        "compare",
+        *(word for name in QUICK for word in ("--algorithms", name)),
+        "--folds",
+        "0",
+        "--points",
+        "1",
+        "--all",
+    ]
     asked += ["--output", str(folder)]
     with limit_threads(1):
         return folder, CliRunner().invoke(costframe, asked, env={"COLUMNS": "80"})

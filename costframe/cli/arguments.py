@@ -15,7 +15,7 @@ from costframe.core.errors import ParameterError, printable
 from costframe.core.files import check_target, write_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
@@ -166,14 +166,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def split_names(text: str | None) -> list[str] | None:
-    """Return the names of a list such as `miser,stumps`."""
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise ParameterError(f"--algorithms: expected names, separated by commas, got {text!r}")
-    return names
+def split_names(lists: Sequence[str]) -> list[str] | None:
+    """Return the names of lists such as `miser,stumps`; None without any list."""
+    names = [name.strip() for text in lists for name in text.split(",") if name.strip()]
+    if lists and not names:
+        raise ParameterError(f"--algorithms: expected names, separated by commas, got {','.join(lists)!r}")
+    return names or None
 
 
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:

@@ -69,8 +69,8 @@ Examples:
     help="Directory for all results: points.csv, pictures, report.html, and the models.",
 )  # fmt: skip
 @click.option(
-    "--algorithms", metavar="A,B", type=text,
-    help="Algorithms to compare, or all. [default: those that usually win]",
+    "--algorithms", metavar="A,B", type=text, multiple=True,
+    help="Algorithms to compare, or all; may be repeated. [default: those that usually win]",
 )  # fmt: skip
 @click.option(
     "--time-limit", type=seconds, metavar="T",
@@ -90,7 +90,7 @@ Examples:
 @cluster_option
 def compare(
     data: str | None,
-    algorithms: str | None,
+    algorithms: tuple[str, ...],
     budget: float | None,
     score: str | None,
     points: int | None,
