@@ -421,6 +421,7 @@ def _bind_step(signature: str, *, walks: bool = False) -> Callable[..., Any]:
 DIGITS = 68  # of an exact sum
 hash_rows = _bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
 add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
+sum_exactly = _bind("sum_exactly(values: f8[n])", ctypes.c_double)
 round_digits = _bind("round_digits(sums: i8[71])", ctypes.c_double)
 score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
 add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")
@@ -481,8 +482,8 @@ choose_cuts = _bind("choose_cuts(columns: >f8[k,n], clippings: i8, cuts: >f8[k,m
 # Growing trees: engine/room.h; fields as in trees/room.py and trees/prices.py
 Task = _Struct(
     "Task(bins: u1[n,d], by_column: u1[d,n], words: >i8[n,w], columns: i8[k], n_bins: i8[k], categorical: b1[d?], "
-    "signs: i1[d?], count_bits: i8, units: >f8[2], limits: f8[3], max_depth: i8, max_leaves: i8, breadth: b1, "
-    "price_unit: f8, cells_worth_threads: i8, address: i8)"
+    "signs: i1[d?], count_bits: i8, units: >f8[3], limits: f8[3], max_depth: i8, max_leaves: i8, breadth: b1, "
+    "cells_worth_threads: i8, address: i8)"
 )
 Room = _Struct(
     "Room(state: >i8[4], gain: >f8[L,d], best: >i8[L,d,B], paid: >f8[L,items], money: >f8[L,d], place: >i8[L,8], "
@@ -515,9 +516,9 @@ divide_rows = _bind(
 )
 route_rows = _bind("route_rows(bins: u1[n,d], nodes: i8[M,10], leaf_of_row: >i4[n])")
 finish_tree = _bind(
-    "finish_tree(rows: i4[m], gradients: f8[n], hessians: f8[n?], address: i8, nodes: i8[M,10], first: i8[d+1], "
-    "cut: f8[c], place: i8[L,8], numbers: f8[L,4], l2: f8, gradient_unit: f8, leaf_of_row: >i4[n], feature: >i4[M], "
-    "threshold: >f8[M], missing_left: >b1[M], left: >i4[M], right: >i4[M], outputs: >f8[M])",
+    "finish_tree(task: Task, room: Room, prices: Prices, gradients: f8[n], hessians: f8[n?], rows: >i4[m], "
+    "first: i8[d+1], cut: f8[c], leaf_of_row: >i4[n], feature: >i4[N], threshold: >f8[N], missing_left: >b1[N], "
+    "left: >i4[N], right: >i4[N], outputs: >f8[N])",
     _CODE,
 )
 sum_marks = _bind("sum_marks(marks: u8[n,W], rows: i4[m], weight: f8[n?], sums: >f8[items])")
@@ -531,8 +532,11 @@ open_account = _bind("open_account(room: Room, prices: Prices, rows: i4[m])")
 settle_account = _bind("settle_account(room: Room, prices: Prices, small: i8, large: i8, counted: f8[c])")
 charge = _bind("charge(prices: Prices, money: f8[d], price: >f8[d])")
 pay = _bind("pay(room: Room, prices: Prices, slot: i8, feature: i8)", ctypes.c_bool)
-DONE, MORE_LEAVES, PAUSE = range(3)  # of `grow`
-grow = _bind("grow(task: Task, room: Room, prices: Prices, rows: >i4[m])", _CODE)
+DONE, MORE_LEAVES, PAUSE, BAD_GRADIENTS, BAD_HESSIANS, NEGATIVE = range(6)  # of `grow`
+grow = _bind(
+    "grow(task: Task, room: Room, prices: Prices, gradients: f8[n], hessians: f8[n?], counts: i8[n?], rows: >i4[m])",
+    _CODE,
+)
 assist = _bind("assist(task: Task, room: Room, prices: Prices, rows: >i4[m])", _CODE)
 
 # Boosting: engine/losses.h, engine/boosting.h, engine/regression.h

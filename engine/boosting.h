@@ -37,12 +37,7 @@ inline double refine(double scale, i64 bits) {
 // Grow a tree on one thread, in a room for all leaves, and write its nodes.
 inline Grown grow_on(const Growth& g, Vector<const double> gradients, Vector<const double> hessians, const Sides& sides,
                      KeptNode* kept) {
-    const Task& task = g.task;
-    const i64 bits = std::min(exact_bits, word_bits - task.count_bits);
-    const auto [scale, hessian_scale] =
-        pack(gradients, hessians, sides.counts, task.count_bits, task.address, task.words);
-    const int exponent = static_cast<int>(bits) - exponent_of(scale) + 1;
-    *task.units = {std::ldexp(1.0 / scale, -exponent), 1.0 / hessian_scale};
+    const auto [scale, hessian_scale] = pack_rows(g.task, {gradients, hessians, sides.counts});
     std::ranges::copy(sides.inside, g.rows.begin());
     g.room.state->leaves = 0;
     grow(g);
@@ -51,7 +46,8 @@ inline Grown grow_on(const Growth& g, Vector<const double> gradients, Vector<con
         const Node& node = g.room.nodes[at];
         kept[at] = {node.feature, node.bin, node.missing_left, node.left, node.right};
     }
-    return {n_nodes, exponent, refine(scale, 61 - bits), refine(hessian_scale, 61 - exact_bits)};
+    return {n_nodes, static_cast<int>(g.task.units->exponent), refine(scale, 61 - packed_bits(g.task.count_bits)),
+            refine(hessian_scale, 61 - exact_bits)};
 }
 
 // Add the gain of each split to its feature, and to each pair of it with a feature tested above.

@@ -21,6 +21,12 @@ EXPORT void add_exactly(const double* values, i64 n, i64* sums) {
     costframe::add_exactly(span(values, n), span(sums, digits_of_doubles + 3));
 }
 
+EXPORT double sum_exactly(const double* values, i64 n) {
+    std::array<i64, digits_of_doubles + 3> sums{};
+    costframe::add_exactly(span(values, n), sums);
+    return costframe::round_digits(sums);
+}
+
 EXPORT double round_digits(const i64* sums) { return costframe::round_digits(span(sums, digits_of_doubles + 3)); }
 
 EXPORT void score_rows(const double* left, i64 n, i64 C, const double* weights, i64 M, double* found) {

@@ -5,7 +5,30 @@
 
 namespace costframe::trees {
 
-enum Ended : i64 { done = 0, more_leaves = 1, pause_for_signals = 2 };
+enum Ended : i64 { done = 0, more_leaves = 1, pause_for_signals = 2, bad_gradients = 3, bad_hessians = 4, negative = 5 };
+
+// Gradients and hessians, (n,) each, and how often each row counts; no hessians or counts are ones.
+struct Derived {
+    Vector<const double> gradients, hessians;
+    Vector<const i64> counts;
+};
+
+// Pack gradients and hessians of all rows, and set their units; return the powers of two that made them whole.
+inline Units pack_rows(const Task& task, const Derived& derived) {
+    const Units scales =
+        pack(derived.gradients, derived.hessians, derived.counts, task.count_bits, task.address, task.words);
+    const int exponent = packed_bits(task.count_bits) - exponent_of(scales.gradient) + 1;
+    *task.units = {{std::ldexp(1.0 / scales.gradient, -exponent), 1.0 / scales.hessian}, static_cast<double>(exponent)};
+    return scales;
+}
+
+// Begin a tree with the rows' gradients and hessians; return `done`, or what is wrong with them.
+inline Ended begin(const Task& task, const Derived& derived) {
+    const Units scales = pack_rows(task, derived);
+    if (std::isnan(scales.gradient)) return bad_gradients;
+    if (std::isnan(scales.hessian)) return bad_hessians;
+    return std::ranges::any_of(derived.hessians, [](double each) { return each < 0; }) ? negative : done;
+}
 
 // Put a leaf into a slot, with the number of its node, its depth and its rows, but without splits.
 inline void open_leaf(const Room& room, i64 slot, i64 number, i64 depth, i64 begin, i64 count) {
@@ -43,6 +66,7 @@ inline bool plant(const Growth& g) {
     place.sums = {both[0], both[1]};
     if (task.n_columns() > 0 && task.max_leaves > 1) place.open = may_split(task, place);
     if (g.prices.kind != nobody) {
+        std::ranges::fill(g.prices.used, false);
         begin_prices(g.prices);
         if (place.open == 1) open_account(g.prices, room, g.rows);
     }
@@ -53,8 +77,9 @@ inline bool plant(const Growth& g) {
 inline void compare(const Growth& g, i64 slot) {
     const auto gain = g.room.gain[slot], price = g.room.price;
     const bool free = g.prices.kind == nobody;
+    const double unit = g.task.units->price();
     if (!free) charge(g.prices, g.room.money[slot], price);
-    const auto worth_of = [&](i64 f) { return free ? gain[f] : gain[f] - price[f] * g.task.price_unit; };
+    const auto worth_of = [&](i64 f) { return free ? gain[f] : gain[f] - price[f] * unit; };
     i64 best = 0;
     double value = worth_of(0);
     for (std::size_t f = 1; f < gain.size(); ++f) {

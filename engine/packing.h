@@ -58,6 +58,9 @@ inline double largest_of(Vector<const double> values) {
     return largest;
 }
 
+// Return the bits of a whole gradient, above those of counts.
+inline int packed_bits(i64 count_bits) { return static_cast<int>(std::min(exact_bits, word_bits - count_bits)); }
+
 // Return the largest power of two that keeps every sum of rounded values below 2^bits, within the range of doubles.
 // It is 1 if all values are zero, NaN if their sum is not finite. Values are those of all workers.
 inline double scale_for(Vector<const double> values, i64 bits, i64 address) {
@@ -93,7 +96,7 @@ inline double leaf_scale(Vector<const double> values, i64 address) {
 // `counts` is empty for ones.
 inline Units pack(Vector<const double> gradients, Vector<const double> hessians, Vector<const i64> counts,
                   i64 count_bits, i64 address, Matrix<i64> words) {
-    const double scale = scale_for(gradients, std::min(exact_bits, word_bits - count_bits), address);
+    const double scale = scale_for(gradients, packed_bits(count_bits), address);
     const double hessian_scale = scale_for(hessians, exact_bits, address);
     for (i64 row = 0; row < words.rows; ++row) {
         const u64 gradient = static_cast<u64>(round_to_whole(gradients[row] * scale));

@@ -2,6 +2,9 @@
 // What the fields hold is written in `costframe/trees/room.py` and `prices.py`.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "packing.h"
 #include "span.h"
 
@@ -33,6 +36,17 @@ struct Limits {
     double l2, min_rows, min_hessian;
 };
 
+// Units of packed gradients and hessians, with finite squares of sums; the largest possible sum of gradients is one.
+struct TreeUnits {
+    Units packed;
+    double exponent;  // no sum of gradients exceeds 2^exponent, which is near the largest possible sum
+
+    double output() const { return scale_by(exponent); }      // from outputs in units to outputs
+    double price() const { return scale_by(-2.0 * exponent); }  // from prices to gains: these are G^2/H
+
+    static double scale_by(double power) { return std::ldexp(1.0, std::clamp(static_cast<int>(power), -1022, 1023)); }
+};
+
 struct Task {
     Matrix<const u8> bins, by_column;
     Matrix<i64> words;
@@ -40,13 +54,12 @@ struct Task {
     Vector<const bool> categorical;
     Vector<const i8> signs;
     i64 count_bits;
-    One<Units> units;
+    One<TreeUnits> units;
     One<const Limits> limits;
     i64 max_depth, max_leaves, breadth;
-    double price_unit;
     i64 cells_worth_threads, address;
 
-    Packing packing() const { return {words.columns, count_bits, *units}; }
+    Packing packing() const { return {words.columns, count_bits, units->packed}; }
     i64 n_columns() const { return static_cast<i64>(columns.size()); }
     bool names(i64 feature) const { return !categorical.empty() && categorical[feature]; }
 };

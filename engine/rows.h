@@ -90,35 +90,27 @@ struct Tree {
     Vector<double> outputs;
 };
 
-// What a tree has grown on, in the order of growth.
-struct Given {
-    Vector<const i32> rows;
-    Vector<const double> gradients, hessians;
-    i64 address;
-};
-
 // Write the leaf of each of the tree's rows, and -1 of others; return sums of gradients and hessians by node.
-inline std::vector<Sums> label_rows(const Given& given, Records<const Place> places, i64 n_nodes, Units scales,
-                                    Vector<i32> leaf_of_row) {
-    std::vector<Sums> sums(n_nodes, Sums{0, 0});
+inline std::vector<Sums> label_rows(const Growth& g, Vector<const double> gradients, Vector<const double> hessians,
+                                    Units scales, Vector<i32> leaf_of_row) {
+    const i64 n_leaves = g.room.state->leaves;
+    std::vector<Sums> sums(2 * n_leaves - 1, Sums{0, 0});
     std::ranges::fill(leaf_of_row, -1);
-    for (i64 slot = 0; slot < places.count; ++slot) {
-        const Place& place = places[slot];
-        const auto rows = given.rows.subspan(place.begin, place.count);
-        for (i32 row : rows) leaf_of_row[row] = static_cast<i32>(place.node);
-        sums[place.node] = sum_leaf(given.gradients, given.hessians, rows, scales);
+    for (i64 slot = 0; slot < n_leaves; ++slot) {
+        const i64 node = g.room.place[slot].node;
+        for (i32 row : g.rows_of(slot)) leaf_of_row[row] = static_cast<i32>(node);
+        sums[node] = sum_leaf(gradients, hessians, g.rows_of(slot), scales);
     }
-    sum_over_workers(given.address, Vector<i64>(&sums[0].first, 2 * sums.size()));
+    sum_over_workers(g.task.address, Vector<i64>(&sums[0].first, 2 * sums.size()));
     return sums;
 }
 
 // Write the arrays of a tree. Cuts of feature f begin at first[f]. Outputs are -G/(H+l2), with sums of exact gradients
-// and hessians, between the leaf's bounds times the unit.
-inline void finish_tree(const Given& given, Records<const Node> nodes, Vector<const i64> first,
-                        Vector<const double> cut, Records<const Place> places, Records<const Numbers> numbers,
-                        double l2, double gradient_unit, Vector<i32> leaf_of_row, const Tree& tree) {
-    for (i64 at = 0; at < nodes.count; ++at) {
-        const Node& node = nodes[at];
+// and hessians, between the leaf's bounds.
+inline void finish_tree(const Growth& g, Vector<const double> gradients, Vector<const double> hessians,
+                        Vector<const i64> first, Vector<const double> cut, Vector<i32> leaf_of_row, const Tree& tree) {
+    for (i64 at = 0; at < std::ssize(tree.feature); ++at) {
+        const Node& node = g.room.nodes[at];
         tree.feature[at] = static_cast<i32>(node.feature);
         tree.left[at] = static_cast<i32>(node.left);
         tree.right[at] = static_cast<i32>(node.right);
@@ -126,15 +118,15 @@ inline void finish_tree(const Given& given, Records<const Node> nodes, Vector<co
         tree.threshold[at] = node.feature >= 0 ? cut[first[node.feature] + node.bin] : 0.0;
         tree.outputs[at] = 0.0;
     }
-    const double scale = leaf_scale(given.gradients, given.address);
-    const double hessian_scale = leaf_scale(given.hessians, given.address);  // a worker may have no rows
-    const auto sums = label_rows(given, places, nodes.count, {scale, hessian_scale}, leaf_of_row);
-    for (i64 slot = 0; slot < places.count; ++slot) {
-        const i64 node = places[slot].node;
-        const double weight = static_cast<double>(sums[node].second) / hessian_scale + l2;
+    const double scale = leaf_scale(gradients, g.task.address), unit = g.task.units->output();
+    const double hessian_scale = leaf_scale(hessians, g.task.address);  // a worker may have no rows
+    const auto sums = label_rows(g, gradients, hessians, {scale, hessian_scale}, leaf_of_row);
+    for (i64 slot = 0; slot < g.room.state->leaves; ++slot) {
+        const i64 node = g.room.place[slot].node;
+        const double weight = static_cast<double>(sums[node].second) / hessian_scale + g.task.limits->l2;
         const double value = -(static_cast<double>(sums[node].first) / scale) / (weight > 0 ? weight : infinity);
-        const Bounds bounds = numbers[slot].bounds;
-        tree.outputs[node] = std::min(std::max(value, gradient_unit * bounds.low), gradient_unit * bounds.high);
+        const Bounds bounds = g.room.numbers[slot].bounds;
+        tree.outputs[node] = std::min(std::max(value, unit * bounds.low), unit * bounds.high);
     }
 }
 

@@ -38,7 +38,7 @@ inline PriceRange range_of(const Growth& g, i64 slot, i64 first, i64 last, std::
     room.resize(2 * size);
     const auto least = Vector<double>(room).first(size), present = Vector<double>(room).last(size);
     const auto columns = g.task.columns.subspan(first, size);
-    if (slot >= 0) range_prices(g.prices, g.room.money[slot], columns, g.task.price_unit, least, present);
+    if (slot >= 0) range_prices(g.prices, g.room.money[slot], columns, g.task.units->price(), least, present);
     return {least, present};
 }
 

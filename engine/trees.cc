@@ -56,17 +56,16 @@ EXPORT void route_rows(const u8* bins, i64 n, i64 d, const Node* nodes, i64 size
     trees::route_rows({bins, n, d}, {nodes, size, 10}, span(leaf_of_row, n));
 }
 
-EXPORT i64 finish_tree(const i32* rows, i64 m, const double* gradients, i64 n, const double* hessians, i64 h,
-                       i64 address, const Node* nodes, i64 size, const i64* first, i64 d, const double* cut, i64 cuts,
-                       const Place* place, i64 leaves, const Numbers* numbers, double l2, double gradient_unit,
-                       i32* leaf_of_row, i32* feature, double* threshold, bool* missing_left, i32* left, i32* right,
-                       double* outputs) {
+EXPORT i64 finish_tree(const Task* task, const Room* room, const Prices* prices, const double* gradients,
+                       const double* hessians, i64 h, i32* rows, i64 m, const i64* first, const double* cut, i64 cuts,
+                       i32* leaf_of_row, i32* feature, i64 size, double* threshold, bool* missing_left, i32* left,
+                       i32* right, double* outputs) {
     return with_memory([&] {
-        const Given given{span(rows, m), span(gradients, n), span(hessians, h), address};
+        const i64 n = task->bins.rows;
         const Tree tree{span(feature, size), span(threshold, size), span(missing_left, size),
                         span(left, size),    span(right, size),     span(outputs, size)};
-        trees::finish_tree(given, {nodes, size, 10}, span(first, d + 1), span(cut, cuts), {place, leaves, 8},
-                           {numbers, leaves, 4}, l2, gradient_unit, span(leaf_of_row, n), tree);
+        trees::finish_tree({*task, *room, *prices, span(rows, m)}, span(gradients, n), span(hessians, h),
+                           span(first, task->bins.columns + 1), span(cut, cuts), span(leaf_of_row, n), tree);
     });
 }
 
@@ -107,8 +106,13 @@ EXPORT bool pay(const Room* room, const Prices* prices, i64 slot, i64 feature) {
 
 // Growth: engine/grow.h
 
-EXPORT i64 grow(const Task* task, const Room* room, const Prices* prices, i32* rows, i64 m) {
-    return with_memory([&] { return trees::grow({*task, *room, *prices, span(rows, m)}); });
+EXPORT i64 grow(const Task* task, const Room* room, const Prices* prices, const double* gradients,
+                const double* hessians, i64 h, const i64* counts, i64 c, i32* rows, i64 m) {
+    return with_memory([&]() -> i64 {
+        const Derived derived{span(gradients, task->bins.rows), span(hessians, h), span(counts, c)};
+        const Ended begun = room->state->leaves == 0 ? begin(*task, derived) : done;
+        return begun == done ? trees::grow({*task, *room, *prices, span(rows, m)}) : begun;
+    });
 }
 
 EXPORT i64 assist(const Task* task, const Room* room, const Prices* prices, i32* rows, i64 m) {

@@ -34,7 +34,7 @@ def structs(n=20, d=3, n_words=1):
         ({"columns": np.arange(2)}, "n_bins: expected C-contiguous int64 of shape"),
         ({"by_column": np.zeros((20, 3), np.uint8).T}, "by_column: expected C-contiguous uint8"),
         ({"words": np.ones((20, 1))}, "words: expected C-contiguous int64 .* got float64"),
-        ({"units": np.broadcast_to(1.0, 2)}, "units: .* got float64"),
+        ({"units": np.broadcast_to(1.0, 3)}, "units: .* got float64"),
         ({"signs": np.zeros(2, np.int8)}, "signs: .* got int8"),
         ({"limits": [0.0, 1.0, 0.0]}, "limits: .* got list"),
     ],
@@ -49,13 +49,13 @@ def test_structs_of_other_sizes_are_refused():
     task, room, prices = (make(*fields) for make, fields in zip(
         (engine.Task, engine.Room, engine.Prices), structs(), strict=True
     ))  # fmt: skip
-    rows = np.arange(20, dtype=np.int32)
+    derived, rows = (np.ones(20), np.zeros(0), np.zeros(0, np.int64)), np.arange(20, dtype=np.int32)
     for wrong in (structs(n=21), structs(d=4), structs(n_words=2)):
         with pytest.raises(TypeError, match="room: expected"):
-            engine.grow(task, engine.Room(*wrong[1]), prices, rows)
+            engine.grow(task, engine.Room(*wrong[1]), prices, *derived, rows)
     with pytest.raises(TypeError, match="task: expected C-contiguous Task"):
-        engine.grow(room, room, prices, rows)
-    assert engine.grow(task, room, prices, rows) == engine.DONE
+        engine.grow(room, room, prices, *derived, rows)
+    assert engine.grow(task, room, prices, *derived, rows) == engine.DONE
 
 
 def test_a_size_that_may_be_zero_is_passed():
@@ -78,8 +78,9 @@ def grown():
                 g, h = rng.normal(size=700) + np.nan_to_num(X[:, 0]), rng.random(700)
                 for hessians in (None, h):
                     tree = grow_tree(data, g, hessians, prices=charged, signs=signs, max_leaves=25)
-                    for name in ("feature", "threshold", "missing_left", "outputs", "leaf_of_row"):
-                        digest.update(getattr(tree, name).tobytes())
+                    for name in ("feature", "threshold", "missing_left", "values"):
+                        digest.update(getattr(tree.table, name).tobytes())
+                    digest.update(tree.leaf_of_row.tobytes())
     return digest.hexdigest()
 
 

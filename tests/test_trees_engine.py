@@ -1,5 +1,7 @@
 """Histograms, splits, packed sums, marks and prices of the engine, against their twins; whole trees reach the rest."""
 
+from typing import NamedTuple
+
 import naive_trees as naive
 import numpy as np
 import pytest
@@ -8,13 +10,27 @@ from hypothesis import strategies as st
 
 from costframe import engine
 from costframe.core.learners.bits import bits_of
-from costframe.trees.grow import pack
 from costframe.trees.prices import OncePrices
 from costframe.trees.room import Task
 
 pytestmark = pytest.mark.engine
 
 rng_seeds = st.integers(0, 2**32 - 1)
+
+
+class Packed(NamedTuple):
+    """Words of rows, the number of bits of counts, and the units of gradients and hessians."""
+
+    words: np.ndarray
+    count_bits: int
+    gradient_unit: float
+    hessian_unit: float
+
+
+def pack(g, h=None):
+    words, scales = np.empty((len(g), 1 if h is None else 2), np.int64), np.empty(2)
+    engine.pack(g, g[:0] if h is None else h, np.zeros(0, np.int64), len(g).bit_length(), 0, words, scales)
+    return Packed(words, len(g).bit_length(), *(1 / scales).tolist())
 
 
 def draw_rows(rng, n):
@@ -75,7 +91,7 @@ def search(bins, histogram, n_bins, named, packed, rows, limits, *, bounds=(), s
     task = Task(
         bins, np.ascontiguousarray(bins.T), packed.words, np.arange(d), n_bins, np.array(named, bool),
         np.zeros(0, np.int8) if signs is None else signs, packed.count_bits,
-        np.array([packed.gradient_unit, packed.hessian_unit]), np.array(limits, float), 99, 99, False, 1.0, 2**62, 0,
+        np.array([packed.gradient_unit, packed.hessian_unit, 0.0]), np.array(limits, float), 99, 99, False, 2**62, 0,
     )  # fmt: skip
     gain, best = np.empty(d), np.zeros((d, 8), np.int64)
     engine.find_splits(

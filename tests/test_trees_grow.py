@@ -19,18 +19,15 @@ from costframe.trees.prices import LazyPrices, NoPrices, OncePrices
 from costframe.trees.room import new_room, widened
 
 UNLIMITED = 10**9
-SHAPE = "feature", "threshold", "missing_left", "left", "right"
+SHAPE = "feature", "threshold", "missing_left", "left", "right", "category_count", "categories"
 
 
 def same(tree, other, *names):
     """Whether two trees agree to the last bit."""
-    sets = tree.categories.keys() == other.categories.keys() and all(
-        np.array_equal(tree.categories[node], other.categories[node]) for node in tree.categories
-    )
-    return sets and all(
-        np.array_equal(getattr(tree, name), getattr(other, name), equal_nan=name == "threshold")
-        for name in names or (*SHAPE, "outputs", "leaf_of_row")
-    )
+    return all(
+        np.array_equal(getattr(tree, name), getattr(other, name), equal_nan=True)
+        for name in names or ("outputs", "leaf_of_row")
+    ) and all(np.array_equal(getattr(tree.table, name), getattr(other.table, name), equal_nan=True) for name in SHAPE)
 
 
 # --- against twins and oracles -----------------------------------------------------------------------------------
@@ -69,17 +66,18 @@ def draw_prices(rng, n, d):
 
 def assert_same_tree(tree, slow, mapper):
     feature, bin_, missing_left, left, right = zip(*slow.nodes, strict=True)
-    assert tree.feature.tolist() == list(feature)
-    assert (tree.left.tolist(), tree.right.tolist()) == (list(left), list(right))
+    table, first = tree.table, tree.table.category_first
+    assert table.feature.tolist() == list(feature)
+    assert (table.left.tolist(), table.right.tolist()) == (list(left), list(right))
     for node, f in enumerate(feature):
         if f < 0:
             continue
-        assert tree.missing_left[node] == missing_left[node]
+        assert table.missing_left[node] == missing_left[node]
         if mapper.categorical[f]:
             against = [b for b in range(mapper.n_bins[f]) if (b in bin_[node]) != missing_left[node]]
-            assert tree.categories[node].tolist() == mapper.thresholds[f][against].tolist()
+            assert table.categories[first[node] : first[node + 1]].tolist() == mapper.thresholds[f][against].tolist()
         else:
-            assert tree.threshold[node] == mapper.thresholds[f][bin_[node]]
+            assert table.threshold[node] == mapper.thresholds[f][bin_[node]]
     assert tree.leaf_of_row.tolist() == slow.leaf_of_row
     assert tree.outputs.tolist() == slow.outputs
     assert tree.n_leaves == len(slow.open)
@@ -243,7 +241,7 @@ def test_any_order_of_rows_gives_the_same_trees_where_gradients_add_exactly(alon
     order = np.random.default_rng(0).permutation(len(X))
     trees, prices = grow(X[order], g[:, order], h[:, order], weight[order])
     for tree, other in zip(alone[0], trees, strict=True):
-        assert same(tree, other, *SHAPE, "outputs")
+        assert same(tree, other, "outputs")
         assert np.array_equal(tree.leaf_of_row[order], other.leaf_of_row)
     assert prices.spent == alone[1].spent
 
@@ -306,8 +304,8 @@ def test_a_tree_is_the_same_whichever_histograms_are_kept(monkeypatch):
         monkeypatch.setattr("costframe.trees.room._LEAST_KEPT", least)
         data = BinMapper.fit(X).transform(X)
         trees.append(grow_tree(data, -y, np.abs(y), max_leaves=40, min_samples_leaf=5, n_threads=2))
-        ((room, _),) = next(iter(data.rooms.values()))
-        assert (room.histogram.shape[1] == 6) == (least == 2**26)
+        (place,) = next(iter(data.places.values()))
+        assert (place.room.histogram.shape[1] == 6) == (least == 2**26)
     assert trees[0].n_leaves == 40
     assert same(trees[0], trees[1])
     assert same(trees[0], trees[2])
@@ -333,5 +331,5 @@ def test_a_tree_splits_the_last_rows_on_the_last_column_of_more_than_2_to_the_32
     allowed = np.isin(np.arange(d), [0, 14_000, d - 2, d - 1])
     data = BinnedData(bins, columns, BinMapper([np.array([0.5, np.inf])] * d))
     tree = grow_tree(data, np.where(bins[:, d - 1] == 1, 1.0, -1.0), rows=rows, features=allowed)
-    assert tree.feature.tolist() == [d - 1, -1, -1]
+    assert tree.table.feature.tolist() == [d - 1, -1, -1]
     assert tree.leaf_of_row.tolist() == np.where(bins[:, d - 1] == 1, 2, 1).tolist()

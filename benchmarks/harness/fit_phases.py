@@ -75,7 +75,6 @@ def _parts(n_words: int) -> list[Part]:
         Part(bin_mapper.BinMapper, "fit", lambda *given: given[0].size, 9, "cells"),
         Part(bin_mapper.BinMapper, "transform", lambda *given: given[1].size, 9, "cells"),
         Part(engine, "grow", length(3), 1, "rows"),
-        Part(engine, "pack", length(0), 16 + word, "rows"),
         Part(loss, "gradients", length(1), 24, "rows"),
         Part(room, "finish_tree", lambda *given: given[0].n_rows, 20 + word, "rows"),
         Part(room.GrownTree, "add_to", length(1), 20, "rows"),

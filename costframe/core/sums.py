@@ -32,6 +32,8 @@ def from_digits(sums: NDArray[np.int64]) -> float:
 
 def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:
     """Return the sum of doubles, (n,), of all workers, rounded once."""
+    if workers.count == 1:
+        return float(engine.sum_exactly(np.ascontiguousarray(values, np.float64)))
     return from_digits(workers.sum(exact_digits(values)))
 
 

@@ -197,15 +197,15 @@ class BinnedData:
 
     Attributes
     ----------
-    rooms : dict
-        Memory of earlier trees for the next, lists of `growing.room.Room`, each with its struct of the engine, by
-        words per row and number of priced items: the system would clear new memory first.
+    places : dict
+        Memory of earlier trees for the next, lists of `room.Workplace` by the limits of trees: the system would clear
+        new memory first.
     """
 
     bins: NDArray[np.uint8]
     columns: NDArray[np.uint8]
     mapper: BinMapper
-    rooms: dict[tuple[int, int], list[Any]] = field(factory=dict, init=False, repr=False)
+    places: dict[tuple[Any, ...], list[Any]] = field(factory=dict, init=False, repr=False)
 
     @property
     def workers(self) -> Workers:

@@ -292,7 +292,7 @@ def _growing(
     count_bits, columns = rows.total_repeats.bit_length(), np.flatnonzero(data.splittable)
     task = task_for(data, words, count_bits, limits, columns, max_leaves=most, categorical=np.zeros(0, np.bool_))
     room = new_room(data, words.shape[1], 0, most)
-    return 2 * most - 1, engine.Task(*task), engine.Room(*room), engine.Prices(*NoPrices().state())
+    return 2 * most - 1, engine.Task(*task), engine.Room(*room), NoPrices().record()
 
 
 def _as_trees(

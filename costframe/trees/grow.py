@@ -8,37 +8,34 @@ its noise. Sums of whole numbers do not depend on the order of rows, and subtrac
 
 from __future__ import annotations
 
-from math import frexp, isnan, ldexp
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from attrs import frozen
 
 from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
-from costframe.core.workers import ALONE, Workers
 from costframe.trees.prices import NoPrices
 from costframe.trees.room import (
     LEAVES,
+    NO_SIGNS,
     ROWS_PER_THREAD,
     STOP,
     THREADS,
     UNLIMITED,
     GrownTree,
+    Workplace,
     finish_tree,
     new_room,
     task_for,
     widened,
 )
-from costframe.trees.scaling import EXACT_BITS, WORD_BITS, power_of_two
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.trees.bin_mapper import BinnedData
-    from costframe.trees.prices import PriceState, SplitPrices
-    from costframe.trees.room import Room, Task
+    from costframe.trees.prices import SplitPrices
 
 _CELLS_WORTH_THREADS = 60_000  # least work to share, in cells added to a histogram: some 50 us
 _CELLS_PER_THREAD = 100_000  # of a tree's table, at least
@@ -113,111 +110,83 @@ def grow_tree(
     """
     n_rows = len(data.bins)
     g = np.ascontiguousarray(gradients, np.float64)
-    h = None if hessians is None else np.ascontiguousarray(hessians, np.float64)
+    h = g[:0] if hessians is None else np.ascontiguousarray(hessians, np.float64)
+    derived = g, h, np.zeros(0, np.int64) if counts is None else counts
     chosen = np.arange(n_rows, dtype=np.int32) if rows is None else np.sort(np.asarray(rows)).astype(np.int32)
-    packed = pack(g, h, counts, workers=data.workers)
+    columns = data.split_columns if features is None else np.flatnonzero(data.splittable & features)
+    signs, paid = NO_SIGNS if signs is None else signs, (prices or NoPrices()).record()
+    n_threads = max(1, min(n_threads, len(chosen) * len(columns) // _CELLS_PER_THREAD))
+    count_bits = data.workers.count_all(n_rows if counts is None else int(counts.sum())).bit_length()
+    limits = float(l2), float(min_samples_leaf), float(min_hessian_leaf)
+    n_words, n_items = 1 if hessians is None else 2, paid.sizes["items"]
     depth, most = (UNLIMITED if limit is None else min(limit, UNLIMITED) for limit in (max_depth, max_leaves))
-    exponent = packed.gradient_exponent
-    task = task_for(
-        data,
-        packed.words,
-        packed.count_bits,
-        (float(l2), float(min_samples_leaf), float(min_hessian_leaf)),
-        data.split_columns if features is None else np.flatnonzero(data.splittable & features),
-        units=np.array([ldexp(packed.gradient_unit, -exponent), packed.hessian_unit]),  # with finite squares of sums
-        price_unit=power_of_two(-2 * exponent),  # a gain is G^2/H, with G in units of the largest possible sum
-        max_depth=depth,
-        max_leaves=most,
-        breadth=growth == "breadth",
-        signs=np.zeros(0, np.int8) if signs is None else signs,
-        cells_worth_threads=_CELLS_WORTH_THREADS if n_threads > 1 else 2**62,
-    )
-    paid = (prices or NoPrices()).state()
-    key = packed.words.shape[1], len(paid.paid_by_all)
+    key = count_bits, limits, n_words, n_items, depth, most, growth, n_threads > 1
     try:
-        room, memory = data.rooms.setdefault(key, []).pop()
+        place = data.places.setdefault(key, []).pop()
     except IndexError:
-        room = new_room(data, *key, min(_LEAVES, most))
-        memory = engine.Room(*room)
-    room, memory = _grow(task, room, memory, chosen, paid, data, n_threads)
-    tree = finish_tree(data, room, g, h, chosen, l2, power_of_two(exponent), n_threads)
+        task = task_for(
+            data,
+            np.empty((n_rows, n_words), np.int64),
+            count_bits,
+            limits,
+            columns,
+            signs=signs,
+            max_depth=depth,
+            max_leaves=most,
+            breadth=growth == "breadth",
+            cells_worth_threads=_CELLS_WORTH_THREADS if n_threads > 1 else 2**62,
+        )
+        place = Workplace(task, new_room(data, n_words, n_items, min(_LEAVES, most)))
+    if place.task.columns is not columns or place.task.signs is not signs:
+        place.set_task(columns=columns, n_bins=data.mapper.n_bins[columns], signs=signs)
+    ended = _grow(place, derived, chosen, paid, data, n_threads)
     data.workers.check()
-    data.rooms[key].append((room, memory))
+    if ended in _REFUSALS:
+        raise DataError(_REFUSALS[ended])
+    tree = finish_tree(data, place, paid, (g, h), chosen, n_threads)
+    data.workers.check()
+    data.places[key].append(place)
     return tree
 
 
+_REFUSALS = {
+    engine.BAD_GRADIENTS: "gradients: must be finite and have a finite sum, got NaN or infinity",
+    engine.BAD_HESSIANS: "hessians: must be finite and have a finite sum, got NaN or infinity",
+    engine.NEGATIVE: "hessians: must not be negative",
+}
+
+
 def _grow(
-    task: Task,
-    room: Room,
-    memory: engine.Record,
+    place: Workplace,
+    derived: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]],
     rows: NDArray[np.int32],
-    paid: PriceState,
+    prices: engine.Record,
     data: BinnedData,
     n_threads: int,
-) -> tuple[Room, engine.Record]:
+) -> int:
     """Let one thread grow a tree, and others assist it; sums of integers do not depend on threads.
 
-    Return the room, which may have become wider, and as the engine reads it.
+    Return what the engine says of the gradients, hessians and counts `derived`.
     """
-    n_threads = max(1, min(n_threads, len(rows) * len(task.columns) // _CELLS_PER_THREAD))
-    if n_threads == 1:
-        task = task._replace(cells_worth_threads=2**62)
-    helpers = n_threads - 1 if task.bins.size > _CACHED else 0  # that read separate rows
-
-    given, prices = engine.Task(*task), engine.Prices(*paid)
+    helpers = n_threads - 1 if data.bins.size > _CACHED else 0  # that read separate rows
 
     def work(number: int) -> int:
         try:
-            return int((engine.assist if number else engine.grow)(given, memory, prices, rows))
+            if number:
+                return int(engine.assist(*place.records, prices, rows))
+            return int(engine.grow(*place.records, prices, *derived, rows))
         finally:
-            room.board[STOP] = 1
+            place.room.board[STOP] = 1
 
-    room.state[LEAVES] = 0
+    place.room.state[LEAVES] = 0
     while True:
-        room.board[:] = 0
-        room.board[[ROWS_PER_THREAD, THREADS]] = _ROWS_PER_THREAD, n_threads
-        if room.parts.shape[:2] != (helpers, room.histogram.shape[1]):
-            room = room._replace(parts=np.empty((helpers, *room.histogram.shape[1:]), np.int64))
-        if any(own is not known for own, known in zip(room, memory.arrays, strict=True)):
-            memory = engine.Room(*room)
+        histogram = place.room.histogram
+        if place.room.parts.shape[:2] != (helpers, histogram.shape[1]):
+            place.move(place.room._replace(parts=np.empty((helpers, *histogram.shape[1:]), np.int64)))
+        place.room.board[:] = 0
+        place.room.board[[ROWS_PER_THREAD, THREADS]] = _ROWS_PER_THREAD, n_threads
         asked = run_parallel(work, range(n_threads), n_threads)[0]
-        if asked == engine.DONE:
-            return room, memory
         if asked == engine.MORE_LEAVES:
-            room = widened(room, data)
-
-
-@frozen(eq=False)
-class PackedGradients:
-    """One or two words per row, and their units."""
-
-    words: NDArray[np.int64]  # (n, 1) or (n, 2): `gradient * 2**count_bits + count`, and the hessian if not all are one
-    count_bits: int  # number of low bits of (sums of) first words for the count
-    # gradient_unit, hessian_unit: powers of two that turn the integers back into gradients and hessians
-    gradient_unit: float
-    hessian_unit: float
-    gradient_exponent: int  # no sum of gradients exceeds 2**gradient_exponent, which is near the largest possible sum
-
-
-def pack(
-    gradients: NDArray[np.float64],
-    hessians: NDArray[np.float64] | None,
-    counts: NDArray[np.int64] | None = None,
-    *,
-    workers: Workers = ALONE,
-) -> PackedGradients:
-    """Round gradients and hessians, float64 (n,), to integers; arguments and errors as for `grow_tree`."""
-    n_rows, second = len(gradients), gradients[:0] if hessians is None else hessians
-    given = np.zeros(0, np.int64) if counts is None else counts
-    count_bits = workers.count_all(n_rows if counts is None else int(counts.sum())).bit_length()
-    words, scales = np.empty((n_rows, 1 if hessians is None else 2), np.int64), np.empty(2)
-    engine.pack(gradients, second, given, count_bits, workers.address, words, scales)
-    workers.check()
-    scale, hessian_scale = scales.tolist()
-    for name, found in (("gradients", scale), ("hessians", hessian_scale)):
-        if isnan(found):
-            raise DataError(f"{name}: must be finite and have a finite sum, got NaN or infinity")
-    if (second < 0).any():
-        raise DataError("hessians: must not be negative")
-    exponent = min(EXACT_BITS, WORD_BITS - count_bits) - frexp(scale)[1] + 1
-    return PackedGradients(words, count_bits, 1 / scale, 1 / hessian_scale, exponent)
+            place.move(widened(place.room, data))
+        elif asked != engine.PAUSE:
+            return asked

@@ -64,7 +64,7 @@ class Running:
     def add(self, trees: list[tuple[int, TreeTable]], step: float) -> None:
         """Add a round's trees, each with the output it adds to."""
         for k, table in trees:
-            self.scores[:, k] += step * self._cost.add(table)[:, 0]
+            self.scores[:, k] += step * self._cost.add(table)
         self._loss_now = None
 
     @property

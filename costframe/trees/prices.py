@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
@@ -81,8 +82,8 @@ class SplitPrices(Protocol):
 
     tradeoff: float
 
-    def state(self) -> PriceState:
-        """Return the prices of a new tree."""
+    def record(self) -> engine.Record:
+        """Return the prices of a new tree for the engine, after all payments."""
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Charge rows that a tree was not grown on, but that pass through it as well."""
@@ -94,15 +95,35 @@ class SplitPrices(Protocol):
         """Make these features (d,) and resources (R,) free for splits."""
 
 
+class _Recorded:
+    """The base of prices: the engine's record stays as long as the state has the same numbers and arrays."""
+
+    _kept: tuple[PriceState, engine.Record] | None = None
+
+    def record(self) -> engine.Record:
+        """Return the prices of a new tree for the engine, after all payments."""
+        state = self.state()
+        if self._kept is None or not all(map(is_, state, self._kept[0])):
+            self._kept = state, engine.Prices(*state)
+        return self._kept[1]
+
+    def state(self) -> PriceState:
+        """Return the prices of a new tree, after all payments."""
+        raise NotImplementedError
+
+
+_FREE = PriceState(FREE, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
+
+
 @final
-class NoPrices:
+class NoPrices(_Recorded):
     """All splits are free."""
 
     tradeoff = 0.0
 
     def state(self) -> PriceState:
         """Return empty prices."""
-        return PriceState(FREE, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
+        return _FREE
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Do nothing."""
@@ -116,7 +137,7 @@ class NoPrices:
 
 
 @final
-class OncePrices:
+class OncePrices(_Recorded):
     """Greedy Miser's prices: the first split that needs a feature or a resource pays for it, then it is free.
 
     One object serves all trees of an ensemble, or of several ensembles that share payments. All prices are those at a
@@ -168,11 +189,14 @@ class OncePrices:
         if row_weight is not None:
             self.row_weight, self._unit = on_grid(np.array(row_weight, np.float64), workers)
         self.feature_paid, self.resource_paid = (np.zeros(n, np.bool_) for n in (d, len(self.resource_price)))
+        self._scratch = np.empty(d), np.zeros(d, np.bool_), np.empty(d, np.bool_)  # which the engine sets
 
     def fork(self) -> OncePrices:
         """Return an independent copy, between trees."""
         other = copy(self)
         other.feature_paid, other.resource_paid = self.feature_paid.copy(), self.resource_paid.copy()
+        once, once_paid, used = self._scratch
+        other._scratch = once.copy(), once_paid, used.copy()  # noqa: SLF001 - the copy's own
         return other
 
     def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
@@ -182,7 +206,7 @@ class OncePrices:
 
     def state(self) -> PriceState:
         """Return the prices of a new tree, after all payments."""
-        d = len(self.feature_price)
+        once, once_paid, used = self._scratch
         return PriceState(
             BY_MODEL,
             float(self.tradeoff),
@@ -190,14 +214,14 @@ class OncePrices:
             self.reuse_price,
             self.row_weight,
             self.split_price,
-            np.empty(d),
-            np.zeros(d, np.bool_),
+            once,
+            once_paid,
             *self.needed,
             feature_price=self.feature_price,
             feature_paid=self.feature_paid,
             resource_price=self.resource_price,
             resource_paid=self.resource_paid,
-            used=np.zeros(d, np.bool_),
+            used=used,
             address=self.workers.address,
             unit=self._unit,
         )
@@ -235,7 +259,7 @@ def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share
 
 
 @final
-class LazyPrices:
+class LazyPrices(_Recorded):
     """CEGB's prices.
 
     Splitting leaf p on feature f costs, in the units of the objective's sum form,
@@ -278,6 +302,7 @@ class LazyPrices:
         self._cost = np.zeros(64 * self._marks.shape[1])
         self._cost[: self._n_items] = np.concatenate([prices.cost, prices.resource_cost])
         self._seen = self._cost  # prices of splits: less than rows pay for features marked as paid
+        self._uncharged = self._cost - self._seen
         self._true_once, self._split = prices.once.copy(), prices.split.copy()  # of this object alone
         self._once = self._true_once  # of splits, like `_seen`
         first, resources = prices.needed
@@ -309,6 +334,7 @@ class LazyPrices:
         """Make these features (d,) and resources (R,) free for splits; the payments of rows still count."""
         self._seen = self._seen.copy()
         self._seen[: self._n_items][np.concatenate([features, resources])] = 0.0
+        self._uncharged = self._cost - self._seen
         self._once = np.where(features, 0.0, self._once)
 
     @property
@@ -335,7 +361,7 @@ class LazyPrices:
             totals=self._totals,
             marks=self._marks,
             seen=self._seen,
-            uncharged=self._cost - self._seen,
+            uncharged=self._uncharged,
             begin=self._begin,
             items=self._items,
             paid_by_all=self._paid_by_all,

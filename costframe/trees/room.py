@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
@@ -14,17 +13,15 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.machine import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from costframe.trees.bin_mapper import BinnedData
 
 UNLIMITED = 2**31
+NO_SIGNS = np.zeros(0, np.int8)
 FEW_ROWS = 1024  # with at most so many, a leaf's histograms are as quickly filled anew as read from memory
 # Places in arrays that the engine knows as records; see `engine/room.h`.
 LEAVES = 0  # of `Room.state`
-WEIGHT = 3  # of `Room.numbers`
 NODE_SET = 6  # of `Room.nodes`
 STOP, ROWS_PER_THREAD, THREADS = 16, 30, 31  # of `Room.board`
 LINE = 8  # words of a bin in the histograms of a group of columns, as many as in a line of a cache
@@ -42,12 +39,11 @@ class Task(NamedTuple):
     # (d,): 1 if outputs must not fall, -1 if they must not rise; (0,) without constraints
     signs: NDArray[np.int8]
     count_bits: int  # low bits of (sums of) first words that count rows
-    units: NDArray[np.float64]  # (2,): units of gradients and of hessians
+    units: NDArray[np.float64]  # (3,): units of gradients and of hessians, see `TreeUnits`, which the engine sets
     limits: NDArray[np.float64]  # (3,): l2, and the least rows and hessian of a leaf
     max_depth: int  # comparisons on a path
     max_leaves: int
     breadth: bool  # whether to split leaves level by level, or else best first
-    price_unit: float  # factor from prices to the unit of gains
     cells_worth_threads: int  # least work for several threads, in cells added to a histogram
     # of the function that combines with other workers (`Workers.address`), 0 for a worker alone. Limits and sums are of
     # the rows of all.
@@ -106,7 +102,7 @@ def task_for(
     columns: NDArray[np.int64],
     **more: Any,
 ) -> Task:
-    """Return a task of one thread, best first, without prices and signs, in units of one; `more` may replace these."""
+    """Return a task of one thread, best first, without signs; `more` may replace these."""
     return Task(
         data.bins,
         data.columns,
@@ -114,14 +110,13 @@ def task_for(
         columns,
         data.mapper.n_bins[columns],
         data.mapper.categorical if data.mapper.has_categories else np.zeros(0, np.bool_),
-        np.zeros(0, np.int8),
+        NO_SIGNS,
         count_bits,
-        np.ones(2),
+        np.zeros(3),
         np.array(limits, np.float64),
         max_depth=UNLIMITED,
         max_leaves=UNLIMITED,
         breadth=False,
-        price_unit=1.0,
         cells_worth_threads=2**62,
         address=data.workers.address,
     )._replace(**more)
@@ -154,6 +149,27 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
     )
 
 
+@attrs.define(eq=False)
+class Workplace:
+    """A task of trees that differ in gradients, and the memory to grow them; `records` are both for the engine."""
+
+    task: Task
+    room: Room
+    records: tuple[engine.Record, engine.Record] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.records = engine.Task(*self.task), engine.Room(*self.room)
+
+    def set_task(self, **changed: Any) -> None:
+        """Change some fields of the task."""
+        self.task = self.task._replace(**changed)
+        self.records = engine.Task(*self.task), self.records[1]
+
+    def move(self, room: Room) -> None:
+        """Take another room."""
+        self.room, self.records = room, (self.records[0], engine.Room(*room))
+
+
 def widened(room: Room, data: BinnedData) -> Room:
     """Return a copy with room for twice as many leaves of a tree on these data."""
     kept = min(room.histogram.shape[1], _most_kept(data, 2 * room.histogram[:, :1].nbytes))
@@ -175,27 +191,14 @@ _ROWS_PER_PART = 16_384
 class GrownTree:
     """One tree of one output."""
 
-    feature: NDArray[np.int32]  # (nodes,): column that an inner node tests; -1 at a leaf
-    threshold: NDArray[np.float64]  # (nodes,): `x <= threshold` goes left. NaN at tests for categories.
-    missing_left: NDArray[np.bool_]  # (nodes,): whether missing values go left
-    # left, right (nodes,): children; -1 at leaves
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    table: TreeTable
     outputs: NDArray[np.float64]  # (nodes,): -G/(H+l2) of the training rows at leaves; 0 at inner nodes
     leaf_of_row: NDArray[np.int32]  # (n,): the leaf of each training row, also of rows outside the subsample
-    # (any,): for each node that tests categories, those that go the other way than missing values
-    categories: Mapping[int, NDArray[np.float64]] = attrs.field(factory=dict)
-
-    @cached_property
-    def table(self) -> TreeTable:
-        """The tree, ready for a bank."""
-        shape = self.feature, self.threshold, self.missing_left, self.left, self.right
-        return TreeTable.single(*shape, self.outputs, self.categories, grown=True)
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves; 1 for a constant tree."""
-        return (len(self.feature) + 1) // 2
+        return (len(self.outputs) + 1) // 2
 
     def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
         """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
@@ -204,27 +207,22 @@ class GrownTree:
 
 def finish_tree(
     data: BinnedData,
-    room: Room,
-    gradients: NDArray[np.float64],
-    hessians: NDArray[np.float64] | None,
+    place: Workplace,
+    prices: engine.Record,
+    derived: tuple[NDArray[np.float64], NDArray[np.float64]],
     rows: NDArray[np.int32],
-    l2: float,
-    gradient_unit: float,
     n_threads: int,
 ) -> GrownTree:
-    """Make a tree from the grower's memory, with outputs of the exact gradients and hessians, (n,), None for ones.
+    """Make a tree from the grower's memory, with outputs of the exact gradients and hessians, (n,), none for ones.
 
-    Splits are those of the packed ones. `rows`, int32 (m,), are the rows of the tree, as growth has permuted them; the
-    `gradient_unit` is the factor of the room's bounds of outputs.
+    Splits are those of the packed ones. `rows`, int32 (m,), are the rows of the tree, as growth has permuted them.
     """
-    count, mapper, n = int(room.state[LEAVES]), data.mapper, data.n_rows
-    nodes, leaf_of_row, cuts = room.nodes[: 2 * count - 1], np.empty(n, np.int32), mapper.cuts
-    feature, left, right = (np.empty(len(nodes), np.int32) for _ in range(3))
-    threshold, missing_left, outputs = np.empty(len(nodes)), np.empty(len(nodes), np.bool_), np.empty(len(nodes))
+    n_nodes, mapper, n = 2 * int(place.room.state[LEAVES]) - 1, data.mapper, data.n_rows
+    nodes, leaf_of_row, cuts = place.room.nodes[:n_nodes], np.empty(n, np.int32), mapper.cuts
+    feature, left, right = (np.empty(n_nodes, np.int32) for _ in range(3))
+    threshold, missing_left, outputs = np.empty(n_nodes), np.empty(n_nodes, np.bool_), np.empty(n_nodes)
     shape = feature, threshold, missing_left, left, right
-    grown_on = rows, gradients, gradients[:0] if hessians is None else hessians, data.workers.address
-    places = room.place[:count], room.numbers[:count]
-    engine.finish_tree(*grown_on, nodes, cuts.first, cuts.cut, *places, l2, gradient_unit, leaf_of_row, *shape, outputs)
+    engine.finish_tree(*place.records, prices, *derived, rows, cuts.first, cuts.cut, leaf_of_row, *shape, outputs)
     categories = {}
     by_category = mapper.has_categories and (feature >= 0) & mapper.categorical[np.maximum(feature, 0)]
     for node in np.flatnonzero(by_category).tolist():
@@ -238,4 +236,4 @@ def finish_tree(
             engine.route_rows(data.bins[here], nodes, leaf_of_row[here])
 
         run_parallel(route, range(0, n, _ROWS_PER_PART), n_threads)
-    return GrownTree(*shape, outputs, leaf_of_row, categories)
+    return GrownTree(TreeTable.single(*shape, outputs, categories, grown=True), outputs, leaf_of_row)

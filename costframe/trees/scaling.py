@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows
 
-EXACT_BITS = 53  # integers below 2^53 become doubles unchanged
-WORD_BITS = 62  # for sums of packed gradients and counts
 _LEAST, _MOST = 1e-75, 1e75  # sums of weights times squared labels over any number of rows are still doubles
 
 

@@ -123,7 +123,9 @@ class PrefixCost:
         self._X, self._weight, self._prices, self._workers = np.ascontiguousarray(X), weight, prices, workers
         self._total = exact_sum(weight, workers)
         self._masks = np.zeros((len(X), word_count(X.shape[1])), np.uint64)
-        self._acquisition = prices.cost, prices.direct_needs.packed, prices.resource_cost
+        needs = prices.direct_needs.packed
+        split, cost, resource_cost = prices.split.copy(), prices.cost.copy(), prices.resource_cost.copy()
+        self._engine_prices = split, prices.learner, prices.reuse, cost, needs, resource_cost  # quicker if writable
         self._computed = np.zeros(len(X))  # price of learners, comparisons and uses
         self._bought = np.zeros(len(X))  # price of features and resources
         self._mean: float | None = 0.0  # None: out of date
@@ -135,17 +137,11 @@ class PrefixCost:
             setattr(other, name, getattr(self, name).copy())
         return other
 
-    def add(self, table: TreeTable) -> NDArray[np.float64]:
-        """Add trees of one output each, with e_t = 1, and return their values: float64 (rows, trees)."""
-        values = [self._add_tree(table.restrict([tree]) if len(table) > 1 else table) for tree in range(len(table))]
-        return np.stack(values, axis=1) if values else np.empty((len(self._X), 0))
-
-    def _add_tree(self, tree: TreeTable) -> NDArray[np.float64]:
-        prices, leaves = self._prices, np.empty(len(self._X), np.int64)
-        paid = engine.pay_tree(
-            self._X, engine.Tree.of(tree), prices.split, prices.learner, prices.reuse, *self._acquisition, self._masks,
-            self._computed, self._bought, leaves,
-        )  # fmt: skip
+    def add(self, tree: TreeTable) -> NDArray[np.float64]:
+        """Add a tree of one output, with e_t = 1, and return its values: float64 (rows,)."""
+        leaves = np.empty(len(self._X), np.int64)
+        own = self._masks, self._computed, self._bought, leaves
+        paid = engine.pay_tree(self._X, engine.Tree.of(tree), *self._engine_prices, *own)
         if self._workers.count > 1 or paid:  # another worker's rows may have paid
             self._mean = None
         return tree.values[tree.value[leaves]]

@@ -130,7 +130,8 @@ class TreeTable:
     def category_first(self) -> NDArray[np.int64]:
         """Position of each node's first category in `categories`: int64 (nodes + 1,)."""
         first = np.zeros(len(self.category_count) + 1, np.int64)
-        np.cumsum(self.category_count, out=first[1:])
+        if len(self.categories):
+            np.cumsum(self.category_count, out=first[1:])
         return first
 
     @classmethod
@@ -161,7 +162,7 @@ class TreeTable:
         sets = {node: np.asarray(values, np.float64) for node, values in sorted((categories or {}).items())}
         values = np.asarray(outputs, np.float64)
         values = values.reshape(len(values), -1)
-        leaf, count = np.flatnonzero(np.asarray(feature) < 0), np.zeros(len(values), np.int32)
+        leaf, count = (np.asarray(feature) < 0).nonzero()[0], np.zeros(len(values), np.int32)
         value = np.full(len(values), -1)
         value[leaf] = np.arange(len(leaf)) * values.shape[1]
         if sets:

@@ -95,7 +95,7 @@ def test_the_cached_search_equals_brute_force_after_every_split(seed, unit, miss
             data.bins.tolist(), data.mapper.n_bins, g, h, book, rows=list(range(24)), features=range(4), growth="best",
             depth=99, leaves=5, l2=0.5, min_rows=2, min_hessian=0.0,
         )  # fmt: skip
-        assert tree.feature.tolist() == [node[0] for node in twin.nodes]
+        assert tree.table.feature.tolist() == [node[0] for node in twin.nodes]
         assert tree.leaf_of_row.tolist() == twin.leaf_of_row
         np.testing.assert_allclose(tree.outputs, twin.outputs, rtol=1e-5, atol=1e-6)
     assert prices.spent == pytest.approx(book.spent, rel=1e-9, abs=1e-9)
@@ -176,7 +176,7 @@ def test_what_is_waived_is_not_charged_once_either_but_counted():
         if waived:
             prices.mark_paid(np.array([True, False, False]), np.zeros(0, bool))
         tree = grow_tree(data, -X[:, 0] - X[:, 1], prices=prices, max_leaves=4)
-        assert (0 in tree.feature) == waived
+        assert (0 in tree.table.feature) == waived
         assert (prices.fixed, prices.spent > 0) == ((1e6, True) if waived else (0.0, False))
 
 
