@@ -540,8 +540,9 @@ grow = _bind(
 assist = _bind("assist(task: Task, room: Room, prices: Prices, rows: >i4[m])", _CODE)
 
 # Boosting: engine/losses.h, engine/boosting.h, engine/regression.h
-derive_logistic = _bind(
-    "derive_logistic(target: i8[n], scores: f8[n], small: f8[n], gradient: >f4[n], hessian: >f4[n])"
+derive = _bind(
+    "derive(kind: i8, y: f8[n], scores: f8[n,K], address: i8, first: i8, last: i8, gradients: >f8[K,n], "
+    "hessians: >f8[K,n])"
 )
 sum_losses = _bind(
     "sum_losses(kind: i8, y: f8[n], weight: f8[n], scores: f8[n,K], rows: i4[m], count_bits: i8, address: i8, "

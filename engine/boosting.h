@@ -122,7 +122,7 @@ inline void add_rounds(const Growth& g, const Fit& fit, Vector<const double> wei
     std::vector<double> first(n_outputs * n), second(n_outputs * n);
     const Matrix<double> gradients{first.data(), n_outputs, n}, hessians{second.data(), n_outputs, n};
     for (i64 round = 0; round < rounds.n_rounds; ++round) {
-        derive(fit, gradients, hessians);
+        derive(fit, 0, n, gradients, hessians);
         for (i64 k = 0; k < n_outputs; ++k) {
             for (i64 row = 0; row < n; ++row) {
                 gradients(k, row) *= weight[row];

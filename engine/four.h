@@ -2,6 +2,7 @@
 // steps. Comparisons give -1 for true, and 0.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "span.h"
@@ -9,6 +10,7 @@
 namespace costframe {
 
 using Double4 __attribute__((vector_size(32))) = double;
+using Float4 __attribute__((vector_size(16))) = float;
 using Whole4 __attribute__((vector_size(32))) = i64;
 using Bits4 __attribute__((vector_size(32))) = u64;
 
@@ -17,6 +19,21 @@ inline Whole4 load_four(const i64* first) { return Whole4{first[0], first[1], fi
 inline void store_four(Whole4 values, i64* first) {
     for (i64 k = 0; k < 4; ++k) first[k] = values[k];
 }
+
+// The doubles `step` apart from the first on, as many as there are; zeros follow.
+inline Double4 load_doubles(const double* first, i64 count, i64 step = 1) {
+    if (count >= 4) return Double4{first[0], first[step], first[2 * step], first[3 * step]};
+    Double4 found{};
+    for (i64 k = 0; k < count; ++k) found[k] = first[k * step];
+    return found;
+}
+
+inline void store_doubles(Double4 values, double* first, i64 count) {
+    const i64 last = count >= 4 ? 4 : count;
+    for (i64 k = 0; k < last; ++k) first[k] = values[k];
+}
+
+inline Double4 larger(Double4 a, Double4 b) { return a < b ? b : a; }
 
 // Convert to doubles as a processor does, without an instruction that few have.
 inline Double4 to_doubles(Whole4 whole) {

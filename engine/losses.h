@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
+#include "four.h"
 #include "packing.h"
 #include "span.h"
 #include "workers.h"
@@ -18,16 +20,17 @@ constexpr double least_hessian = 1e-16;  // keeps quotients finite if a probabil
 // Return a number with the digits of single precision.
 inline double to_single(double x) { return static_cast<double>(static_cast<float>(x)); }
 
-// Write p - y and p (1 - p), with p = 1/(1 + exp(-score)), for targets of zeros and ones; `small` is exp(-|score|),
-// which never overflows.
-inline void derive_logistic(Vector<const i64> target, Vector<const double> scores, Vector<const double> small,
-                            Vector<float> gradient, Vector<float> hessian) {
-    for (std::size_t row = 0; row < target.size(); ++row) {
-        const double sign = 2.0 * static_cast<double>(target[row]) - 1.0, whole = 1.0 + small[row];
-        const double wrong = sign * scores[row] > 0 ? small[row] : 1.0;
-        gradient[row] = static_cast<float>(-sign * wrong / whole);
-        hessian[row] = static_cast<float>(std::max(small[row] / (whole * whole), least_hessian));
-    }
+inline Double4 to_single(Double4 x) { return __builtin_convertvector(__builtin_convertvector(x, Float4), Double4); }
+
+// Return exp(x) for x <= 0, in the same steps on every machine; below exp(-708) it ends.
+inline Double4 exp_below_zero(Double4 x) {
+    constexpr double to_whole = 0x1.8p52;  // a sum with it has whole digits only, the lowest ones in its last bits
+    const Double4 y = larger(x, Double4{} - 708.0), moved = y * 0x1.71547652b82fep0 + to_whole, whole = moved - to_whole;
+    const Double4 rest = (y - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;  // below ln(2) / 2
+    Double4 sum = Double4{} + 1.0 / 6227020800.0;  // of rest^n / n!, to n = 13
+    const auto add = [&](auto... parts) { ((sum = sum * rest + 1.0 / parts), ...); };
+    add(479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0);
+    return sum * std::bit_cast<Double4>((std::bit_cast<Bits4>(moved) << 52) + std::bit_cast<u64>(1.0));
 }
 
 // The rows of a boosting: labels (class codes) and scores, (n, K), and the address of other workers.
@@ -51,34 +54,44 @@ inline void derive_squared(const Fit& fit, Vector<double> gradient, Vector<doubl
     }
 }
 
-inline void derive_softmax_of(Vector<const double> scores, double y, i64 row, Matrix<double> gradients,
-                              Matrix<double> hessians) {
-    const i64 n_outputs = scores.size();
-    double top = scores[0], total = 0.0;
-    for (double score : scores) top = std::max(top, score);
+// p - y and p (1 - p) of up to four rows, with p = 1/(1 + exp(-score)), for labels of zeros and ones.
+inline void derive_logistic(Double4 y, Double4 scores, i64 count, double* gradient, double* hessian) {
+    const Double4 sign = 2.0 * y - 1.0, small = exp_below_zero(scores < 0.0 ? scores : -scores), whole = 1.0 + small;
+    const Double4 wrong = sign * scores > 0.0 ? small : Double4{} + 1.0;
+    store_doubles(to_single(-sign * wrong / whole), gradient, count);
+    store_doubles(to_single(larger(small / (whole * whole), Double4{} + least_hessian)), hessian, count);
+}
+
+// p_k - [y = k] and p_k (1 - p_k) of up to four rows, with p_k the share of exp(score k).
+inline void derive_softmax(Double4 y, const double* scores, i64 count, i64 row, Matrix<double> gradients,
+                           Matrix<double> hessians) {
+    const i64 n_outputs = gradients.rows;
+    Double4 top = load_doubles(scores, count, n_outputs), total{};
+    for (i64 k = 1; k < n_outputs; ++k) top = larger(top, load_doubles(scores + k, count, n_outputs));
     for (i64 k = 0; k < n_outputs; ++k) {
-        gradients(k, row) = std::exp(scores[k] - top);
-        total += gradients(k, row);
+        const Double4 share = exp_below_zero(load_doubles(scores + k, count, n_outputs) - top);
+        store_doubles(share, &gradients(k, row), count);
+        total += share;
     }
     for (i64 k = 0; k < n_outputs; ++k) {
-        const double p = gradients(k, row) / total;
-        gradients(k, row) = to_single(p - (y == static_cast<double>(k) ? 1.0 : 0.0));
-        hessians(k, row) = to_single(std::max(p * (1.0 - p), least_hessian));
+        const Double4 p = load_doubles(&gradients(k, row), count) / total, one = Double4{} + 1.0;
+        store_doubles(to_single(p - (y == static_cast<double>(k) ? one : Double4{})), &gradients(k, row), count);
+        store_doubles(to_single(larger(p * (1.0 - p), Double4{} + least_hessian)), &hessians(k, row), count);
     }
 }
 
-// Write first and second derivatives of each row's loss by each score, (K, n), without weights. They have the digits
-// of single precision: so sums are exact, and a weight of two equals a row given twice.
-inline void derive(const Fit& fit, Matrix<double> gradients, Matrix<double> hessians) {
+// Write first and second derivatives of some rows' losses by each score, (K, n), without weights. They have the digits
+// of single precision: so sums are exact, and a weight of two equals a row given twice. Squared losses take all rows.
+inline void derive(const Fit& fit, i64 first, i64 last, Matrix<double> gradients, Matrix<double> hessians) {
     if (fit.kind == squared) return derive_squared(fit, gradients[0], hessians[0]);
-    for (std::size_t row = 0; row < fit.y.size(); ++row) {
+    for (i64 row = first; row < last; row += 4) {
+        const double* scores = &fit.scores(row, 0);
+        const Double4 y = load_doubles(&fit.y[row], last - row);
         if (fit.kind == softmax) {
-            derive_softmax_of(fit.scores[row], fit.y[row], row, gradients, hessians);
-            continue;
+            derive_softmax(y, scores, last - row, row, gradients, hessians);
+        } else {
+            derive_logistic(y, load_doubles(scores, last - row), last - row, &gradients(0, row), &hessians(0, row));
         }
-        const double p = 1.0 / (1.0 + std::exp(-fit.scores(row, 0)));
-        gradients(0, row) = to_single(p - fit.y[row]);
-        hessians(0, row) = to_single(std::max(p * (1.0 - p), least_hessian));
     }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -50,12 +51,9 @@ inline i64 round_to_whole(double x) { return std::llrint(x); }
 
 // Return the largest size of a value; NaN if one is NaN.
 inline double largest_of(Vector<const double> values) {
-    double largest = 0.0;
-    for (double value : values) {
-        if (std::isnan(value)) return not_a_number;
-        largest = std::max(largest, std::fabs(value));
-    }
-    return largest;
+    i64 largest = 0;  // the bits of doubles >= 0 are in order, and NaN is above
+    for (double value : values) largest = std::max(largest, std::bit_cast<i64>(std::fabs(value)));
+    return std::bit_cast<double>(largest);
 }
 
 // Return the bits of a whole gradient, above those of counts.

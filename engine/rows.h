@@ -74,9 +74,9 @@ inline void route_rows(Matrix<const u8> bins, Records<const Node> nodes, Vector<
 inline Sums sum_leaf(Vector<const double> gradients, Vector<const double> hessians, Vector<const i32> rows,
                      Units scales) {
     Sums sums{0, hessians.empty() ? static_cast<i64>(rows.size()) : 0};
-    for (i32 row : rows) sums.first += round_to_whole(gradients[row] * scales.gradient);
-    if (!hessians.empty()) {
-        for (i32 row : rows) sums.second += round_to_whole(hessians[row] * scales.hessian);
+    for (i32 row : rows) {
+        sums.first += round_to_whole(gradients[row] * scales.gradient);
+        if (!hessians.empty()) sums.second += round_to_whole(hessians[row] * scales.hessian);
     }
     return sums;
 }
@@ -95,7 +95,7 @@ inline std::vector<Sums> label_rows(const Growth& g, Vector<const double> gradie
                                     Units scales, Vector<i32> leaf_of_row) {
     const i64 n_leaves = g.room.state->leaves;
     std::vector<Sums> sums(2 * n_leaves - 1, Sums{0, 0});
-    std::ranges::fill(leaf_of_row, -1);
+    if (g.rows.size() < leaf_of_row.size()) std::ranges::fill(leaf_of_row, -1);
     for (i64 slot = 0; slot < n_leaves; ++slot) {
         const i64 node = g.room.place[slot].node;
         for (i32 row : g.rows_of(slot)) leaf_of_row[row] = static_cast<i32>(node);

@@ -123,9 +123,9 @@ EXPORT i64 assist(const Task* task, const Room* room, const Prices* prices, i32*
 
 // Losses and boosting: engine/losses.h, engine/boosting.h, engine/regression.h
 
-EXPORT void derive_logistic(const i64* target, i64 n, const double* scores, const double* small, float* gradient,
-                            float* hessian) {
-    trees::derive_logistic(span(target, n), span(scores, n), span(small, n), span(gradient, n), span(hessian, n));
+EXPORT void derive(i64 kind, const double* y, i64 n, double* scores, i64 K, i64 address, i64 first, i64 last,
+                   double* gradients, double* hessians) {
+    trees::derive({kind, span(y, n), {scores, n, K}, address}, first, last, {gradients, K, n}, {hessians, K, n});
 }
 
 EXPORT i64 sum_losses(i64 kind, const double* y, i64 n, const double* weight, double* scores, i64 K, const i32* rows,

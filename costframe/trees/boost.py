@@ -167,7 +167,7 @@ class Boosted:
     Attributes
     ----------
     ensemble : Ensemble
-    scores : float64 (n, K), columns contiguous
+    scores : float64 (n, K)
     """
 
     ensemble: Ensemble
@@ -177,11 +177,11 @@ class Boosted:
     def constant(cls, rows: Rows, loss: Loss, step: float, *, from_zero: bool = False) -> Boosted:
         """Start at the loss's optimal constant, or at zero."""
         intercept = np.zeros(loss.n_outputs) if from_zero else loss.baseline(rows)
-        return cls(Ensemble(intercept, step, loss.link), np.tile(intercept[:, np.newaxis], len(rows)).T)
+        return cls(Ensemble(intercept, step, loss.link), np.tile(intercept, (len(rows), 1)))
 
     def fork(self) -> Boosted:
         """Return an independent copy, which shares trees."""
-        return Boosted(self.ensemble.fork(), self.scores.copy(order="F"))
+        return Boosted(self.ensemble.fork(), self.scores.copy())
 
     def grow_round(
         self, rows: Rows, row_loss: RowLoss, grow: Grow, *, n_threads: int = 1

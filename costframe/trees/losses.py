@@ -12,8 +12,7 @@ from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_mean, exact_sum
 from costframe.core.workers import ALONE, Workers
-from costframe.trees.scaling import round_to_float32
-from costframe.trees.settings import LEAST_HESSIAN, LOGISTIC, SOFTMAX, SQUARED
+from costframe.trees.settings import LOGISTIC, SOFTMAX, SQUARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from costframe.training.data import Rows
 
-_ROWS_PER_STRIP = 8192  # temporary arrays stay in the cache
+_ROWS_PER_STRIP = 8192
 _ROWS_WORTH_THREADS = 50_000
 _LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite without rows of a class
 
@@ -54,8 +53,7 @@ class RowLoss(Protocol):
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Return first and second derivatives of each row's loss, without weights: (n, K) each, columns contiguous.
 
-        They have the digits of single precision, as float64 if labels may have any size. Threads do not change the
-        result.
+        They have the digits of single precision. Threads do not change the result.
         """
 
     def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
@@ -66,6 +64,7 @@ class RowLoss(Protocol):
 class _LossOfRows:
     """The base of losses that are means over rows, of all workers."""
 
+    kind: ClassVar[int]
     _workers: Workers = field(default=ALONE, eq=False, repr=False, kw_only=True)
 
     def for_rows(self, rows: Rows) -> Self:
@@ -76,6 +75,23 @@ class _LossOfRows:
         """Return the weighted mean of the loss."""
         each = None if weight is None else np.asarray(weight, np.float64)
         return exact_mean(self.each(y, scores), each, self._workers)
+
+    def gradients(
+        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return derivatives by each score, as `RowLoss` says: float64 (n, K) each."""
+        n, n_outputs = scores.shape
+        step = max(1, n if self.kind == SQUARED or n < _ROWS_WORTH_THREADS else _ROWS_PER_STRIP)
+        labels = np.asarray(y if self.kind == SQUARED else _classes(y, max(2, n_outputs)), np.float64)
+        given = self.kind, np.ascontiguousarray(labels), np.ascontiguousarray(scores), self._workers.address
+        found = np.empty((n_outputs, n)), np.empty((n_outputs, n))
+
+        def derive(first: int) -> None:
+            engine.derive(*given, first, min(first + step, n), *found)
+
+        run_parallel(derive, range(0, max(1, n), step), n_threads)
+        self._workers.check()
+        return found[0].T, found[1].T
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each row: float64 (n,)."""
@@ -95,14 +111,6 @@ class SquaredLoss(_LossOfRows):
         """Return the weighted mean: float64 (1,)."""
         return np.array([rows.mean(np.asarray(rows.y, np.float64))])
 
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-        """Return float64 f - y with the digits of single precision, and float32 ones: (n, 1) each."""
-        del n_threads  # one thread is enough
-        gradient = round_to_float32(scores[:, 0] - np.asarray(y, np.float64), self._workers)[:, np.newaxis]
-        return gradient, np.ones(gradient.shape, np.float32)
-
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each row: float64 (n,)."""
         return 0.5 * (scores[:, 0] - np.asarray(y, np.float64)) ** 2
@@ -121,21 +129,6 @@ class LogisticLoss(_LossOfRows):
         """Return the log odds of the weighted share of ones, finite also for shares of 0 and 1: float64 (1,)."""
         share = np.clip(rows.mean(_classes(rows.y, 2).astype(np.float64)), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
-
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return p - y and p (1 - p), with p = 1/(1 + exp(-f)): float32 (n, 1) each."""
-        target = np.ascontiguousarray(_classes(y, 2))
-        gradient, hessian = np.empty((len(target), 1), np.float32), np.empty((len(target), 1), np.float32)
-
-        def derive(rows: slice) -> None:
-            score = np.ascontiguousarray(scores[rows, 0])
-            small = np.exp(-np.abs(score))
-            engine.derive_logistic(target[rows], score, small, gradient[rows, 0], hessian[rows, 0])
-
-        _by_strips(derive, len(target), n_threads)
-        return gradient, hessian
 
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each row: float64 (n,)."""
@@ -158,37 +151,11 @@ class SoftmaxLoss(_LossOfRows):
         mass = np.array([exact_sum(rows.weight[target == k], rows.workers) for k in range(self.n_outputs)])
         return np.array(np.log(np.maximum(mass / exact_sum(mass), _LEAST_SHARE)))
 
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return p_k - [y = k] and p_k (1 - p_k): float32 (n, K) each."""
-        target = _classes(y, self.n_outputs)
-        gradient, hessian = np.empty(scores.T.shape, np.float32), np.empty(scores.T.shape, np.float32)
-        classes = np.arange(self.n_outputs)[:, np.newaxis]
-
-        def derive(rows: slice) -> None:
-            odds = np.array(scores[rows].T, order="C")  # one class per row: many short sums are slow
-            odds -= odds.max(axis=0)
-            np.exp(odds, out=odds)
-            odds /= odds.sum(axis=0)
-            np.subtract(odds, target[rows] == classes, out=gradient[:, rows], casting="same_kind")
-            odds *= 1 - odds
-            np.maximum(odds, LEAST_HESSIAN, out=hessian[:, rows], casting="same_kind")
-
-        _by_strips(derive, len(target), n_threads)
-        return gradient.T, hessian.T
-
     def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each row: float64 (n,)."""
         target, highest = _classes(y, self.n_outputs), scores.max(axis=1)
         log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
         return np.asarray(log_total - scores[np.arange(len(target)), target])
-
-
-def _by_strips(derive: Callable[[slice], None], n_rows: int, n_threads: int) -> None:
-    """Derive rows strip by strip."""
-    strips = [slice(first, first + _ROWS_PER_STRIP) for first in range(0, n_rows, _ROWS_PER_STRIP)]
-    run_parallel(derive, strips, n_threads if n_rows >= _ROWS_WORTH_THREADS else 1)
 
 
 def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:

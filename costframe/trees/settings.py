@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Growth = Literal["best", "breadth"]
 SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in the engine
-LEAST_HESSIAN = 1e-16  # keeps quotients finite if a probability rounds to zero or one
 
 _RANGES: dict[str, dict[str, Any]] = {
     "n_estimators": {"low": 1, "high": MOST_ROUNDS, "whole": True},

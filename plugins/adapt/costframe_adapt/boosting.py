@@ -176,7 +176,7 @@ def _gate_run(judge: Judge, trees: AdaptTrees, q: NDArray[np.float64], prices: S
     rows = judge.rows
     share = exact_mean(q, rows.weight)
     start = np.array([np.log(share) - np.log1p(-share)])
-    boosted = Boosted(Ensemble(start, trees.learning_rate, "sigmoid"), np.tile(start[:, np.newaxis], len(rows)).T)
+    boosted = Boosted(Ensemble(start, trees.learning_rate, "sigmoid"), np.tile(start, (len(rows), 1)))
     return _run(judge, trees, evolve(rows, y=q), GateLoss(), boosted, prices)
 
 

@@ -51,7 +51,7 @@ class State:
     def with_rows(self, data: TrainingData) -> State:
         """Continue with other rows, which count as having paid for all acquisitions of the present trees."""
         prices, ensemble, rows = unpaid_prices(data), self.boosted.ensemble, data.train
-        scores = np.tile(ensemble.intercept[:, np.newaxis], len(rows)).T
+        scores = np.tile(ensemble.intercept, (len(rows), 1))
         everyone = np.arange(len(rows), dtype=np.int32)
         for k, table in zip(ensemble.outputs, ensemble.tables, strict=True):
             bank = WeakLearnerBank.from_trees(table, data.feature_names)
