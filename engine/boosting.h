@@ -115,6 +115,17 @@ inline void add_tree(const Growth& g, const Fit& fit, const Sides& sides, Vector
     note_gains(nodes, g.room.gained, grown.n_nodes, std::ldexp(1.0, 2 * grown.exponent), rounds.gain);
 }
 
+// Write the derivatives of all rows' losses. Logistic ones follow from p after its rounding: keeping the digits of small
+// p - y, as `derive` does, would change the models of folds in their last digits.
+inline void derive_all(const Fit& fit, Matrix<double> gradients, Matrix<double> hessians) {
+    if (fit.kind != logistic) return derive(fit, 0, std::ssize(fit.y), gradients, hessians);
+    for (std::size_t row = 0; row < fit.y.size(); ++row) {
+        const double p = 1.0 / (1.0 + std::exp(-fit.scores(row, 0)));
+        gradients(0, row) = to_single(p - fit.y[row]);
+        hessians(0, row) = to_single(std::max(p * (1.0 - p), least_hessian));
+    }
+}
+
 // Add rounds of boosting: a tree for each output. `largest` is the largest output of a leaf.
 inline void add_rounds(const Growth& g, const Fit& fit, Vector<const double> weight, const Sides& sides, double largest,
                        double step, const Rounds& rounds) {
@@ -122,7 +133,7 @@ inline void add_rounds(const Growth& g, const Fit& fit, Vector<const double> wei
     std::vector<double> first(n_outputs * n), second(n_outputs * n);
     const Matrix<double> gradients{first.data(), n_outputs, n}, hessians{second.data(), n_outputs, n};
     for (i64 round = 0; round < rounds.n_rounds; ++round) {
-        derive(fit, 0, n, gradients, hessians);
+        derive_all(fit, gradients, hessians);
         for (i64 k = 0; k < n_outputs; ++k) {
             for (i64 row = 0; row < n; ++row) {
                 gradients(k, row) *= weight[row];

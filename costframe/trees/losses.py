@@ -15,7 +15,6 @@ from costframe.core.workers import ALONE, Workers
 from costframe.trees.settings import LOGISTIC, SOFTMAX, SQUARED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray

@@ -10,8 +10,6 @@ import numpy as np
 from costframe.core.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from costframe.training.data import Rows
 
 _LEAST, _MOST = 1e-75, 1e75  # sums of weights times squared labels over any number of rows are still doubles
