@@ -5,6 +5,7 @@ from math import exp, log2
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,20 @@ def test_large_scores_are_stable_and_an_absent_class_has_a_finite_baseline(loss,
     baseline = loss.baseline(rows_of(y * 0))
     assert np.isfinite(baseline).all()
     assert loss.mean(y * 0, np.tile(baseline, (2, 1))) < 1e-12
+
+
+def test_gradients_have_the_digits_of_single_precision_at_any_score():
+    scores = np.concatenate([np.linspace(-45, 45, 999), [-800.0, -90.0, 1e-300, 0.0, 90.0, 800.0]])[:, np.newaxis]
+    for label in (0, 1):
+        y, p = np.full(len(scores), label), scipy.special.expit(scores)
+        wrong = p if label == 0 else -scipy.special.expit(-scores)
+        both = np.hstack([-scores, scores])
+        for g, h, expected, curved in (
+            (*LogisticLoss().gradients(y, scores), wrong, p * scipy.special.expit(-scores)),
+            (*(each[:, 1:] for each in SoftmaxLoss(2).gradients(y, both / 2)), p - label, p * (1 - p)),
+        ):
+            np.testing.assert_allclose(g, expected, rtol=1e-7, atol=1e-38)
+            np.testing.assert_allclose(h, np.maximum(curved, 1e-16), rtol=1e-7)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
