@@ -108,11 +108,9 @@ EXPORT bool pay(const Room* room, const Prices* prices, i64 slot, i64 feature) {
 
 EXPORT i64 grow(const Task* task, const Room* room, const Prices* prices, const double* gradients,
                 const double* hessians, i64 h, const i64* counts, i64 c, i32* rows, i64 m) {
-    return with_memory([&]() -> i64 {
-        const Derived derived{span(gradients, task->bins.rows), span(hessians, h), span(counts, c)};
-        const Ended begun = room->state->leaves == 0 ? begin(*task, derived) : done;
-        return begun == done ? trees::grow({*task, *room, *prices, span(rows, m)}) : begun;
-    });
+    const Derived derived{span(gradients, task->bins.rows), span(hessians, h), span(counts, c)};
+    const Ended begun = room->state->leaves == 0 ? begin(*task, derived) : done;
+    return begun != done ? begun : with_memory([&] { return trees::grow({*task, *room, *prices, span(rows, m)}); });
 }
 
 EXPORT i64 assist(const Task* task, const Room* room, const Prices* prices, i32* rows, i64 m) {

@@ -124,18 +124,9 @@ def grow_tree(
     try:
         place = data.places.setdefault(key, []).pop()
     except IndexError:
-        task = task_for(
-            data,
-            np.empty((n_rows, n_words), np.int64),
-            count_bits,
-            limits,
-            columns,
-            signs=signs,
-            max_depth=depth,
-            max_leaves=most,
-            breadth=growth == "breadth",
-            cells_worth_threads=_CELLS_WORTH_THREADS if n_threads > 1 else 2**62,
-        )
+        words, worth = np.empty((n_rows, n_words), np.int64), _CELLS_WORTH_THREADS if n_threads > 1 else 2**62
+        shape = {"max_depth": depth, "max_leaves": most, "breadth": growth == "breadth", "cells_worth_threads": worth}
+        task = task_for(data, words, count_bits, limits, columns, signs=signs, **shape)
         place = Workplace(task, new_room(data, n_words, n_items, min(_LEAVES, most)))
     if place.task.columns is not columns or place.task.signs is not signs:
         place.set_task(columns=columns, n_bins=data.mapper.n_bins[columns], signs=signs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from copy import copy
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
@@ -107,9 +108,9 @@ class _Recorded:
             self._kept = state, engine.Prices(*state)
         return self._kept[1]
 
+    @abstractmethod
     def state(self) -> PriceState:
         """Return the prices of a new tree, after all payments."""
-        raise NotImplementedError
 
 
 _FREE = PriceState(FREE, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
