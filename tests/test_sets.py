@@ -74,6 +74,16 @@ def test_prices_of_one_feature_more_or_less_are_differences_and_shares_add_up():
         assert prices.shares(list(features))[list(features)].sum() == pytest.approx(prices.of_set(features))
 
 
+def test_prices_of_many_sets_at_once_are_those_of_each_to_the_bit():
+    rng = np.random.default_rng(0)
+    for d, n_resources in ((3, 0), (60, 20), (300, 40)):
+        prices = SetPrices(
+            rng.lognormal(size=d), rng.lognormal(size=n_resources), rng.random((d, n_resources)) < 0.1, 1.0
+        )
+        members = rng.random((40, d)) < np.linspace(0, 1, 40)[:, np.newaxis]
+        assert prices.of_sets(members).tolist() == [prices.of_set(np.flatnonzero(each).tolist()) for each in members]
+
+
 def test_a_context_is_a_selector_with_sets_for_its_blocks_and_a_shuffled_one_changes_nothing():
     random = np.random.default_rng(0)
     context, X = random.integers(0, 3, 1200), random.normal(size=(1200, 9))

@@ -63,6 +63,10 @@ class SetPrices:
         resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
         return float(self.cost[chosen].sum() + resources.sum())
 
+    def of_sets(self, members: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the price of each of many sets, bool (s, d), equal to `of_set`: float64 (s,)."""
+        return _sum_chosen(self.cost, members) + _sum_chosen(self.resource_cost, members @ self.needs)
+
     def added_prices(self, features: Iterable[int]) -> NDArray[np.float64]:
         """Return the price that each single feature adds to that of `features`: float64 (d,)."""
         had = self.needs[sorted(features)].any(axis=0)
@@ -95,6 +99,15 @@ class SetPrices:
     def bundles(self) -> list[frozenset[int]]:
         """List the distinct sets of features that need a common resource."""
         return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))
+
+
+def _sum_chosen(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Sum the chosen values, bool (s, n), of each row alone, as zeros between them would change the rounding."""
+    count, sums = chosen.sum(axis=1), np.zeros(len(chosen))
+    for size in np.unique(count[count > 0]).tolist():
+        rows = count == size
+        sums[rows] = values[np.nonzero(chosen[rows])[1]].reshape(-1, size).sum(axis=1)
+    return sums
 
 
 _NOTHING = 1e-4  # least gain, as a share of the constant's loss

@@ -229,7 +229,7 @@ def regress_many(
     The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
     hold the mean residuals of all targets.
     """
-    intercept = np.array([rows.mean(target) for target in targets.T])
+    intercept = np.array([rows.mean(target) for target in np.ascontiguousarray(targets.T)])
     centered = targets - intercept
     unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
     predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
@@ -239,7 +239,7 @@ def regress_many(
 
     def fit(sides: FoldRows) -> tuple[NDArray[np.float64], Trees]:
         residual, trees = _regress(data, rows, centered / unit, sides, settings)
-        return (targets - unit * residual)[sides[1]], trees
+        return targets[sides[1]] - unit * residual[sides[1]], trees
 
     fitted = run_parallel(fit, [*folds, _everyone(rows)] if whole else folds, n_threads)
     for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,7 +143,7 @@ def train_models(
     return [made[largest_first.index(place)] for place in range(len(sets))]
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class Routes:
     """Prices of the ways between stops."""
 
@@ -150,27 +151,37 @@ class Routes:
     sets: tuple[frozenset[int], ...]  # features of each stop
     _steps: dict[int, NDArray[np.float64]] = field(factory=dict, init=False, repr=False)
 
-    def bought(self, visited: int) -> frozenset[int]:
-        """Return the features bought by a row that visited these stops, one bit each."""
-        return frozenset().union(*(each for k, each in enumerate(self.sets) if visited >> k & 1))
+    @cached_property
+    def _members(self) -> NDArray[np.bool_]:
+        """Features of each stop: bool (m, d)."""
+        members = np.zeros((len(self.sets), len(self.prices.cost)), np.bool_)
+        for own, features in zip(members, self.sets, strict=True):
+            own[list(features)] = True
+        return members
 
-    def steps(self, visited: int) -> NDArray[np.float64]:
-        """Return the further price of each stop for a row that visited these stops: float64 (m,)."""
-        if visited not in self._steps:
-            have = self.bought(visited)
-            paid = self.prices.of_set(have)
-            self._steps[visited] = np.array([self.prices.of_set(have | each) - paid for each in self.sets])
-        return self._steps[visited]
+    def _bought(self, visited: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the features bought by rows that visited these stops, one bit each: bool (v, d)."""
+        return (visited[:, np.newaxis] >> np.arange(len(self.sets)) & 1).astype(np.bool_) @ self._members
 
-    def worth(self, visited: int, tradeoff: float) -> NDArray[np.float64]:
-        """Return the further price of each stop times the tradeoff, in units of loss: float64 (m,)."""
+    def steps(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the further price of each stop for rows that visited these stops: float64 (v, m)."""
+        fresh = np.array([each for each in visited.tolist() if each not in self._steps], np.int64)
+        if len(fresh):
+            have = self._bought(fresh)
+            either = (have[:, np.newaxis] | self._members).reshape(-1, have.shape[1])
+            further = self.prices.of_sets(either).reshape(len(fresh), -1) - self.prices.of_sets(have)[:, np.newaxis]
+            self._steps.update(zip(fresh.tolist(), further, strict=True))
+        return np.stack([self._steps[each] for each in visited.tolist()])
+
+    def worth(self, visited: NDArray[np.int64], tradeoff: float) -> NDArray[np.float64]:
+        """Return the further price of each stop times the tradeoff, in units of loss: float64 (v, m)."""
         with np.errstate(over="ignore"):  # rows never choose an infinite price
             return tradeoff * self.steps(visited)
 
     def cost(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the price that each row has paid: float64 (n,)."""
         every, place = np.unique(visited, return_inverse=True)
-        return np.array([self.prices.of_set(self.bought(int(each))) for each in every])[place]
+        return self.prices.of_sets(self._bought(every))[place]
 
 
 def follow(
@@ -193,14 +204,14 @@ def follow(
     m, n = len(routes.sets), len(gains[0]) if gains else 0
     at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)
     for k in range(m - 1):
-        here = np.flatnonzero(at == k)
-        for before in np.unique(visited[here]).tolist():
-            rows = here[visited[here] == before]
-            values = gains[k][rows] + routes.worth(before, tradeoff)[k + 1 :]
-            best = values.argmin(axis=1)
-            go = values[np.arange(len(rows)), best] < 0
-            at[rows[go]] = k + 1 + best[go]
-            visited[rows[go]] |= np.int64(1) << (k + 1 + best[go])
+        if not len(here := np.flatnonzero(at == k)):
+            continue
+        every, place = np.unique(visited[here], return_inverse=True)
+        values = gains[k][here] + routes.worth(every, tradeoff)[place, k + 1 :]
+        best = values.argmin(axis=1)
+        go = values[np.arange(len(here)), best] < 0
+        at[here[go]] = k + 1 + best[go]
+        visited[here[go]] |= np.int64(1) << (k + 1 + best[go])
     return at, visited
 
 
@@ -325,7 +336,7 @@ def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFold
         here = models[k].losses
         targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
         found.append(regress(problem, trained.seen[k], targets, n_threads=problem.n_threads))
-        price = routes.worth(1 << k, tradeoff)[k + 1 :]
+        price = routes.worth(np.array([1 << k]), tradeoff)[0, k + 1 :]
         asked = found[-1].predictions + price
         if trained.parted and k == 0 and (asked >= 0).all():
             found[-1] = _set_out(found[-1], asked)
@@ -364,17 +375,18 @@ def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *,
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
     parts, rows = problem.fold % _PARTS, problem.rows
     found = regress_many(seen, rows, targets, parts, settings, n_threads=n_threads)
-    return found.shrunk(np.array([_slope(rows, *pair) for pair in zip(found.predictions.T, targets.T, strict=True)]))
+    each = zip(*map(np.ascontiguousarray, (found.predictions.T, targets.T)), found.intercept, strict=True)
+    return found.shrunk(np.array([_slope(rows, *one) for one in each]))
 
 
-def _slope(rows: Rows, predicted: NDArray[np.float64], target: NDArray[np.float64]) -> float:
-    """Return the slope of a regression of targets on predictions, clipped to [0, 1]."""
+def _slope(rows: Rows, predicted: NDArray[np.float64], target: NDArray[np.float64], mean: float) -> float:
+    """Return the slope of a regression of targets, with their mean, on predictions, clipped to [0, 1]."""
     moved = predicted - rows.mean(predicted)
     unit = np.abs(moved).max(initial=0.0)  # squares of huge losses overflow
     if unit == 0:
         return 1.0
     moved = moved / unit
-    truth = (target - rows.mean(target)) / unit
+    truth = (target - mean) / unit
     return float(np.clip(rows.mean(moved * truth) / rows.mean(moved * moved), 0.0, 1.0))
 
 

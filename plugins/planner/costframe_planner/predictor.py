@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.plugin import Answer, OpaqueLearner, PlannedPredictor, Rung, Stop, TreeTable, WeakLearnerBank, least_rows
+from costframe.plugin import Answer, OpaqueLearner, PlannedPredictor, Stop, TreeTable, WeakLearnerBank, least_rows
 from costframe_planner.planner import follow
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.plugin import Rows, TrainingData
+    from costframe.plugin import Rows, Rung, TrainingData
     from costframe.trees import ManyFolds
     from costframe_planner.planner import SetModel, Trained
     from costframe_planner.problem import Problem
@@ -161,9 +161,12 @@ class KeptPlan:
         """Return the gains of a plan of backward induction: one array for each stop except the last."""
         if self.problem.base is not None:
             return [each.predictions for each in made]
-        layout = make_planned(self.data, self.trained, 0.0, made, [Rung(0.0, 0.0, planned=True)]).layout
-        tables = (np.ascontiguousarray(np.hstack([self.rows.X, scores])) for scores in self.scores[:-1])
-        return [layout.expected_gains(number, table, planned=True) for number, table in enumerate(tables)]
+        layout = make_planned(self.data, evolve(self.trained, gains=[*made]), 0.0).layout
+        table, gains = np.hstack([self.rows.X, self.scores[0]]), []
+        for number, scores in enumerate(self.scores[:-1]):
+            table[:, self.rows.X.shape[1] :] = scores
+            gains.append(layout.expected_gains(number, table, planned=False))
+        return gains
 
     def cost(self, gains: Gains, tradeoff: float) -> tuple[float, float, float]:
         """Return the mean cost of a plan, its standard error, and its mean with shares of once-prices."""
