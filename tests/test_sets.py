@@ -91,8 +91,8 @@ def test_a_context_is_a_selector_with_sets_for_its_blocks_and_a_shuffled_one_cha
     prices = prices_of(np.ones(10))
     found = archive(np.c_[context, X], y, prices)
     before, gain = dict(found.found), found.gain.copy()
-    selector, *sets = choose_parts(found, 10)
-    assert selector == {0}
+    selectors, (selector, *sets) = choose_parts(found, 10)
+    assert selectors == [selector] == [{0}]
     blocks = [frozenset({0, 3 * block + 1, 3 * block + 2, 3 * block + 3}) for block in range(3)]
     assert set(blocks) <= set(sets)
     assert len(sets) <= 9
@@ -100,4 +100,21 @@ def test_a_context_is_a_selector_with_sets_for_its_blocks_and_a_shuffled_one_cha
     assert min(map(len, sets)) == 2  # cheap ones too
     assert found.found == before
     np.testing.assert_array_equal(found.gain, gain)
-    assert choose_parts(archive(np.c_[random.permutation(context), X], y, prices), 10) == []
+    assert choose_parts(archive(np.c_[random.permutation(context), X], y, prices), 10) == ([], [])
+
+
+def test_a_context_that_tells_which_context_to_read_has_selectors_in_its_parts_and_sets_for_their_blocks():
+    random, n = np.random.default_rng(0), 2000
+    outer, inner, X = random.integers(0, 3, n), random.integers(0, 2, (n, 3)), random.normal(size=(n, 6))
+    y = X[np.arange(n), 2 * outer + inner[np.arange(n), outer]] > 0  # one of six columns tells
+    prices = prices_of(np.ones(10))
+    found = archive(np.c_[outer, inner, X], y, prices)
+    selectors, sets = choose_parts(found, 27)
+    assert selectors[0] == sets[0] == {0}
+    assert set(selectors[1:]) == {frozenset({0, 1 + each}) for each in range(3)}
+    assert {frozenset({0, 1 + each // 2, 4 + each}) for each in range(6)} <= set(sets)
+    few = choose_parts(found, 12)[1]
+    assert set(selectors) <= set(few)
+    assert len(few) <= 12
+    inner = random.permutation(inner)
+    assert choose_parts(archive(np.c_[outer, inner, X], y, prices), 27)[0] == [{0}]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.sets.archive import SetArchive
 
+    Divided = tuple[frozenset[int], list[NDArray[np.bool_]]]  # a selector, and parts
     Splits = list[tuple[int, int, int]]  # leaf, column, and largest bin of the rows that stay; others are a new leaf
 
 _ACTIONS, _COLUMNS = 64, 16  # most actions, and most columns of a selector
@@ -35,34 +36,70 @@ _FLOOR = 0.02  # share of the full cost added to prices that divide gains
 _NOTHING = 1e-3  # least gain of a step, as a share of the loss without it
 
 
-def choose_parts(archive: SetArchive, most: int) -> list[frozenset[int]]:
-    """Choose at most `most` sets: a selector, and sets for the parts of the rows that it tells; none if none is sure.
+def choose_parts(archive: SetArchive, most: int) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+    """Choose selectors, and at most `most` sets: these, and sets for the parts of the rows that they tell.
 
-    It leaves the archive as it is.
+    A part may have a selector of its own. There are none if none is sure. It leaves the archive as it is.
     """
     possible = archive.constant - min(each.loss for each in archive.found.values())
     if not (archive.prices.full > 0 and possible > 0 and archive.rows.total_repeats >= _FEWEST_ROWS):
-        return []
+        return [], []
     actions = _actions(archive)
-    found = _find_selector(_begin(archive, *_PROBE), actions, possible)
+    found = _find_selector(_begin(archive, *_PROBE), archive.free, actions, possible)
     if found is None:
-        return []
-    selector, parts = found
+        return [], []
+    leaves = _nest(archive, *found, actions, possible)
+    selectors = list(dict.fromkeys([found[0], *(own for own, _ in leaves)]))
+    if len(selectors) > 1:  # the largest parts
+        leaves = sorted(leaves, key=lambda leaf: -archive.rows.weight[leaf[1]].sum())
+        leaves = leaves[: max(1, (most - len(selectors)) // 2)]
     trial = _begin(archive, *(_FOR_FEW if archive.rows.total_repeats <= _FEW_ROWS else _FOR_MANY))
-    trial.try_sets([selector, *(selector | action for action in actions)])
-    each, chosen = max(2, (most - 1) // len(parts)), [selector]
-    for part in parts:
-        chain = _chain(trial, selector, actions, part)
+    trial.try_sets(each | action for each in selectors for action in [frozenset[int](), *actions])
+    count, chosen = max(2, (most - len(selectors)) // len(leaves)), [*selectors]
+    for own, part in leaves:
+        chain = _chain(trial, own, actions, part)
         chosen += [
-            chain[place] for place in np.linspace(min(1, len(chain) - 1), len(chain) - 1, each).round().astype(int)
+            chain[place] for place in np.linspace(min(1, len(chain) - 1), len(chain) - 1, count).round().astype(int)
         ]
-    return list(dict.fromkeys(chosen))
+    return selectors, list(dict.fromkeys(chosen))
 
 
-def _begin(archive: SetArchive, leaves: int, n_rounds: int) -> SetArchive:
-    """Return an archive without sets, with other quick fits, judged on all rows."""
+def _nest(
+    archive: SetArchive,
+    selector: frozenset[int],
+    parts: list[NDArray[np.bool_]],
+    actions: Sequence[frozenset[int]],
+    possible: float,
+) -> list[tuple[frozenset[int], NDArray[np.bool_]]]:
+    """List parts with their selectors: those that share a further one are joined, and divided by both."""
+
+    def divide(part: NDArray[np.bool_]) -> Divided | None:
+        inner = _begin(archive, *_PROBE, part)
+        if inner.rows.total_repeats < _FEWEST_ROWS or len(inner.judged) < 2:
+            return None
+        return _find_selector(inner, selector, actions, possible, len(parts))
+
+    leaves, joined = [], dict[frozenset[int], "NDArray[np.bool_]"]()
+    for part in parts:
+        if found := divide(part):
+            joined[found[0]] = joined.get(found[0], part) | part
+        else:
+            leaves.append((selector, part))
+    for part in joined.values():
+        own, inside = divide(part) or (selector, [part[part]])
+        for each in inside:
+            leaves.append((own, np.zeros_like(part)))
+            leaves[-1][1][part] = each
+    return leaves
+
+
+def _begin(archive: SetArchive, leaves: int, n_rounds: int, part: NDArray[np.bool_] | None = None) -> SetArchive:
+    """Return an archive without sets, with other quick fits, judged on all rows, or of a part of them."""
     made = copy(archive)
-    made.found, made.error_costs, made.judged = {}, None, tuple(np.unique(archive.fold).tolist())
+    if part is not None:
+        made.data, made.rows = archive.data.take_rows(np.flatnonzero(part)), archive.rows.take(part)
+        made.fold, made.half = archive.fold[part], archive.half[part]
+    made.found, made.error_costs, made.judged = {}, None, tuple(np.unique(made.fold).tolist())
     made.settings = evolve(archive.settings, max_leaves=leaves, n_estimators=n_rounds, n_iter_no_change=None)
     made.__dict__.pop("judged_rows", None)  # they are cached
     return made
@@ -81,17 +118,18 @@ def _actions(archive: SetArchive) -> list[frozenset[int]]:
 
 
 def _find_selector(
-    archive: SetArchive, actions: Sequence[frozenset[int]], possible: float
-) -> tuple[frozenset[int], list[NDArray[np.bool_]]] | None:
-    """Return the surest selector with its parts of the judged rows, each bool (judged rows,)."""
-    free = archive.free
-    candidates = [free, *(free | action for action in actions)] if free else list(actions)
-    gains = _gains(archive, free, actions) / possible
-    gained = {each: _gain(archive, each, gains, len(candidates))[0] for each in candidates}
+    archive: SetArchive, known: frozenset[int], actions: Sequence[frozenset[int]], possible: float, n_parts: int = 1
+) -> Divided | None:
+    """Return the surest selector, with the known features, and its parts of the judged rows, each bool (rows,)."""
+    further = [known | action for action in actions if not action <= known]
+    candidates = [known, *further] if known and known == archive.free else further
+    gains = _gains(archive, known, actions) / possible
+    tried = n_parts * len(candidates)
+    gained = {each: _gain(archive, each, gains, tried)[0] for each in candidates}
     for selector in sorted(candidates, key=lambda each: -gained[each])[:_CONFIRMED]:
         if gained[selector] > 0:  # alone, it may tell what a model of it knows: these gains shrink
             beside = _gains(archive, selector, actions) / possible
-            gain, parts = _gain(archive, selector, beside, len(candidates))
+            gain, parts = _gain(archive, selector, beside, tried)
             if gain > _BESIDE:
                 return selector, parts
     return None

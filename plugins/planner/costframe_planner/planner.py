@@ -114,11 +114,11 @@ def _train_copies(problem: Problem, base: Base, columns: NDArray[np.int64]) -> S
 
 
 def train_models(
-    problem: Problem, sets: Sequence[frozenset[int]], selector: frozenset[int] = frozenset()
+    problem: Problem, sets: Sequence[frozenset[int]], selectors: Sequence[frozenset[int]] = ()
 ) -> list[SetModel]:
     """Train the model of each set, on all rows and without each fold: boosted trees, or copies of the base model.
 
-    Sets with the selector read it even if their trees do not: it tells what to buy next.
+    Sets with a selector read it even if their trees do not: it tells what to buy next.
     """
     base = problem.base
     chosen = choose_trees(problem) if base is None else problem.trees(2, 1.0, 0, None)
@@ -134,8 +134,7 @@ def train_models(
         read = np.setdiff1d(trees.feature, [-1]).tolist()
         if problem.stakes is not None and base is None:
             read = sorted({*read, *problem.stakes.columns})
-        if selector <= features:
-            read = sorted({*read, *selector})
+        read = sorted({*read, *(f for each in selectors if each <= features for f in each)})
         return SetModel(tuple(read), trees, answer, fitted.scores, problem.losses(fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
@@ -258,14 +257,14 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
     """
     archive = search_sets(problem, progress)
     n_sets = problem.settings.n_sets
-    parts = choose_parts(archive, min(3 * n_sets // 2, _MOST_STOPS - n_sets))
+    selectors, parts = choose_parts(archive, min(3 * n_sets // 2, _MOST_STOPS - n_sets))
     others = parts or choose_alternatives(archive, n_sets // 2)
     chosen = [*choose_spread(archive, n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
     if problem.stakes is not None:
         chosen += archive.search_bills(_BILLS)
     if problem.n_rows <= CALM_ROWS:
         chosen += [each | archive.free for each in chosen if each]
-    trained = train_models(problem, list(dict.fromkeys(chosen)), parts[0] if parts else frozenset())
+    trained = train_models(problem, list(dict.fromkeys(chosen)), selectors)
     models = _keep_distinct(problem, trained, archive.free)
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
