@@ -252,7 +252,7 @@ class SetArchive:
     def scores(self, features: frozenset[int]) -> NDArray[np.float64]:
         """Return out-of-fold scores of all rows by quick fits on a set: float64 (n, K)."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
-        return boost_folds(data, self.rows, self.loss, self.fold, self.settings, whole=False).scores
+        return boost_folds(data, self.rows, self.loss, self.fold, self.settings).scores
 
     @cached_property
     def judged_rows(self) -> NDArray[np.int64]:
@@ -293,7 +293,7 @@ class SetArchive:
         def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64] | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
-            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged, whole=False)
+            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
             judged, scores = self.judged_rows, fitted.scores[self.judged_rows]
             losses, bill = self.loss.each(self.rows.y[judged], scores), self.prices.of_set(features)
             if self.error_costs is not None:

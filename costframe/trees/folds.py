@@ -25,7 +25,7 @@ from costframe.trees.room import new_room, task_for
 from costframe.trees.scaling import power_of_two
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,25 +68,25 @@ class BoostedFolds:
     loss: float
     n_rounds: int
     gain: NDArray[np.float64]
-    _whole: Trees | None = field(repr=False)
+    _grow: Callable[[], tuple[Trees | None, LinearStart | None]] = field(repr=False)  # on all rows
     _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
-    _start: LinearStart | None = field(default=None, repr=False)
 
     def whole(self, columns: NDArray[np.int64] | None = None) -> tuple[TreeTable, Answer]:
-        """Return the trees grown on all rows, and their sum as the first learners of a bank.
+        """Grow trees on all rows, and return them and their sum as the first learners of a bank.
 
         `columns`, int64 (k,), renumber the data's columns.
         """
         mapper, intercept, step, link = self._made
         trees, outputs = TreeTable.empty(), np.empty(0, np.int64)
-        if self._whole is not None:
-            nodes, values, sizes = self._whole
+        grown, start = self._grow()
+        if grown is not None:
+            nodes, values, sizes = grown
             kept = sizes > 1  # leave out trees without splits
             trees, outputs = _as_trees(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
         weights = np.zeros((len(outputs), len(intercept)))
         weights[np.arange(len(outputs)), outputs] = step
-        if self._start is not None:
-            intercept, lines = self._start.intercept, self._start.trees(mapper, columns)
+        if start is not None:
+            intercept, lines = start.intercept, start.trees(mapper, columns)
             weights = np.vstack([np.tile(np.eye(len(intercept)), (len(lines), 1)), weights])
             trees = TreeTable.concatenate([lines, trees])
         return trees, Answer(np.arange(len(trees)), weights, intercept, link)
@@ -100,7 +100,6 @@ def boost_folds(
     settings: TreeSettings,
     *,
     judged: Sequence[int] | None = None,
-    whole: bool = True,
     linear: bool = False,
     n_threads: int = 1,
 ) -> BoostedFolds:
@@ -118,8 +117,6 @@ def boost_folds(
         With `n_iter_no_change` None it keeps all rounds.
     judged : sequence of int, optional
         The folds to leave out in turn; all by default. Rows of others have the constant's score.
-    whole : bool
-        Whether to grow an ensemble on all rows too.
     linear : bool
         Whether to begin at linear scores instead of a constant.
     n_threads : int
@@ -175,13 +172,16 @@ def boost_folds(
             if value < mark - _LEAST_GAIN * none:
                 mark, since = value, 0
         done += count
-    trees = None
-    if whole and n_best:  # the number of rounds is known only now
-        trees = add(begin(_everyone(rows)), n_best)[2]
+
+    def grow() -> tuple[Trees | None, LinearStart | None]:
+        """Grow the ensemble on all rows, whose number of rounds is known only now."""
+        trees = add(begin(_everyone(rows)), n_best)[2] if n_best else None
+        return trees, LinearStart.fit(data, rows, loss, _everyone(rows)[0]) if linear else None
+
     gain = np.asarray(sum(gain for *_, gain in members))
-    made = data.mapper, intercept, settings.learning_rate, loss.link
-    first = LinearStart.fit(data, rows, loss, _everyone(rows)[0]) if whole and linear else None
-    return BoostedFolds(best_scores, best, n_best, gain, trees, made, first)
+    return BoostedFolds(
+        best_scores, best, n_best, gain, grow, (data.mapper, intercept, settings.learning_rate, loss.link)
+    )
 
 
 def _put(scores: NDArray[np.float64], places: Sequence[NDArray[np.int32]], parts: list[NDArray[np.float64]]) -> None:

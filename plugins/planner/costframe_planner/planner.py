@@ -60,7 +60,7 @@ def choose_trees(problem: Problem) -> TreeSettings:
     judged = np.unique(fold)[: 2 if len(rows) > 2_000 else None].tolist()
 
     def loss(trees: TreeSettings) -> float:
-        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
+        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged).loss
 
     losses = run_parallel(loss, sizes_tried, problem.n_threads)
     return sizes_tried[int(np.argmin(losses))]
@@ -292,7 +292,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
     def loss(n_rounds: int, patience: int | None) -> float:
         """Return the loss of a quick fit on all features."""
         trees = problem.trees(*shape[:2], n_rounds, patience)
-        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged, whole=False).loss
+        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged).loss
 
     def is_noisy() -> bool:
         nothing, best, every = loss(0, None), loss(shape[2], shape[2]), loss(shape[2], None)
