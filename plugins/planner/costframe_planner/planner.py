@@ -221,7 +221,8 @@ _FOR_FEW, _FOR_MANY = (8, 0.2, 40), (16, 0.28, 28)  # leaves, step and rounds of
 # stop at their best round, with this patience
 _LOST_TO_NOISE, _QUICK_PATIENCE = 1 / 8, 10
 _FOR_BILLS = 4, 0.1, 40  # quick fits on few rows, where the search is by bill and without patience
-_MOST_STOPS = 45  # of those for parts and of the front; all stops, with those below, have a bit each
+_MOST_STOPS = 45  # of those for parts and of the front
+_BITS = 63  # most stops of all kinds, which have a bit each
 _BILLS = 12  # sets of least bill, each with a model
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
@@ -264,7 +265,8 @@ def train_planner(problem: Problem, progress: Callable[[float], None]) -> Traine
         chosen += archive.search_bills(_BILLS)
     if problem.n_rows <= CALM_ROWS:
         chosen += [each | archive.free for each in chosen if each]
-    trained = train_models(problem, list(dict.fromkeys(chosen)), selectors)
+    chosen = sorted(dict.fromkeys(chosen), key=lambda each: each != archive.free)[:_BITS]
+    trained = train_models(problem, chosen, selectors)
     models = _keep_distinct(problem, trained, archive.free)
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]

@@ -11,7 +11,7 @@ import costframe as cf
 from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
 from costframe.sets.archive import SetArchive
 from costframe_cegb import CEGBClassifier
-from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
+from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor, planner
 
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 
@@ -52,6 +52,24 @@ def test_a_context_without_gain_of_its_own_is_bought_first_then_the_block_that_i
     assert ((report.predictions > 0.5) == labels).mean() > 0.78  # 0.6 by three features that are the same for all rows
     assert report.mean == pytest.approx(path.within(4.2).cost, rel=0.05)
     assert report.acquired[report.acquired.any(axis=1), 0].all()
+
+
+def test_more_sets_than_bits_are_cut_to_these(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 9))
+    sets = [frozenset(np.flatnonzero(random.random(9) < place / 90).tolist()) for place in range(90)]
+    seen = []
+
+    def train(_problem, chosen, _selectors=()):
+        seen.append(chosen)
+        raise DataError("enough")
+
+    monkeypatch.setattr(planner, "choose_spread", lambda *_: sets)
+    monkeypatch.setattr(planner, "train_models", train)
+    with pytest.raises(DataError, match="enough"):
+        PlannerClassifier(1.5 ** np.arange(9), **QUICK).fit(X, X.sum(axis=1) > 0)
+    assert frozenset() in seen[0]
+    assert len({*sets, frozenset()}) > len(seen[0]) == 63
 
 
 def test_cheap_features_that_tell_a_little_have_a_point_below_the_price_of_others():
