@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
 import costframe as cf
-from costframe.core.errors import CostframeError
+from costframe.core.errors import CostframeError, PluginError
 from costframe.core.storage.stored_parts import build_classes
 from costframe.testing.case import same_bits
 from costframe.training.estimator import CostAwareClassifier
@@ -39,6 +39,15 @@ class Adopting(CostAwareClassifier):
 
     def _train(self, data):
         return cf.adopt(clone(self.model).fit(data.train.X, data.train.y), data.feature_names)
+
+
+def test_a_model_of_fewer_features_than_its_training_is_refused():
+    class Fewer(Adopting):
+        def _train(self, data):
+            return cf.adopt(clone(self.model).fit(data.train.X[:, :1], data.train.y), data.feature_names[:1])
+
+    with pytest.raises(PluginError, match="Fewer: expected a model with the features of its training, .* got one with"):
+        Fewer(GaussianNB()).fit(X, LABELS["numbers"])
 
 
 class Unlikely(ClassifierMixin, BaseEstimator):

@@ -11,7 +11,7 @@ from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.checks import check_number
-from costframe.core.errors import CostModelError, DataError, ParameterError, shown
+from costframe.core.errors import CostModelError, DataError, ParameterError, PluginError, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.frames import is_dask
@@ -148,7 +148,13 @@ class CostAwareEstimator(Predicting):
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
-        self._keep(self._train(data), data.costs, data.train)
+        predictor, names = self._train(data), data.feature_names
+        if predictor.feature_names != names:
+            raise PluginError(
+                f"{type(self).__name__}: expected a model with the features of its training, {shown(names)}, "
+                f"got one with {shown(predictor.feature_names)}"
+            )
+        self._keep(predictor, data.costs, data.train)
         return self
 
     def fit_part(
