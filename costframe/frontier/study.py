@@ -15,7 +15,7 @@ import traceback
 import uuid
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
-from multiprocessing import AuthenticationError
+from multiprocessing import AuthenticationError, resource_tracker
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -367,6 +367,7 @@ class Study:
                 raise _TimeIsUp
 
         if hasattr(signal, "pthread_sigmask"):
+            resource_tracker.ensure_running()  # else joblib begins it below, which unblocks the signal
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             with config_context(**settings):
