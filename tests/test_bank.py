@@ -92,6 +92,8 @@ def opaque(name="o", function=lambda X: X.sum(axis=1), features=(0,), width=1):
         (lambda: evolve(STUMP, left=[5, -1, -1]), "tree 0, node 0: has a child that is not a later node"),
         (lambda: evolve(STUMP, right=[1, -1, -1]), "does not have exactly one parent"),
         (lambda: evolve(STUMP, value=[-1, 0, 2**63 - 1]), "tree 0, node 2: has no outputs"),
+        (lambda: TreeTable.concatenate([STUMP] * 3).restrict([-3]), r"expected numbers below 3, got \[-3\]"),
+        (lambda: STUMP.remap_features(np.array([-1])), "tree 0, node 0: tests a negative column"),
         (lambda: cf.WeakLearnerBank.columns(["a"], [0.5]), "columns: expected column numbers"),
         (lambda: opaque(features=(0, 0)), "reads a feature twice"),
         (lambda: cf.WeakLearnerBank.from_trees(STUMP, ["a"]).restrict([0, 0]), "distinct indices"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import os
+import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from cli_cases import ALONE, FILES, MAIN, python, shell
@@ -52,6 +56,32 @@ def test_a_reader_who_leaves_early_ends_it_quietly_with_all_files_written(tmp_pa
     assert {path.name for path in (tmp_path / "frontier").iterdir()} == FILES
     gone = shell("(sleep 0.1; $COSTFRAME datasets; echo $? >status) | true", tmp_path)
     assert (gone.stderr, (tmp_path / "status").read_text()) == ("", "141\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_an_interrupt_while_processes_begin_says_one_line(tmp_path, small):
+    """They do not hear it: each would show a traceback."""
+    command = [sys.executable, "-c", MAIN, "compare", str(small), "--target", "ill", "--algorithms",
+               "planner,reweighted", "--time-limit", "60"]  # fmt: skip
+    with subprocess.Popen(command, stderr=-1, stdout=-1, cwd=tmp_path, text=True, process_group=0) as running:  # noqa: S603
+        while not (fitting := processes_that_fit(running.pid)):
+            assert running.poll() is None
+        os.killpg(running.pid, signal.SIGINT)
+        said = running.communicate(timeout=600)[1]
+    assert running.returncode == 130
+    assert said == "interrupted before the first fit ended; the constant is in frontier, --resume goes on\n"
+    assert [int(blocked, 16) >> signal.SIGINT - 1 & 1 for blocked in fitting] == [1] * len(fitting)
+
+
+def processes_that_fit(parent):
+    """Return the signals that each process of joblib blocks, of those that another one has begun."""
+    found = []
+    for children in Path(f"/proc/{parent}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it has ended
+            begun = [Path("/proc", child) for child in children.read_text().split()]
+            fitting = [child for child in begun if "popen_loky" in (child / "cmdline").read_text()]
+            found += [(child / "status").read_text().split("SigBlk:")[1].split()[0] for child in fitting]
+    return found
 
 
 def test_a_killed_run_is_resumed(tmp_path, small):

@@ -53,6 +53,22 @@ def test_an_interrupt_keeps_what_there_is(command, tmp_path, monkeypatch, place,
     assert fits(tmp_path).items() >= before.items()
 
 
+def test_a_first_look_is_told_from_fits_and_leaves_no_models(command, tmp_path, monkeypatch):
+    models = tmp_path / "frontier" / "models"
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "fit_task", interrupt)
+        ended = command(algorithms="cegb")
+    text = "interrupted before the first fit ended; a first look is in frontier, --resume goes on"
+    assert (ended.exit_code, ended.stderr.splitlines()[-1]) == (130, text)
+    assert {"cegb-quick-1.model", "constant-1.model"} <= {file.name for file in models.iterdir()}
+    assert command("--resume", algorithms="cegb").exit_code == 0
+    cegb = {point.name for point in Frontier.load(tmp_path / "frontier").points}
+    assert {file.stem for file in models.iterdir()} == cegb
+    assert command("--resume").exit_code == 0  # the planner alone: fits of others stay
+    both = cegb | {point.name for point in Frontier.load(tmp_path / "frontier").points}
+    assert {file.stem for file in models.iterdir()} == both > cegb
+
+
 def interrupt_after(count, monkeypatch):
     """Interrupt the fit that follows some."""
     own, done = Trial.fit, []

@@ -176,6 +176,10 @@ def test_labels_and_prices_in_each_other_s_place_are_told_so(fitted):
         model.predictor_.cost(X, (Y == "ill").astype(int))
     with pytest.raises(DataError, match=r"y: expected one label a row.* got \(3,\); prices are `costs`"):
         model.cost(X, [1.0, 2.0, 0.0])
+    with pytest.raises(DataError, match=r"y: expected one label a row.* got lists of several lengths; prices are"):
+        model.cost(X[:2], [[1.0], [2.0, 0.0]])
+    with pytest.raises(CostModelError, match=r"costs: expected 3 prices.* got 2$"):
+        model.predictor_.cost(X, [[1.0], [2.0, 0.0]])
 
 
 def test_inquiries_decide_like_tables(fitted):

@@ -242,6 +242,7 @@ def test_by_default_the_usual_ones_are_fitted_and_all_are_those_but_baselines():
         usual, every = choose_algorithms(task, None)[0], choose_algorithms(task, "all")[0]
         assert {"planner", "cegb"} <= set(usual) < set(every)
         assert not any(cf.algorithms()[name].baseline for name in every)
+        assert choose_algorithms(task, ["boosting", "all", "cegb"])[0] == [*every, "boosting"]
     assert choose_algorithms("ranking", ["boosting", "cegb"]) == (["boosting", "cegb"], {})
     with pytest.raises(ParameterError, match="at least one name, got none"):
         choose_algorithms("ranking", [])

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
+from cli_cases import algorithm
 from frontier_cases import COSTS, some_rows
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
@@ -199,6 +200,24 @@ def test_small_tables_have_a_first_look_until_a_fit_ends(data, tmp_path, process
     assert {p.score for p in found} == {p.score for p in Frontier.sweep(data, **asked)}
     again = Study([Entrant.of("miser", data, FEW)], Division.of_data(data), "roc_auc", store=Store(tmp_path))
     assert again.first_look(silent) == []  # there are fits to show
+
+
+def test_a_first_look_needs_time_and_an_algorithm_of_this_package(data, tmp_path, installed, monkeypatch):
+    text = algorithm("ours", "return super().fit(X, y, **more)")
+    installed("ours", text[: text.index("    fit_path")] + text[text.index("    def fit") :])
+
+    def first_look(name, progress=silent):
+        run = Study([Entrant.of(name, data, FEW)], Division.of_data(data), "roc_auc", store=Store(tmp_path))
+        return run.first_look(progress)
+
+    assert len(first_look("miser")) > 3
+    assert first_look("ours") == []  # a fit that reports nothing would go on after an interrupt
+
+    def report(*_):
+        raise study._TimeIsUp
+
+    monkeypatch.setattr(Study, "trial", None)
+    assert first_look("miser", report) == []
 
 
 def test_a_first_look_is_measured_and_is_all_that_a_run_without_time_has(data, tmp_path, monkeypatch):

@@ -180,8 +180,9 @@ def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | N
     from costframe.frontier.checks import EVERY, choose_algorithms
     from costframe.training.scoring import score_named
 
-    for name in algorithms if algorithms is not None and list(algorithms) != [EVERY] else ():
-        registry().algorithm(name)
+    for name in algorithms or ():
+        if name != EVERY:
+            registry().algorithm(name)
     if task is not None:
         choose_algorithms(task, algorithms)
     if score is not None:

@@ -149,11 +149,12 @@ def compare(
             cluster=cluster,
         )
         written = screen.keep(frontier)
+        _remove_other_models(output, frontier)
     with name_written_files(written):
         results.show(frontier, every=every)
         results.end(written)
     if screen.interrupted:
-        _end_with_fits(output, none=screen.so_far is None)
+        _end_with_fits(output, "the constant" if screen.so_far is None else "a first look")
 
 
 def _hold(output: Path) -> contextlib.AbstractContextManager[None]:
@@ -195,9 +196,20 @@ def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
         raise
 
 
-def _end_with_fits(output: Path, *, none: bool = False) -> NoReturn:
-    what = "before the first fit ended; the constant is" if none else "; all finished fits are"
-    end_interrupted(f"interrupted{' ' if none else ''}{what} in {output}, --resume goes on")
+def _remove_other_models(output: Path, frontier: Frontier) -> None:
+    """Remove models of earlier ends that are no more: a constant, or a first look."""
+    from costframe.frontier.store import remove_other_models
+
+    remove_other_models(output, frontier.points)
+
+
+def _end_with_fits(output: Path, without: str = "a first look") -> NoReturn:
+    """End after an interrupt, and say what the directory has: all finished fits, or `without` any something else."""
+    from costframe.frontier.store import FITS
+
+    ended = any((output / FITS).glob("*.fits"))
+    what = "; all finished fits are" if ended else f" before the first fit ended; {without} is"
+    end_interrupted(f"interrupted{what} in {output}, --resume goes on")
 
 
 def _time_to_fit(limit: float, began: float) -> float:

@@ -122,20 +122,23 @@ def choose_algorithms(
 ) -> tuple[list[str], dict[str, ParameterError]]:
     """Return the algorithms to fit, and errors of those left out, as they are for two classes only and there are more.
 
-    By default they are the usual ones of the task; "all" are all but baselines. It refuses unknown names, and names of
-    other tasks' or other numbers of classes. `n_classes` is 0 if it is unknown, or the task has no classes.
+    By default they are the usual ones of the task; "all" are all but baselines, which may be named beside it. It
+    refuses unknown names, and names of other tasks' or other numbers of classes. `n_classes` is 0 if it is unknown, or
+    the task has no classes.
     """
     names = list(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted or ()))
     if wanted is not None and not names:
         raise ParameterError("algorithms: expected at least one name, got none")
-    if not names or names == [EVERY]:
-        return _unnamed(task, n_classes, every=bool(names))
-    for name in names:
+    named = [name for name in names if name != EVERY]
+    for name in named:
         if registry().kind(name, task) is None:
             estimator(name, task)  # its error names the algorithm's tasks
-    for name, error in _unfit(names, task, n_classes).items():
+    for name, error in _unfit(named, task, n_classes).items():
         raise ParameterError(f"algorithm {name!r}: {error}")
-    return names, {}
+    if names and named == names:
+        return names, {}
+    found, unfit = _unnamed(task, n_classes, every=bool(names))
+    return list(dict.fromkeys([*found, *named])), unfit
 
 
 def _unnamed(task: str, n_classes: int, *, every: bool) -> tuple[list[str], dict[str, ParameterError]]:

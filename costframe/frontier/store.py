@@ -436,6 +436,15 @@ def clear_run(directory: Path) -> None:
             (directory / folder).rmdir()
 
 
+def remove_other_models(directory: Path, points: Iterable[Point]) -> None:
+    """Delete a run's models that are neither of these points nor of a finished fit."""
+    fits = [fitted.point for each in Store(directory).all().values() for fitted in each]
+    named = {f"{file_name(point.name)}.model" for point in (*points, *fits)}
+    for file in (directory / MODELS).glob("*.model"):
+        if file.name not in named:
+            file.unlink()
+
+
 def _read_run(directory: Path) -> dict[str, Any]:
     try:
         found = json.loads((directory / RUN).read_text("utf-8"))

@@ -15,7 +15,7 @@ import traceback
 import uuid
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
-from multiprocessing import AuthenticationError
+from multiprocessing import AuthenticationError, resource_tracker
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,6 +118,7 @@ _FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, an
 _STOPPING = 0.25  # share of the rows of a first look that stops its training early
 _FIRST_FITS = 5  # of the first look at a smaller table
 _CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
+_OWN = "costframe"  # the distribution of this package and its plugins
 _IDLE = 10  # seconds after which a process without a task ends
 _PERCENT = 100  # progress of one task
 
@@ -177,13 +178,15 @@ class Study:
     def first_look(self, progress: Progress) -> list[Fitted]:
         """Return a few quick fits of an algorithm with a path, in no store, for the time until the first fit ends.
 
-        There are none if a store has fits already, nor for a large table, whose first looks are tasks.
+        There are none if a store has fits already, nor for a large table, whose first looks are tasks, nor of plugins
+        of others, as only another process can be ended while a fit reports nothing.
         """
-        quick = [each.label for each in self.candidates if each.begins == (True, False)]
+        quick = [each.label for each in self.candidates if each.begins == (True, False) and _owner(each) == _OWN]
         small = len(self.rows.train.y) <= _MANY_ROWS
         if not (quick and small and self._keeps_files and self.tradeoffs is None) or self.store.all():
             return []
         try:
+            progress(0, 1, "")  # time may be up
             trial = evolve(self.trial(Task(quick[0], first_look=True)), store=Store())
             found = fit_grid(trial, _FIRST_FITS, progress)
         except (CostframeError, _TimeIsUp):  # few rows may lack a class; other errors are those of the task, too
@@ -363,10 +366,11 @@ class Study:
         """
 
         def in_time(*_event: Any) -> None:
-            if parallel.timeout == 0:
+            if parallel.timeout == 0 or time.monotonic() > self.ends:
                 raise _TimeIsUp
 
         if hasattr(signal, "pthread_sigmask"):
+            resource_tracker.ensure_running()  # else joblib begins it below, which unblocks the signal
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             with config_context(**settings):
@@ -386,13 +390,18 @@ def process_count(study: Study) -> int:
     of others may have models that cannot go to another process, so they need fits that are kept as files; those that
     are not installed are known to this process only.
     """
-    points, kept = [registry().owners.get(each.label) for each in study.candidates], study.store.directory is not None
-    owners = {None if point is None or point.dist is None else point.dist.name for point in points}
-    if None in owners or not (kept or owners == {"costframe"}):
+    owners, kept = {_owner(each) for each in study.candidates}, study.store.directory is not None
+    if None in owners or not (kept or owners == {_OWN}):
         return 0
     cells = len(study.rows.train.y) * len(study.rows.train.X[0])
-    count = 1 if cells > _CELLS else min(thread_count(), len(points))
+    count = 1 if cells > _CELLS else min(thread_count(), len(study.candidates))
     return count if count > 1 or study.time_limit is not None else 0
+
+
+def _owner(candidate: Candidate) -> str | None:
+    """Return the distribution whose plugin has a candidate's algorithm; None if none is installed."""
+    point = registry().owners.get(candidate.label)
+    return None if point is None or point.dist is None else point.dist.name
 
 
 def by_processes(count: int) -> Parallel | None:

@@ -158,8 +158,8 @@ class ExpectedCost:
         rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
         weight = _weights(sample_weight, len(rows))
         model = self._prices(predictor, len(rows))
-        if y is not None and np.shape(y) != (len(rows),):
-            raise DataError(f"y: expected one label a row, shape ({len(rows)},), got {np.shape(y)}; prices are `costs`")
+        if y is not None and (shape := _shape(y)) != (len(rows),):
+            raise DataError(f"y: expected one label a row, shape ({len(rows)},), got {shape}; prices are `costs`")
         prices = model.select(predictor.feature_names)
         for name, wanted in (("rounds", rounds), ("latency", latency), ("y", y is not None)):
             if wanted and self.routing == "soft":
@@ -183,10 +183,17 @@ class ExpectedCost:
         try:
             return CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         except CostModelError as error:
-            given: Any = self.costs
-            if np.shape(given) != (n_rows,):
+            if _shape(self.costs) != (n_rows,):
                 raise
             raise CostModelError(f"{error}; if these are the labels of rows, give them as `y`") from None
+
+
+def _shape(given: Any) -> tuple[int, ...] | str:
+    """Return the shape of what should be an array, or a word for lists that are none."""
+    try:
+        return tuple(np.shape(given))
+    except ValueError:
+        return "lists of several lengths"
 
 
 def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:

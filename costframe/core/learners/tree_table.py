@@ -212,8 +212,10 @@ class TreeTable:
         return cls._of_checked(joined)
 
     def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
-        """Keep the given trees, in the given order."""
+        """Keep the given trees, in the given order; refuse numbers of no tree."""
         trees = np.asarray(trees, np.int64)
+        if ((trees < 0) | (trees >= len(self))).any():
+            raise BankError(f"trees: expected numbers below {len(self)}, got {trees.tolist()}")
         if np.array_equal(trees, np.arange(len(self))):
             return self
         sizes = np.diff(self.first)[trees]
@@ -235,8 +237,9 @@ class TreeTable:
         })  # fmt: skip
 
     def remap_features(self, columns: NDArray[np.int32]) -> TreeTable:
-        """Return the same trees with column `columns[f]` in place of column f."""
+        """Return the same trees with column `columns[f]` in place of column f; refuse negative ones that trees test."""
         feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
+        _refuse(self, (self.feature >= 0) & (feature < 0), "tests a negative column")
         arrays = {each.name: getattr(self, each.name) for each in fields(TreeTable)}
         return self._of_checked(arrays | {"feature": feature.astype(np.int32)})
 
