@@ -74,6 +74,13 @@ def test_cost_of_a_foreign_model(run, patients, tmp_path, kind):
     assert "--until: expected 'class' or a number" in refused(
         run("cost", "theirs", table, "--costs", costs, "--until", "soon")
     )
+    if kind == "lightgbm":
+        frame.assign(ill=labels.astype(int)).to_csv("numbers.csv", index=False)
+        scored = refused(
+            run("cost", "theirs", "numbers.csv", "--costs", costs, "--target", "ill", "--score", "roc_auc")
+        )
+        assert "the model is a classifier of 2 classes" in scored
+        assert "with_classes" in scored
     assert f"kind classifier of 2 classes{': the probability' * (kind == 'lightgbm')}" in words(
         run("inspect", "theirs")
     )

@@ -61,6 +61,7 @@ class Scored:
 def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
     """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
     from costframe.frontier.checks import choose_score
+    from costframe.report.model_facts import without_labels
 
     n_classes = len(fitted.classes_) if fitted.kind == "classifier" else 0
     if score is None and of_run is not None:
@@ -68,7 +69,13 @@ def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | 
             return choose_score("score", of_run, task, n_classes)
         except ParameterError:  # a function of a run from Python, of which it knows a digest only
             pass
-    return choose_score("score", score, task, n_classes)
+    try:
+        return choose_score("score", score, task, n_classes)
+    except ParameterError as error:
+        if fitted.kind == "classifier" or not (kind := without_labels(fitted.predictor_)):
+            raise
+        named = "name them by cf.adopt(...).with_classes([...]), and save that"
+        raise ParameterError(f"{error}; the model is a {kind}: {named}") from None
 
 
 @define(eq=False)

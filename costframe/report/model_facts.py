@@ -57,12 +57,12 @@ def facts_table(facts: Iterable[tuple[str, str]]) -> Table:
 
 def _kind(model: FittedEstimator) -> str:
     if model.kind != "classifier":
-        return _without_labels(model.predictor_) or model.kind
+        return without_labels(model.predictor_) or model.kind
     labels = model.classes_.tolist()
     return f"classifier of {len(labels):,} classes: {quote_names(labels, MOST_NAMES)}"
 
 
-def _without_labels(predictor: Predictor) -> str:
+def without_labels(predictor: Predictor) -> str:
     """Return the kind of a model of probabilities whose labels nobody knows, as files of boosters; else no text."""
     inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
     if not isinstance(inner, StageTree) or not set(inner.links) <= {"sigmoid", "softmax"}:
