@@ -231,12 +231,14 @@ def inquire(predictor: cf.Predictor, X: np.ndarray) -> None:
 def first() -> None:
     """Time the import and the first fit, prediction, cost and inquiry of a fresh process."""
     code = (
-        f"{_LOAD}; X, y = draw_table(300, 4); "
-        "print(seconds(lambda: (m := cf.estimator('miser', task='classification').fit(X, y), m.predict(X), m.cost(X), "
-        "cf.predict_one(m, X[0]))))"
+        "import time; start = time.perf_counter(); import numpy as np, costframe as cf; "
+        "X = np.random.default_rng(0).normal(size=(300, 4)); y = X[:, 0] > X[:, 1]; "
+        "m = cf.estimator('miser', task='classification').fit(X, y); m.predict(X); m.cost(X); cf.predict_one(m, X[0]); "
+        "print(time.perf_counter() - start)"
     )
     times = [float(_in_a_process(code)) for _ in range(3)]
-    print(f"{'first fit, prediction, cost and inquiry of a process':58s} {statistics.median(times):.2f} s")
+    title = "import, first fit, prediction, cost and inquiry of a process"
+    print(f"{title:58s} {statistics.median(times):.2f} s   (goal: <= 1.5 s)")
 
 
 def memory() -> None:
