@@ -79,17 +79,22 @@ def _nest(
             return None
         return _find_selector(inner, selector, actions, possible, len(parts))
 
-    leaves, joined = [], dict[frozenset[int], "NDArray[np.bool_]"]()
+    leaves = []
+    joined: dict[frozenset[int], list[tuple[NDArray[np.bool_], Divided]]] = {}
     for part in parts:
         if found := divide(part):
-            joined[found[0]] = joined.get(found[0], part) | part
+            joined.setdefault(found[0], []).append((part, found))
         else:
             leaves.append((selector, part))
-    for part in joined.values():
-        own, inside = divide(part) or (selector, [part[part]])
+    for alike in joined.values():
+        whole, divided = alike[0]
+        if len(alike) > 1:
+            whole = np.logical_or.reduce([part for part, _ in alike])
+            divided = divide(whole) or (selector, [whole[whole]])
+        own, inside = divided
         for each in inside:
-            leaves.append((own, np.zeros_like(part)))
-            leaves[-1][1][part] = each
+            leaves.append((own, np.zeros_like(whole)))
+            leaves[-1][1][whole] = each
     return leaves
 
 
