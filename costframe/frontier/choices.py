@@ -16,7 +16,7 @@ from attrs import field, frozen
 
 from costframe.core.errors import DataError, ParameterError, printable, quote_names, shown, suggestion
 from costframe.frontier.checks import check_budget, check_share
-from costframe.frontier.points import FIRST_LOOK, Point, at_tradeoff, best_first
+from costframe.frontier.points import Point, at_tradeoff, best_first
 from costframe.frontier.rows import LEAST
 from costframe.training.error_costs import ERROR_COST
 from costframe.training.model_path import keep_non_dominated
@@ -453,6 +453,5 @@ def plain_point(frontier: Choices, algorithm: str) -> Point | None:
 
     First looks, with few rows, are none: what they lack is not the prices alone.
     """
-    first_look = f"{algorithm}-{FIRST_LOOK}-"
-    own = (p for p in frontier.points if p.algorithm == algorithm and not p.name.startswith(first_look))
+    own = (point for point in frontier.points if point.algorithm == algorithm and not point.is_first_look)
     return next((point for point in own if point.tradeoff == 0), None)

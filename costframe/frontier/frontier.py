@@ -26,7 +26,6 @@ from costframe.frontier.checks import (
 )
 from costframe.frontier.choices import Choices
 from costframe.frontier.optimism import correct_choice, correct_choice_of_algorithm
-from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.rows import Division, Rows, check_groups
 from costframe.frontier.store import (
     Fitted,
@@ -204,7 +203,7 @@ class Frontier(Choices):
             open_run(store.directory, describe_run(data, chosen, folds, parameters or {}), resume=resume)
 
         def make(found: list[Fitted]) -> Any:
-            first = all(f"-{FIRST_LOOK}-" in each.point.name for each in found)
+            first = all(each.point.is_first_look for each in found)
             if first or (str(chosen) == ERROR_COST and all(each.point.n_features for each in found)):
                 found = [*found, fit_constant(data, chosen)]  # to buy nothing may be the least bill
             return cls.of(found, str(chosen), data.costs.unit, data.full_cost)

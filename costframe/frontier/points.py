@@ -71,6 +71,11 @@ class Point:
     name: str = ""
     mixed_with: float | None = None
 
+    @property
+    def is_first_look(self) -> bool:
+        """Whether it is of a first look, with few rows."""
+        return self.name.startswith(f"{self.algorithm}-{FIRST_LOOK}-")
+
     def __repr__(self) -> str:
         tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
         found = f"score {plus_minus(self.score, self.score_error)}", f"cost {plus_minus(self.cost, self.cost_error)}"
