@@ -103,6 +103,7 @@ public:
     explicit DigitSort(i64 size) : key(size), other(size), starts(n_digits * base) {}
 
     void sort(std::span<double> values) {
+        if (values.empty()) return;
         std::ranges::fill(starts, 0);
         for (std::size_t i = 0; i < values.size(); ++i) {
             key[i] = ascending(values[i]);
