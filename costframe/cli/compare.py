@@ -114,6 +114,7 @@ def compare(
     from costframe.cli.results import Results, Screen
     from costframe.frontier.checks import choose_algorithms, choose_score_of_study
     from costframe.frontier.rows import Division
+    from costframe.frontier.store import remove_other_models
     from costframe.training.console import output as make_console
 
     began = time.monotonic()
@@ -149,7 +150,7 @@ def compare(
             cluster=cluster,
         )
         written = screen.keep(frontier)
-        _remove_other_models(output, frontier)
+        remove_other_models(output, frontier.points)
     with name_written_files(written):
         results.show(frontier, every=every)
         results.end(written)
@@ -194,13 +195,6 @@ def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
         elif isinstance(error, KeyboardInterrupt):
             _end_with_fits(output)
         raise
-
-
-def _remove_other_models(output: Path, frontier: Frontier) -> None:
-    """Remove models of earlier ends that are no more: a constant, or a first look."""
-    from costframe.frontier.store import remove_other_models
-
-    remove_other_models(output, frontier.points)
 
 
 def _end_with_fits(output: Path, without: str = "a first look") -> NoReturn:

@@ -61,7 +61,6 @@ class Scored:
 def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
     """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
     from costframe.frontier.checks import choose_score
-    from costframe.report.model_facts import without_labels
 
     n_classes = len(fitted.classes_) if fitted.kind == "classifier" else 0
     if score is None and of_run is not None:
@@ -72,6 +71,8 @@ def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | 
     try:
         return choose_score("score", score, task, n_classes)
     except ParameterError as error:
+        from costframe.report.model_facts import without_labels
+
         if fitted.kind == "classifier" or not (kind := without_labels(fitted.predictor_)):
             raise
         named = "name them by cf.adopt(...).with_classes([...]), and save that"

@@ -139,7 +139,7 @@ class Predictor(ABC):
         Raises
         ------
         CostframeError
-            If the prices have no errors, those of another kind, or y has other labels or another length.
+            If the prices have no errors, or those of another kind, or y has other labels.
         """
         costs = CostModel.of(how.costs)
         errors = costs.errors
