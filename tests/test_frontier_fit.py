@@ -186,3 +186,19 @@ def test_methods_take_a_point_or_its_name():
     for method in ("influence", "file", "has_model", "model"):
         with pytest.raises(ParameterError, match="point: expected one of this frontier's"):
             getattr(frontier, method)(foreign)
+
+
+def test_a_fit_that_reads_nothing_is_scored_as_the_constant_it_is():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0.5, "ill", "well")
+    costs = cf.CostModel.of({"a": 0.4, "b": 1.0}, errors={"ill": {"well": 4.0}, "well": {"ill": 3.0}})
+    data = Dataset.from_arrays(X, y, costs, feature_names=["a", "b"], name="rows")
+    frontier = Frontier.sweep(data, ["cegb"], parameters={"n_estimators": 20})
+    seen = np.concatenate([data.part("train").y, data.part("valid").y])
+    constants = [point for point in frontier if not point.n_features]
+    assert constants  # or nothing is tested; on fewer rows, fits at one of their tradeoffs buy `a`
+    for point in constants:
+        assert frontier.bill(point) == pytest.approx(4.0 * np.mean(seen == "ill"), abs=0.01)
+        assert frontier.bill_error(point) == pytest.approx(4.0 * np.std(seen == "ill") / np.sqrt(len(seen)), rel=0.05)
+    assert frontier.cheapest().n_features  # its bill is lower than the constant's

@@ -146,23 +146,26 @@ class Trial:
             began = time.perf_counter()
             model = self._train(tradeoff, self.train, self.stopping or self.valid)
             seconds = time.perf_counter() - began
-            return self.measure(model, tradeoff, seconds, self._over_folds(tradeoff))
+            return self.measure(model, tradeoff, seconds, self._over_folds(model, tradeoff))
 
     def _train(self, tradeoff: float, train: Rows, valid: Rows) -> Any:
         model = self.make(tradeoff)
         model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **optional_arguments(train, valid))
         return model
 
-    def _over_folds(self, tradeoff: float) -> Estimate | None:
-        """Estimate the score of fits at a tradeoff by fits that leave each fold out."""
-        folds, each = self._folds_of_fits(tradeoff), []
+    def _over_folds(self, fitted: Any, tradeoff: float) -> Estimate | None:
+        """Estimate the score of a fit at a tradeoff by fits that leave each fold out.
+
+        A fit that reads nothing is scored itself: on fewer rows the tradeoff may buy features, whose cost it has not.
+        """
+        folds, each, reads = self._folds_of_fits(tradeoff), [], bool(fitted.predictor_.used_features)
         if not folds:
             return None
         for fold in folds:
-            model = self._train(tradeoff, fold.train, fold.valid)
+            model = self._train(tradeoff, fold.train, fold.valid) if reads else fitted
             predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
             each.append(estimate_on_rows(self.score, fold.out, model, predictions))
-        return join_folds(each, [fold.place for fold in folds], model_variance(each))
+        return join_folds(each, [fold.place for fold in folds], model_variance(each) if reads else 0.0)
 
     def _folds_of_fits(self, tradeoff: float) -> tuple[Fold, ...]:
         """Return the folds that estimate single fits: those asked for, or some if the fits search on valid."""
