@@ -301,3 +301,7 @@ def test_errors_whose_squares_are_no_numbers_are_refused():
     for errors in ({"ill": {"well": 1e151}}, {"absolute": 1e151}, [[0, 1e151], [1, 0]]):
         with pytest.raises(CostModelError, match=r"errors.*: expected a number <= 1e\+150, got 1e\+151"):
             cf.CostModel.of(PRICES, errors=errors)
+    model = cf.estimator("miser", costs=cf.CostModel.of(PRICES, errors=BY_ROW), n_estimators=2).fit(X, Y)
+    for method, where in ((model.predict, "errors"), (lambda rows: model.fit(rows, Y), "X")):
+        with pytest.raises(DataError, match=rf"{where}: expected numbers <= 5e\+149 in 'amount', .* got 1e\+150 in row 0"):
+            method(X.assign(amount=1e150))

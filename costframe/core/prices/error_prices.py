@@ -149,8 +149,10 @@ class ErrorPrices:
 
     def check_rows(self, X: NDArray[np.float64], names: Sequence[str], where: str) -> None:
         """Refuse rows, float64 (rows, d), in which the value of a column cannot be a price."""
-        for name in self.columns:
-            _of_column(X, list(names).index(name), ColumnPrice(name), where)
+        prices = [price for _, answers in self.by_truth for _, price in answers]
+        for price in prices:
+            if isinstance(price, ColumnPrice):
+                _of_column(X, list(names).index(price.column), price, where)
 
     def of_answers(self, y: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what predictions of a regression, float64 (rows,), cost where the truth is y: float64 (rows,)."""
@@ -236,13 +238,17 @@ def _of_column(
     rows: NDArray[np.float64], column: int, price: ColumnPrice, where: str = "errors"
 ) -> NDArray[np.float64]:
     values = rows[:, column]
-    wrong = ~(np.isfinite(values) & (values >= 0.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        prices = price.times * values
+    wrong = ~((values >= 0.0) & (prices <= _LARGEST))
     if wrong.any():
+        value = values[wrong][0]
+        expected = f"numbers <= {_LARGEST / price.times:g}" if 0.0 <= value < np.inf else "finite numbers >= 0"
         raise DataError(
-            f"{where}: expected finite numbers >= 0 in {price.column!r}, the price of an error; "
-            f"got {values[wrong][0]:g} in row {int(wrong.argmax())}"
+            f"{where}: expected {expected} in {price.column!r}, the price of an error; "
+            f"got {value:g} in row {int(wrong.argmax())}"
         )
-    return price.times * values
+    return prices
 
 
 def _labelled(errors: Any) -> tuple[Any, list[Any], list[Any]]:
