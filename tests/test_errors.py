@@ -3,9 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
+from costframe.core.predictors.mixed import MixedPredictor
+from costframe.sources import CallSource, Lookup, Policy, Sources
 
 PRICES = {"a": 1.0, "b": 2.0, "amount": 0.0}
 BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}
@@ -198,6 +204,76 @@ def test_inquiries_decide_like_tables(fitted):
     assert [each.label for each in cf.predict_many(model, X[300:])] == wanted.tolist()
 
 
+@pytest.fixture(scope="module")
+def unread():
+    """Return a model that does not read the column that is a price of its errors, and the labels of all rows."""
+    tree = DecisionTreeClassifier(max_depth=2).fit(X.assign(amount=0.0), Y)
+    features = {"a": {"cost": 1.0, "time": 2.0}, "b": 2.0, "amount": {"cost": 0.0, "time": 5.0}}
+    model = cf.adopt(tree, feature_names=list(X)).with_costs(cf.CostModel.of({"features": features}, errors=BY_ROW))
+    assert "amount" not in model.used_features
+    classes = model.classes.tolist()
+    rows = zip(tree.predict_proba(X.assign(amount=0.0)), X.amount, strict=True)
+    return model, [least(p, classes, amount, BY_ROW) for p, amount in rows]
+
+
+def test_prices_of_errors_that_the_model_does_not_read_are_read_of_frames(unread, run, tmp_path):
+    model, wanted = unread
+    wrong = [price(*each, BY_ROW) for each in zip(Y, wanted, X.amount, strict=True)]
+    saved, table = tmp_path / "m.model", tmp_path / "x.csv"
+    cf.save(model, saved)
+    for each in (model, cf.load(saved)):
+        np.testing.assert_allclose(each.cost(X, y=Y).errors, wrong, rtol=1e-12)
+        assert [row.label for row in cf.predict_many(each, X)] == wanted
+    assert model.labels(X).tolist() == wanted
+    assert model.cost(X, latency=True).latency.tolist() == [5.0] * 400
+    mixed = MixedPredictor(model, model, 0.5, ("amount",))
+    assert mixed.labels(X).tolist() == wanted
+    without = X[["a", "b"]]  # what does not decide needs no such column
+    np.testing.assert_array_equal(model.predict(without), model.predict(X))
+    assert model.cost(without).mean == model.cost(X).mean
+    assert len(cf.predict_many(model, without, unavailable=["amount"])) == 400
+    X.assign(state=Y).to_csv(table, index=False)
+    cf.save(model.with_costs(None), saved)
+    model.costs.save(tmp_path / "prices.toml")
+    shown = run("cost", saved, table, "--target", "state", "--costs", tmp_path / "prices.toml")
+    assert f"its errors cost {np.mean(wrong):,.6g}," in shown.output
+
+
+def test_sources_must_serve_prices_of_errors_that_the_model_does_not_read(unread):
+    model, wanted = unread
+    rows = X.to_dict("records")
+    fetch = CallSource(lambda asked: {key: {name: rows[key][name] for name in asked[key]} for key in asked})
+    few, every = (Sources({"s": Lookup(fetch, names, policy=Policy())}) for names in (("a", "b"), tuple(X)))
+    with pytest.raises(ParameterError, match="none serves 'amount'"):
+        list(cf.predict_stream(model, few, range(3)))
+    assert {key: row.label for key, row in cf.predict_stream(model, every, range(400))} == dict(enumerate(wanted))
+    assert (
+        cf.predict_one(model, lambda names: {name: rows[3][name] for name in names}, deadline=60.0).label == wanted[3]
+    )
+
+
+@pytest.mark.parametrize("errors", [BY_CLASS, BY_ROW], ids=["by class", "by row"])
+def test_a_pipeline_decides_by_raw_prices_of_errors(errors):
+    pipeline = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, Y)
+    costs, model = cf.CostModel.of(PRICES, errors=errors), cf.adopt(pipeline, feature_names=list(X))
+    classes, p = model.classes.tolist(), pipeline.predict_proba(X)
+    wanted = [least(each, classes, amount, errors) for each, amount in zip(p, X.amount, strict=True)]
+    assert wanted != pipeline.predict(X).tolist()
+    assert model.with_costs(costs).labels(X).tolist() == wanted == model.labels(X, costs=costs).tolist()
+    assert [cf.predict_one(model, row, costs).label for row in X[:30].to_dict("records")] == wanted[:30]
+    assert model.with_costs(costs).labels(X, costs=PRICES).tolist() == pipeline.predict(X).tolist()
+
+
+def test_a_price_of_errors_that_is_no_feature_of_the_model_is_named():
+    model = cf.adopt(LogisticRegression().fit(X[["a", "b"]], Y), feature_names=["a", "b"])
+    costs = cf.CostModel.of(PRICES, errors=BY_ROW)
+    for ask in (model.inquire, lambda costs: model.labels(X, costs=costs), lambda costs: model.cost(X, costs, y=Y)):
+        with pytest.raises(
+            CostModelError, match=r"errors\.ill\.well\.column: expected a feature of the model, got 'amou"
+        ):
+            ask(costs)
+
+
 def test_a_plan_that_reads_the_price_of_an_error_asks_for_it_once():
     costs = cf.CostModel.of({"a": 1.0, "amount": 0.0}, errors=BY_ROW)
     y = np.where((X.amount > 4) ^ (X.a > 0), "ill", "well")
@@ -303,5 +379,7 @@ def test_errors_whose_squares_are_no_numbers_are_refused():
             cf.CostModel.of(PRICES, errors=errors)
     model = cf.estimator("miser", costs=cf.CostModel.of(PRICES, errors=BY_ROW), n_estimators=2).fit(X, Y)
     for method, where in ((model.predict, "errors"), (lambda rows: model.fit(rows, Y), "X")):
-        with pytest.raises(DataError, match=rf"{where}: expected numbers <= 5e\+149 in 'amount', .* got 1e\+150 in row 0"):
+        with pytest.raises(
+            DataError, match=rf"{where}: expected numbers <= 5e\+149 in 'amount', .* got 1e\+150 in row 0"
+        ):
             method(X.assign(amount=1e150))

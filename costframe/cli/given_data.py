@@ -136,7 +136,7 @@ def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
 
     if is_saved(path):
         loaded = load(path)
-        predictor = as_predictor(loaded).only_used_features()
+        predictor = _only_needed(as_predictor(loaded), costs)
         kind = {"kind": loaded.kind} if isinstance(loaded, FittedEstimator) else {}
         return FittedEstimator(predictor, **kind)
     from costframe.adoption.adopted import is_unnamed
@@ -146,7 +146,13 @@ def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
     own = predictor.feature_names
     if costs is not None and is_unnamed(own) and len(own) == len(costs.names) and own != costs.names:
         predictor = adopt(path, feature_names=costs.names)  # trained on an array, in the order of the prices
-    return FittedEstimator(predictor.only_used_features())
+    return FittedEstimator(_only_needed(predictor, costs))
+
+
+def _only_needed(predictor: Predictor, costs: CostModel | None) -> Predictor:
+    """Return the predictor of the features that it reads; as it is, if labels at these prices depend on others too."""
+    alike = set(predictor.label_features(costs)) == set(predictor.used_features)
+    return predictor.only_used_features() if alike else predictor
 
 
 def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: str) -> None:

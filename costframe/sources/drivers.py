@@ -197,10 +197,11 @@ def predict_many(
     if isinstance(source, Sources):
         raise ParameterError("source: Sources are for predict_stream, which yields each row as it ends")
     predictor = as_predictor(predictor)
-    table = as_table(source, keys, predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
+    barred = names_of(unavailable)
+    table = as_table(source, keys, predictor, predictor.label_features(prices, barred))
     paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
-    limits: dict[str, Any] = {"max_cost": max_cost, "unavailable": (barred := names_of(unavailable))}
+    limits: dict[str, Any] = {"max_cost": max_cost, "unavailable": barred}
     begin = partial(predictor.inquire, prices, acquisition, paid, **limits)
     if table is not None:
         begin()  # refuses terms that do not fit
@@ -352,7 +353,7 @@ def _live(source: Any, key: Any, deadline: float | None, predictor: Predictor) -
 def _calls(source: CallSource, predictor: Predictor, deadline: float) -> Sources:
     """Return a function of the caller as sources, for which only the deadline is a time limit."""
     policy = Policy(timeout=check_number("deadline", deadline, strict=True))
-    return Sources({"source": Lookup(source, predictor.used_features, policy=policy)})
+    return Sources({"source": Lookup(source, predictor.feature_names, policy=policy)})
 
 
 def _stream(predictor: Predictor | FittedEstimator, sources: Any, *terms: Any) -> Drive:

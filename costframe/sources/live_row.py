@@ -47,7 +47,7 @@ class RowTerms:
     def asked(self) -> tuple[str, ...]:
         """Features that a row may ask for."""
         spared = {*self.known, *self.unavailable}
-        return tuple(name for name in self.predictor.used_features if name not in spared)
+        return tuple(name for name in self.predictor.label_features(self.costs) if name not in spared)
 
     def inquire(self, known: Known, spent: float, unavailable: Iterable[str]) -> Inquiry:
         """Begin an inquiry that may still spend what is left of the cap."""

@@ -47,8 +47,11 @@ def rows_fetcher(
     return tuple(range(len(rows))), lambda requests: {key: rows[key](names) for key, names in requests.items()}
 
 
-def as_table(source: Any, keys: object, predictor: Predictor) -> NDArray[np.float64] | None:
-    """Return a copy of an array's or a data frame's rows, float64 (rows, d); None for other sources of many rows."""
+def as_table(source: Any, keys: object, predictor: Predictor, read: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return a copy of an array's or a data frame's rows, float64 (rows, d); None for other sources of many rows.
+
+    Of a frame's columns it reads those named in `read`.
+    """
     if not isinstance(source, Mapping) and callable(source):
         return None
     if keys is not None:
@@ -57,7 +60,7 @@ def as_table(source: Any, keys: object, predictor: Predictor) -> NDArray[np.floa
         raise DataError("the source: expected a table of rows, got one mapping; one row goes to predict_one")
     if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
         return None
-    return np.array(as_rows(source, predictor.feature_names, predictor.categories, predictor.used_features))
+    return np.array(as_rows(source, predictor.feature_names, predictor.categories, read))
 
 
 def _check_keys(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:

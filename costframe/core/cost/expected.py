@@ -16,7 +16,7 @@ from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.rows import as_rows, check_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from attrs import Attribute
     from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,9 @@ class Priced(Protocol):
     @property
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that it may read."""
+
+    def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
+        """Names of the features on which labels depend."""
 
     @property
     def costs(self) -> CostModel | None:
@@ -155,9 +158,12 @@ class ExpectedCost:
         CostModelError
             If there are labels, and prices without errors.
         """
-        rows = as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
+        model = self._prices(predictor, X)
+        used = predictor.used_features
+        if y is not None or rounds or latency:
+            used = predictor.label_features(model, self.unavailable if y is None else ())
+        rows = as_rows(X, predictor.feature_names, predictor.categories, used)
         weight = _weights(sample_weight, len(rows))
-        model = self._prices(predictor, len(rows))
         if y is not None and (shape := _shape(y)) != (len(rows),):
             raise DataError(f"y: expected one label a row, shape ({len(rows)},), got {shape}; prices are `costs`")
         prices = model.select(predictor.feature_names)
@@ -178,12 +184,12 @@ class ExpectedCost:
         assert report.predictions is not None  # noqa: S101 - routing is hard
         return report.with_errors(predictor.error_costs(rows, y, report.predictions, evolve(self, costs=model)), weight)
 
-    def _prices(self, predictor: Priced, n_rows: int) -> CostModel:
+    def _prices(self, predictor: Priced, X: Any) -> CostModel:
         """Return the prices, of these or the predictor's own."""
         try:
             return CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
         except CostModelError as error:
-            if _shape(self.costs) != (n_rows,):
+            if _shape(self.costs) != _shape(X)[:1]:
                 raise
             raise CostModelError(f"{error}; if these are the labels of rows, give them as `y`") from None
 

@@ -231,11 +231,14 @@ class MixedPredictor(Alike):
     def _ask(self, method: str, X: Any, terms: dict[str, Any]) -> NDArray[Any]:
         """Call a method of both predictors, each for the rows that it answers."""
         self._check_terms(terms)
-        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         costs = CostModel.of(self.costs if terms.get("costs") is None else terms["costs"], self.feature_names)
         self._check_free(costs)
         if "unavailable" in terms:
             terms["unavailable"] = names_of(terms["unavailable"])
+        used = self.used_features
+        if method == "labels":
+            used = self.label_features(costs, terms.get("unavailable", ()))
+        rows = as_rows(X, self.feature_names, self.categories, used)
         limits = Limits.of(terms.get("max_cost"), terms.get("unavailable", ()), costs.select(self.feature_names))
         second = self.second_answers(rows, _unavailable(limits))
         return _in_order(

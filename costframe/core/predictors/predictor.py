@@ -159,6 +159,12 @@ class Predictor(ABC):
         """Names of the features that it may read; frames need no other columns."""
         return self.feature_names
 
+    def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
+        """Names of the features on which labels depend: `used_features`, and columns that are prices of errors."""
+        errors = None if self.classes is None else self._errors(costs)
+        columns = set(() if errors is None else errors.columns).difference(names_of(unavailable))
+        return tuple(name for name in self.feature_names if name in columns.union(self.used_features))
+
     @abstractmethod
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.

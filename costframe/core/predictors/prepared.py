@@ -12,6 +12,7 @@ import numpy as np
 from attrs import define, evolve
 
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Known, Predictor, check_costs
 from costframe.core.prices.costs import CostModel, ThroughPrices
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
@@ -136,9 +137,15 @@ class PreparedPredictor(Predictor):
         """Predict raw rows; see `Predictor.predict`. Further terms are the inner predictor's."""
         return self._ask("predict", X, **terms)
 
-    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
-        """Return the class of each raw row; see `Predictor.labels`."""
-        return self._ask("labels", X, **terms)
+    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
+        """Return the class of each raw row; see `Predictor.labels`. Prices of errors may be raw columns."""
+        errors, prices = self._errors(costs), dict[str, Any]()
+        if costs is not None:
+            prices["costs"] = _through(CostModel.of(costs, self.feature_names), self.preparation).costs
+        if errors is None or not errors.columns:
+            return self._ask("labels", X, **prices, **terms)
+        bought = prices if isinstance(self.inner, PlannedPredictor) else {}
+        return self.decide(self._ask("predict", X, **bought, **terms), X, costs, terms.get("unavailable", ()))
 
     def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""

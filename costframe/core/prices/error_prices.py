@@ -162,7 +162,8 @@ class ErrorPrices:
     def of_classes(self, classes: NDArray[Any], feature_names: Sequence[str]) -> DecisionPrices:
         """Return the prices by position, for classes (K,) in their order and rows of these features.
 
-        A price for a class that is none, and prices of regressions, are a `CostModelError`.
+        A price for a class that is none, one whose column is no feature, and prices of regressions, are a
+        `CostModelError`.
         """
         if self.is_regression:
             raise CostModelError(f"errors: expected prices by class, got prices per unit of error, {self.to_dict()}")
@@ -181,6 +182,8 @@ class ErrorPrices:
             for answer, price in answers:
                 a = _place(place, answer, classes, truth, answer)
                 if isinstance(price, ColumnPrice):
+                    if price.column not in feature_names:
+                        raise entry_error(["errors", truth, answer, "column"], "a feature of the model", price.column)
                     differing.append((t, a, list(feature_names).index(price.column), price))
                 else:
                     constant[t, a] = price
