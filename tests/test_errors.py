@@ -274,6 +274,17 @@ def test_a_price_of_errors_that_is_no_feature_of_the_model_is_named():
             ask(costs)
 
 
+def test_categories_and_dates_are_no_prices_of_errors():
+    rows = X.assign(amount=X.amount.round().astype(int).astype(str).astype("category"))
+    costs, refused = cf.CostModel.of(PRICES, errors=BY_ROW), "column: expected a feature of numbers, got 'amount'"
+    with pytest.raises(CostModelError, match=refused):
+        cf.estimator("miser", costs=costs).fit(rows, Y)
+    model = cf.estimator("cegb", costs=PRICES, n_estimators=3).fit(rows, Y)
+    for ask in (model.predictor_.inquire, lambda costs: model.predict(rows, costs=costs)):
+        with pytest.raises(CostModelError, match=refused):
+            ask(costs)
+
+
 def test_a_plan_that_reads_the_price_of_an_error_asks_for_it_once():
     costs = cf.CostModel.of({"a": 1.0, "amount": 0.0}, errors=BY_ROW)
     y = np.where((X.amount > 4) ^ (X.a > 0), "ill", "well")

@@ -217,7 +217,8 @@ class CostAwareEstimator(Predicting):
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         if costs.errors is not None:
-            costs.errors.check_kind(self.kind, self.classes_ if self.kind == "classifier" else None)
+            labels = self.classes_ if self.kind == "classifier" else None
+            costs.errors.check_kind(self.kind, labels, self._columns.categories)
             costs.errors.check_rows(train.X, prices.names, "X")
             if valid is not None:
                 costs.errors.check_rows(valid.X, prices.names, "X_val")

@@ -122,7 +122,7 @@ class Predictor(ABC):
         if errors is None or set(errors.columns).intersection(names_of(unavailable)):
             return likeliest(predictions, self.classes, self.half)
         rows = as_rows(X, self.feature_names, self.categories, errors.columns)
-        prices = errors.of_classes(self.classes, self.feature_names)
+        prices = errors.of_classes(self.classes, self.feature_names, self.categories)
         return np.asarray(self.classes[prices.decide(both_classes(predictions), rows)])
 
     def _errors(self, costs: object = None) -> ErrorPrices | None:
@@ -150,7 +150,7 @@ class Predictor(ABC):
         if self.classes is None:
             errors.check_kind("regressor", None)
             return errors.of_answers(check_target(y, len(X), "y"), predictions)
-        prices, truth = errors.of_classes(self.classes, self.feature_names), places(y, self.classes)
+        prices, truth = errors.of_classes(self.classes, self.feature_names, self.categories), places(y, self.classes)
         answers = places(self.decide(predictions, X, costs, how.unavailable), self.classes)
         return prices.of_answers(truth, answers, X)
 
@@ -232,7 +232,7 @@ class Predictor(ABC):
         """Return a walker that also asks for columns that are prices of errors, and what decides at its end."""
         errors, names, classes = request.costs.errors, self.feature_names, self.classes
         assert errors is not None and classes is not None  # noqa: S101, PT018 - callers look
-        prices = errors.of_classes(classes, names)  # refuses what fits no class, before rows pay
+        prices = errors.of_classes(classes, names, self.categories)  # refuses what fits no class, before rows pay
 
         def decide(value: Any, asking: Walker) -> Any:
             row = np.full((1, len(names)), np.nan)

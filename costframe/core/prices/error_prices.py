@@ -12,7 +12,7 @@ from costframe.core.errors import CostModelError, DataError, quote_names, shown,
 from costframe.core.prices.entries import as_name, as_price, as_table, as_text, check_different, entry_error, entry_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -135,10 +135,13 @@ class ErrorPrices:
             factor * self.squared,
         )
 
-    def check_kind(self, kind: str, classes: NDArray[Any] | None) -> None:
-        """Refuse prices for another kind of model than "classifier", "regressor" or "ranker", or for other classes."""
+    def check_kind(self, kind: str, classes: NDArray[Any] | None, texts: Collection[str] = ()) -> None:
+        """Refuse prices for another kind of model than "classifier", "regressor" or "ranker", or for other classes.
+
+        The values of the features `texts` are categories or dates.
+        """
         if kind == "classifier" and classes is not None:
-            self.of_classes(classes, self.columns)
+            self.of_classes(classes, self.columns, texts)
         elif kind == "ranker":
             raise CostModelError("errors: expected prices without errors, for a ranking has no wrong answers")
         elif not self.is_regression:
@@ -159,11 +162,13 @@ class ErrorPrices:
         off = np.abs(predictions - y)
         return self.absolute * off + self.squared * off * off
 
-    def of_classes(self, classes: NDArray[Any], feature_names: Sequence[str]) -> DecisionPrices:
+    def of_classes(
+        self, classes: NDArray[Any], feature_names: Sequence[str], texts: Collection[str] = ()
+    ) -> DecisionPrices:
         """Return the prices by position, for classes (K,) in their order and rows of these features.
 
-        A price for a class that is none, one whose column is no feature, and prices of regressions, are a
-        `CostModelError`.
+        A price for a class that is none, one whose column is no feature, or one of the `texts`, whose values are
+        categories or dates, and prices of regressions, are a `CostModelError`.
         """
         if self.is_regression:
             raise CostModelError(f"errors: expected prices by class, got prices per unit of error, {self.to_dict()}")
@@ -182,8 +187,9 @@ class ErrorPrices:
             for answer, price in answers:
                 a = _place(place, answer, classes, truth, answer)
                 if isinstance(price, ColumnPrice):
-                    if price.column not in feature_names:
-                        raise entry_error(["errors", truth, answer, "column"], "a feature of the model", price.column)
+                    if price.column not in feature_names or price.column in texts:
+                        what = "a feature of numbers" if price.column in texts else "a feature of the model"
+                        raise entry_error(["errors", truth, answer, "column"], what, price.column)
                     differing.append((t, a, list(feature_names).index(price.column), price))
                 else:
                     constant[t, a] = price
