@@ -272,6 +272,8 @@ def test_a_price_of_errors_that_is_no_feature_of_the_model_is_named():
             CostModelError, match=r"errors\.ill\.well\.column: expected a feature of the model, got 'amou"
         ):
             ask(costs)
+    with pytest.raises(CostModelError, match="expected a feature of the model, got 'amount'"):
+        cf.Frontier.fit([LogisticRegression()], X[["a", "b"]], Y, X_val=X[["a", "b"]], y_val=Y, costs=costs)
 
 
 def test_categories_and_dates_are_no_prices_of_errors():

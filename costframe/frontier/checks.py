@@ -76,7 +76,7 @@ KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "
 def choose_error_cost(costs: CostModel, task: str, classes: NDArray[Any] | None, names: Sequence[str]) -> LibraryScore:
     """Return the cost of errors as a score; refuse prices for another task or other classes."""
     assert costs.errors is not None  # noqa: S101 - callers look
-    costs.errors.check_kind(KINDS[task], classes)
+    costs.errors.check_kind(KINDS[task], classes, names)
     return error_cost(costs.errors, names)
 
 

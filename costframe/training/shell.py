@@ -218,7 +218,7 @@ class CostAwareEstimator(Predicting):
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         if costs.errors is not None:
             labels = self.classes_ if self.kind == "classifier" else None
-            costs.errors.check_kind(self.kind, labels, self._columns.categories)
+            costs.errors.check_kind(self.kind, labels, prices.names, self._columns.categories)
             costs.errors.check_rows(train.X, prices.names, "X")
             if valid is not None:
                 costs.errors.check_rows(valid.X, prices.names, "X_val")

@@ -135,13 +135,19 @@ class ErrorPrices:
             factor * self.squared,
         )
 
-    def check_kind(self, kind: str, classes: NDArray[Any] | None, texts: Collection[str] = ()) -> None:
+    def check_kind(
+        self,
+        kind: str,
+        classes: NDArray[Any] | None,
+        feature_names: Sequence[str] | None = None,
+        texts: Collection[str] = (),
+    ) -> None:
         """Refuse prices for another kind of model than "classifier", "regressor" or "ranker", or for other classes.
 
-        The values of the features `texts` are categories or dates.
+        With names of features, also columns that are none of these; see `of_classes` for `texts`.
         """
         if kind == "classifier" and classes is not None:
-            self.of_classes(classes, self.columns, texts)
+            self.of_classes(classes, self.columns if feature_names is None else feature_names, texts)
         elif kind == "ranker":
             raise CostModelError("errors: expected prices without errors, for a ranking has no wrong answers")
         elif not self.is_regression:
