@@ -396,3 +396,15 @@ def test_errors_whose_squares_are_no_numbers_are_refused():
             DataError, match=rf"{where}: expected numbers <= 5e\+149 in 'amount', .* got 1e\+150 in row 0"
         ):
             method(X.assign(amount=1e150))
+
+
+def test_a_study_names_the_row_whose_price_is_none_before_it_fits(run, tmp_path):
+    table, prices = tmp_path / "x.csv", tmp_path / "prices.toml"
+    cf.CostModel.of(PRICES, errors=BY_ROW).save(prices)
+    split = np.repeat(["train", "valid", "test"], [200, 100, 100])
+    rows = X.assign(amount=np.where(np.arange(400) == 350, -1.0, X.amount), state=Y, split=split)
+    rows.to_csv(table, index=False)
+    shown = run("compare", table, "--costs", prices, "--target", "state", "--output", tmp_path / "out")
+    message = "x.csv: expected finite numbers >= 0 in 'amount', the price of an error; got -1 in row 350"
+    assert message in str(shown.exception) + shown.output
+    assert not (tmp_path / "out").exists()

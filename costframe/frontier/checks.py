@@ -95,9 +95,14 @@ def check_score(data: Dataset | LargeDataset, score: Any) -> str | LibraryScore:
 
 
 def choose_score_of_study(data: Dataset, score: Any) -> str | LibraryScore:
-    """Return the score to use for a study of a data set: by default the cost of errors, if prices have errors."""
+    """Return the score to use for a study of a data set: by default the cost of errors, if prices have errors.
+
+    It refuses rows of any part in which the value of a column cannot be a price, before anything is fitted.
+    """
     if score is None and data.costs.errors is not None:
-        return choose_error_cost(data.costs, data.task, np.array(data.classes), data.feature_names)
+        chosen = choose_error_cost(data.costs, data.task, np.array(data.classes), data.feature_names)
+        data.costs.errors.check_rows(data.X, data.feature_names, data.name)
+        return chosen
     return check_score(data, score)
 
 
