@@ -34,7 +34,7 @@ def live(run, *more):
 
 
 def test_rows_of_sources_are_predicted_in_the_order_of_their_keys(run, folder):
-    done = live(run, "--output", "out.csv", "--in-flight", "7", "--log", "log.jsonl")
+    done = live(run, "--output", "out.csv", "--in-flight", "7", "--log", "log.jsonl", "--acquired")
     assert (done.exit_code, done.stderr) == (0, "keys.csv: 40 keys under 'key'\n")  # no progress in a file of errors
     out, report = pd.read_csv(folder / "out.csv"), tree().cost(FRAME[list(NAMES)], COSTS, rounds=True)
     assert out.key.tolist() == FRAME.key.tolist()
@@ -42,6 +42,8 @@ def test_rows_of_sources_are_predicted_in_the_order_of_their_keys(run, folder):
     np.testing.assert_array_equal(out.cost, report.per_row)
     np.testing.assert_array_equal(out.rounds, report.rounds)
     assert set(out.reason) == {"complete"}
+    had = [{NAMES[f] for f in np.flatnonzero(row)} for row in report.acquired]
+    assert [set(each.split("; ")) for each in out.acquired] == had
     assert not (folder / "out.csv.part").exists()
     audit = run("audit", "log.jsonl", "my.model")
     assert audit.exit_code == 0, audit.output

@@ -64,6 +64,14 @@ def test_predictions_are_those_of_the_model(run, rows, tmp_path, name):
     assert ("wrote" in said) == (name != "-")
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_answers_can_name_the_features_of_each_row(run, rows, tmp_path, name):
+    assert run("predict", "my.model", "rows.csv", "--output", name, "--acquired").exit_code == 0
+    out = (pd.read_parquet if name == "out.parquet" else pd.read_csv)(tmp_path / name)
+    assert list(out["acquired"]) == ["age; chol; scan" if age > -1 else "age" for age in rows["age"]]
+    assert out["acquired"].nunique() == 2
+
+
 def test_limits_and_other_prices_are_the_models(run, rows, tmp_path):
     (tmp_path / "p.toml").write_text("[features]\nage = 1\nchol = 5\nscan = 2\nmore = 9\n")
     for given, terms in [

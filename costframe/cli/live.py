@@ -21,7 +21,7 @@ from costframe.cli.group import end_interrupted, print_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Prediction
@@ -114,6 +114,7 @@ class LiveRun:
     limits: dict[str, Any]  # terms of `predict_stream`
     log: Path | None = None
     cluster: str | None = None  # address of a dask cluster, whose workers read the source file at the same path
+    names_acquired: bool = False  # whether a column names the features of each row
 
     @property
     def kept(self) -> Path:
@@ -168,6 +169,8 @@ class LiveRun:
 
         check_writable(keys.columns, self.output.suffix.lower())
         columns = self._answers(records) | _money(records)
+        if self.names_acquired:
+            columns["acquired"] = [name_acquired(record["acquired"]) for record in records]
         if twice := [name for name in columns if name in keys.columns]:
             raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")
         return columns
@@ -207,11 +210,11 @@ class LiveRun:
 
         if not isinstance(end, Prediction):
             paid = {name: getattr(end, name, 0.0) for name in ("cost", "failed_cost")}
-            return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "fetched": False}
+            return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "acquired": []}
         value = np.asarray(end.value).tolist()
         money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
         degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
-        ended = {"reason": end.reason, "error": None, "fetched": bool(end.acquired)}
+        ended = {"reason": end.reason, "error": None, "acquired": list(end.acquired)}
         return {"value": value, "label": end.label, **money, **ended} | ({"degraded": True} if degraded else {})
 
     def _digest(self, keys: Keys) -> str:
@@ -323,13 +326,18 @@ class LiveRun:
         click.echo(f"wrote {printable(str(self.output))}")
         for name in (name for name, found_none in without_keys.items() if found_none):
             print_error(f"{self.sources}: {shown(name)} has a row for none of the keys it was asked for")
-        is_in_vain = any(each["rounds"] for each in records) and not any(each["fetched"] for each in records)
+        is_in_vain = any(each["rounds"] for each in records) and not any(each["acquired"] for each in records)
         if is_in_vain and not failed:
             why = "; ".join(f"{shown(name)}: {text}" for name, text in failures.items())
             print_error(f"{self.sources}: no row got any value" + (f"; the last failure of {why}" if why else ""))
         if failed or is_in_vain or (without_keys and all(without_keys.values())):
             return UNANSWERED
         return DEGRADED if degraded else 0
+
+
+def name_acquired(names: Iterable[str]) -> str:
+    """Return the text of a row's features in a table of answers."""
+    return "; ".join(names)
 
 
 def _money(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from costframe.cli.arguments import (
 )
 from costframe.cli.given_data import open_blocks, open_model
 from costframe.cli.group import name_written_files
-from costframe.cli.live import LiveRun
+from costframe.cli.live import LiveRun, name_acquired
 from costframe.core.errors import ParameterError, format_count, printable, quote_names
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ STANDARD_OUTPUT = Path("-")
 EXAMPLES = """\b
 Examples:
   costframe predict my.model patients.csv --output predictions.csv
-  costframe predict my.model patients.parquet --keep id --output answers.parquet
+  costframe predict my.model patients.parquet --keep id --acquired \\
+    --output answers.parquet
   costframe predict xgboost.ubj new.csv --costs prices.toml --output - | head
   costframe predict my.model new.csv --max-cost 10 --unavailable mri \\
     --output cheap.csv
@@ -59,6 +60,7 @@ Examples:
     help="File to write: .csv, .tsv or .parquet; - for CSV on standard output.",
 )  # fmt: skip
 @click.option("--keep", metavar="COL", type=text, multiple=True, help="Column to copy, an id say; may be repeated.")
+@click.option("--acquired", is_flag=True, help="Add a column with the features that each row had.")
 @click.option("--max-cost", metavar="C", type=cap, help="Hard cap on the cost of each row.")
 @click.option(
     "--unavailable", metavar="NAME", type=text, multiple=True,
@@ -86,6 +88,7 @@ def predict(
     part: str | None,
     missing: tuple[str, ...],
     keep: tuple[str, ...],
+    acquired: bool,
     output: Path,
     force: bool,
     source: Path | None,
@@ -123,13 +126,13 @@ def predict(
         if log is not None and cluster is not None:
             raise click.UsageError("--log goes without --cluster, whose rows end in other processes")
         terms = limits | {"deadline": deadline, "in_flight": in_flight}
-        run = LiveRun(fitted, prices, source, keys, output, model, terms, log, cluster)
+        run = LiveRun(fitted, prices, source, keys, output, model, terms, log, cluster, acquired)
         sys.exit(run.run(resume=resume, force=force))
     if data is None:
         raise click.UsageError("expected DATA, or --source and --keys")
     if deadline is not None or log is not None or resume or cluster is not None:
         raise click.UsageError("--deadline, --log, --resume and --cluster go with --source")
-    predictions = _Predictions(fitted, prices, limits)
+    predictions = _Predictions(fitted, prices, limits, acquired)
     blocks = open_blocks(data, fitted.predictor_, part, model, keep, missing)
     with _open_output(output) as sink:
         _write_blocks(sink, ending, predictions, blocks)
@@ -188,6 +191,7 @@ class _Predictions:
     fitted: FittedEstimator
     prices: CostModel
     limits: dict[str, Any]
+    names_acquired: bool  # whether a column names the features of each row
     rows: int = 0
     cut: int = 0
     paid: float = 0.0
@@ -202,8 +206,13 @@ class _Predictions:
         self.rows += len(X)
         self.cut += 0 if report.cut is None else int(report.cut.sum())
         self.paid += float(report.per_row.sum())
-        self.bought |= np.asarray(report.acquired).any(axis=0)
-        return self._answers(X, report) | {"cost": report.per_row}
+        acquired = np.asarray(report.acquired)
+        self.bought |= acquired.any(axis=0)
+        columns = self._answers(X, report) | {"cost": report.per_row}
+        if self.names_acquired:
+            names = np.array(self.fitted.predictor_.feature_names, object)
+            columns["acquired"] = np.array([name_acquired(names[row]) for row in acquired], object)
+        return columns
 
     def _answers(self, X: NDArray[np.float64], report: CostReport) -> dict[str, NDArray[Any]]:
         from costframe.core.predictors.classes import both_classes
