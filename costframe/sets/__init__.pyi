@@ -3,5 +3,6 @@
 from costframe.sets.archive import SetArchive as SetArchive
 from costframe.sets.archive import SetPrices as SetPrices
 from costframe.sets.archive import choose_alternatives as choose_alternatives
+from costframe.sets.archive import choose_by_score as choose_by_score
 from costframe.sets.archive import choose_spread as choose_spread
 from costframe.sets.selectors import choose_parts as choose_parts

@@ -140,6 +140,7 @@ class FeatureSet:
     # (features,): decrease of the loss from splits on each feature, by ascending feature
     gains: NDArray[np.float64] = field(eq=False, repr=False)
     bill: float  # cost and mean held-out cost of errors; the cost alone if errors have no price
+    score: float  # held-out score, higher is better; minus the loss without one
 
 
 @define(eq=False, slots=False)
@@ -163,6 +164,8 @@ class SetArchive:
         Does not change the result.
     error_costs : callable, optional
         Returns what the errors of the judged rows cost, float64 (judged rows,), given their scores, (judged rows, K).
+    score : callable, optional
+        Returns the score of the judged rows, higher is better, given their scores.
     """
 
     data: BinnedData
@@ -175,6 +178,7 @@ class SetArchive:
     settings: TreeSettings
     n_threads: int = 1
     error_costs: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    score: Callable[[NDArray[np.float64]], float] | None = None
     found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
     gain: NDArray[np.float64] = field(init=False)
 
@@ -290,7 +294,7 @@ class SetArchive:
         """Fit on each set that was not tried before."""
         fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
 
-        def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64] | None]:
+        def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64], NDArray[np.float64] | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
@@ -299,11 +303,12 @@ class SetArchive:
             if self.error_costs is not None:
                 bill += float(np.average(self.error_costs(scores), weights=self.rows.weight[judged]))
             gains = np.diagonal(fitted.gain).copy()
-            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains, bill)
-            return found, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
+            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains, bill, -fitted.loss)
+            return found, scores, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
 
-        for found, gain in run_parallel(fit, fresh, self.n_threads):
-            self.found[found.features] = found
+        for found, scores, gain in run_parallel(fit, fresh, self.n_threads):
+            # here, as scikit-learn's scores know no threads
+            self.found[found.features] = found if self.score is None else evolve(found, score=self.score(scores))
             if gain is not None:
                 self.gain = gain
 
@@ -374,6 +379,7 @@ _MANY = 40
 _FEW_TREES = TreeSettings(max_leaves=8, learning_rate=0.2, l2_regularization=5.0, n_estimators=20)
 _LEAST_APART = 0.015  # distance of two sets of the front
 _COST_WEIGHT, _COST_FLOOR = 0.3, 2e-3
+_SCORE_STEP = 0.01  # least gain of a set chosen by score, as a share of the possible gain
 _FREQUENTED = 0.1  # least share of rows that go to a set at some tradeoff
 
 
@@ -400,6 +406,30 @@ def choose_spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
             break
         kept.append(left.pop(int(np.argmax(far))))
     return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))
+
+
+def choose_by_score(
+    archive: SetArchive,
+    chosen: Iterable[frozenset[int]],
+    most: int,
+    is_better: Callable[[frozenset[int], frozenset[int]], bool],
+) -> list[frozenset[int]]:
+    """Choose at most `most` sets with a surely better score than all chosen ones that cost no more.
+
+    The set of least loss at a price is often not that of the best score. `is_better` tells whether the first set's
+    score surely is better than the second one's.
+    """
+    known, steps = set(chosen), []
+    found = sorted(archive.found.values(), key=lambda each: (each.cost, each.features not in known, -each.score))
+    best = archive.found[frozenset()]
+    least = _SCORE_STEP * (max(each.score for each in found) - best.score)
+    for each in found:
+        if each.features not in known and each.score > best.score + least:
+            steps.append((each.score - best.score, each.features, best.features))
+        if each.score > best.score + (0.0 if each.features in known else least):
+            best = each
+    steps = sorted(steps, key=lambda step: -step[0])[:most]
+    return [new for _, new, old in steps if is_better(new, old)]
 
 
 def choose_alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:

@@ -104,7 +104,7 @@ def _begin(archive: SetArchive, leaves: int, n_rounds: int, part: NDArray[np.boo
     if part is not None:
         made.data, made.rows = archive.data.take_rows(np.flatnonzero(part)), archive.rows.take(part)
         made.fold, made.half = archive.fold[part], archive.half[part]
-    made.found, made.error_costs, made.judged = {}, None, tuple(np.unique(made.fold).tolist())
+    made.found, made.error_costs, made.score, made.judged = {}, None, None, tuple(np.unique(made.fold).tolist())
     made.settings = evolve(archive.settings, max_leaves=leaves, n_estimators=n_rounds, n_iter_no_change=None)
     made.__dict__.pop("judged_rows", None)  # they are cached
     return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -12,14 +12,10 @@ from costframe.plugin import (
     MeasuredPath,
     ParameterError,
     Rung,
-    apply_link,
     best_first,
     check_number,
-    influence,
     shown,
-    squeeze,
     standard_error,
-    with_labels,
 )
 from costframe_planner.planner import follow
 from costframe_planner.predictor import make_planned, make_single
@@ -29,13 +25,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from costframe.plugin import PlannedPredictor, Rows
-    from costframe.trees import ManyFolds, Predicted
+    from costframe.plugin import PlannedPredictor
+    from costframe.trees import ManyFolds
     from costframe_planner.predictor import KeptPlan
-    from costframe_planner.problem import Problem
+    from costframe_planner.problem import Judge
     from costframe_planner.stakes import Stakes
-
-    Score = Callable[[Predicted], float]
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
@@ -76,20 +70,12 @@ class PlanPoint:
 
 
 @frozen(eq=False)
-class _HeldOut:
-    """Rows with the out-of-fold predictions of a plan."""
-
-    rows: Rows
-    predictions: NDArray[np.float64]
-
-
-@frozen(eq=False)
 class PlannedPath(MeasuredPath[PlanPoint]):
     """All models of a planner's fit; any of them becomes a predictor that accepts other prices."""
 
     points: tuple[PlanPoint, ...]
     kept: KeptPlan
-    scoring: Any
+    judge: Judge | None  # None for the loss
 
     def predictor(self, point: PlanPoint) -> PlannedPredictor:
         """Return the model of a point."""
@@ -167,13 +153,11 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if self.kept.data.costs.errors is not None:
             paid = measure.paid(point)
             spent = rows.weight * (paid - rows.mean(paid)) / rows.total_weight
-        if self.scoring is None:
+        if self.judge is None:
             lost = problem.losses(scores)
             moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
         else:
-            scoring = with_labels(self.scoring, rows.labels, rows.X)
-            predictions = _predictions(problem, scores)
-            moved = influence(scoring, rows.y, predictions, rows.uneven_weight, rows.qid)
+            moved = self.judge.influence(problem.held_out(rows, scores))
         # A constant needs no training.
         lacked = 1.0 / len(np.unique(problem.fold)) if point.n_rounds else 0.0
         return evolve(point, error=standard_error(moved), influence=moved, spent=spent, rows_lacked=lacked)
@@ -181,8 +165,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
 def measure_path(
     kept: KeptPlan,
-    score: Score | None = None,
-    scoring: Any = None,
+    judge: Judge | None = None,
     limits: tuple[float, float] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> PlannedPath:
@@ -191,7 +174,7 @@ def measure_path(
     `limits` are the first and the last tradeoff; the default is as for `fit_path`.
     """
     models, full = kept.trained.models, kept.problem.prices.full
-    measure = _Measure(kept, score)
+    measure = _Measure(kept, judge)
     points = [measure.of(_new_point(0.0, stop=k)) for k in range(len(models))]
     constant = kept.problem.rows.mean(models[0].losses)
     unit = constant / full if full > 0 else 0.0
@@ -206,7 +189,7 @@ def measure_path(
         progress(0.85)
         further = (*_FOR_PARTS, _PER_LOSS / unit) if parted else _INDUCTIONS
         points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in induced], *further)
-    return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scoring)
+    return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, judge)
 
 
 def _new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PlanPoint:
@@ -218,7 +201,7 @@ class _Measure:
     """Measures points: what the kept models pay, and how those without a fold score at the same cost."""
 
     kept: KeptPlan
-    score: Score | None
+    judge: Judge | None
 
     def along(self, points: list[PlanPoint], further: int, widest: float, per_loss: float = 0.0) -> list[PlanPoint]:
         """Measure plans at ascending tradeoffs, and between those whose costs differ by a share of the full one.
@@ -255,7 +238,7 @@ class _Measure:
             return point
         rows, scores = problem.rows, self.scores(point)
         loss = rows.mean(problem.losses(scores))
-        value = -loss if self.score is None else self.score(_HeldOut(rows, _predictions(problem, scores)))
+        value = -loss if self.judge is None else self.judge.score(problem.held_out(rows, scores))
         return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.stop < 0 else point.stop)
 
     def scores(self, point: PlanPoint) -> NDArray[np.float64]:
@@ -317,10 +300,6 @@ class _Measure:
             found = above(tried)
             dear, cheap = (tried, cheap) if found > 0 else (dear, tried)
         return float(point.tradeoff * 2.0**cheap) if above(cheap) <= _ALIKE else np.nan
-
-
-def _predictions(problem: Problem, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return squeeze(apply_link(problem.loss.link, scores))
 
 
 def ladder_around(point: PlanPoint, tradeoff: float, others: Sequence[PlanPoint]) -> list[Rung]:

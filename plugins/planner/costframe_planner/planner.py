@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.plugin import Answer, DataError, run_parallel
-from costframe.sets import SetArchive, choose_alternatives, choose_parts, choose_spread
+from costframe.plugin import Answer, CostframeError, DataError, run_parallel, standard_error
+from costframe.sets import SetArchive, choose_alternatives, choose_by_score, choose_parts, choose_spread
 from costframe.trees import BinMapper, TreeSettings, boost_folds, regress_many
 from costframe_planner.problem import COARSE
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.plugin import Rows, TreeTable
     from costframe.sets import SetPrices
     from costframe.trees import BinnedData, BoostedFolds, ManyFolds
-    from costframe_planner.problem import Base, Problem
+    from costframe_planner.problem import Base, Judge, Problem
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
 _ROWS_TO_TRY = 12_000
@@ -224,6 +224,7 @@ _FOR_BILLS = 4, 0.1, 40  # quick fits on few rows, where the search is by bill a
 _MOST_STOPS = 45  # of those for parts and of the front
 _BITS = 63  # most stops of all kinds, which have a bit each
 _BILLS = 12  # sets of least bill, each with a model
+_BY_SCORE = 6  # most sets of better scores, each with a model
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
 _TIERS = 4  # prices of features, up to which each has a model of all that costs no more
@@ -250,19 +251,22 @@ class Trained:
         return self._induced[tradeoff]
 
 
-def train_planner(problem: Problem, progress: Callable[[float], None]) -> Trained:
+def train_planner(problem: Problem, progress: Callable[[float], None], judge: Judge | None = None) -> Trained:
     """Train a planner: choose sets from the front of cost and loss, train a model on each, then regress gains.
 
     With l_k(i) the out-of-fold loss of row i under the model of set k, the gain D_kj regresses l_j(i) - l_k(i) on the
     features of set k and the model's scores.
     """
-    archive = search_sets(problem, progress)
+    judge = None if problem.stakes is not None else judge  # bills are the scores there
+    archive = search_sets(problem, progress, judge)
     n_sets = problem.settings.n_sets
     selectors, parts = choose_parts(archive, min(3 * n_sets // 2, _MOST_STOPS - n_sets))
     others = parts or choose_alternatives(archive, n_sets // 2)
     chosen = [*choose_spread(archive, n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
     if problem.stakes is not None:
         chosen += archive.search_bills(_BILLS)
+    if judge is not None:
+        chosen += choose_by_score(archive, chosen, _BY_SCORE, partial(_is_better, problem, archive, judge))
     if problem.n_rows <= CALM_ROWS:
         chosen += [each | archive.free for each in chosen if each]
     chosen = sorted(dict.fromkeys(chosen), key=lambda each: each != archive.free)[:_BITS]
@@ -282,7 +286,7 @@ def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
     return nothing, everything
 
 
-def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchive:
+def search_sets(problem: Problem, progress: Callable[[float], None], judge: Judge | None) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
     data, rows, fold, half, stakes = problem.sample(_QUICK_ROWS)
     few, folds = len(rows) <= _FEW_ROWS, np.unique(fold).tolist()
@@ -300,6 +304,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         nothing, best, every = loss(0, None), loss(shape[2], shape[2]), loss(shape[2], None)
         return every - best > _LOST_TO_NOISE * (nothing - best)
 
+    at = np.flatnonzero(np.isin(fold, judged))
     archive = SetArchive(
         data,
         rows,
@@ -310,10 +315,26 @@ def search_sets(problem: Problem, progress: Callable[[float], None]) -> SetArchi
         problem.prices,
         problem.trees(*shape, _QUICK_PATIENCE if stakes is None and is_noisy() else None),
         problem.n_threads,
-        None if stakes is None else stakes.take(np.flatnonzero(np.isin(fold, judged))).losses,
+        None if stakes is None else stakes.take(at).losses,
+        None if judge is None else partial(_score_held_out, problem, rows.take(at), judge),
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
+
+
+def _score_held_out(problem: Problem, rows: Rows, judge: Judge, scores: NDArray[np.float64]) -> float:
+    """Return the score of some rows, given their out-of-fold scores (n, K); NaN where they lack a class, say."""
+    try:
+        return judge.score(problem.held_out(rows, scores))
+    except CostframeError:
+        return np.nan
+
+
+def _is_better(problem: Problem, archive: SetArchive, judge: Judge, new: frozenset[int], old: frozenset[int]) -> bool:
+    """Return whether one set's score is better than another's by more than the standard error, over all folds."""
+    one, other = (problem.held_out(archive.rows, archive.scores(each)) for each in (new, old))
+    error = standard_error(judge.influence(one) - judge.influence(other))
+    return judge.score(one) - judge.score(other) > error
 
 
 def regress_gains(problem: Problem, models: list[SetModel], k: int, seen: BinnedData) -> ManyFolds:

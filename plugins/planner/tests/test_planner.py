@@ -95,6 +95,19 @@ def cliff(n=900, seed=0):
     return np.hstack([dear, cheap]), (cause + 0.2 * random.normal(size=n) > 0).astype(int), costs
 
 
+def test_the_feature_of_the_best_answers_has_a_point_beside_that_of_least_loss():
+    """The first one moves probabilities more, but each of its answers is no; the second one's say yes, too."""
+    random = np.random.default_rng(0)
+    y = (random.random(3000) < 0.25).astype(int)
+    X = np.column_stack(
+        [random.random(3000) < np.where(y, 0.96, 0.347), random.random(3000) < np.where(y, 0.616, 0.061)]
+    )
+    path = PlannerClassifier({"moves": 1.0, "answers": 1.0}, **QUICK).fit_path(X.astype(float), y, scoring="accuracy")
+    single = {path.kept.trained.models[each.stop].features: each for each in path.points if each.stop > 0}
+    assert single[0,].loss < single[1,].loss
+    assert path.within(1.0).score == single[1,].score > single[0,].score + 0.05
+
+
 def test_a_dear_resource_is_no_cliff_and_what_is_estimated_out_of_fold_holds_on_fresh_rows():
     X, y, costs = cliff()
     fresh, labels, _ = cliff(4000, seed=1)
