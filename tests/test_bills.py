@@ -185,6 +185,10 @@ def test_compare_shows_bills(run, tmp_path):
     assert "bill per row" in page
     assert f"{frontier.bill(chosen):,.2f} \u00b1" in page
     assert {"bill", "bill_error"} <= {*pd.read_csv(tmp_path / "out" / "points.csv")}
+    assert "and where the run chose by the bill, one by task" in " ".join(run("cost", "--help").stdout.split())
+    said = run("cost", "out/recommended.model", "rows.csv", "--target", "state", "--part", "test").stdout
+    assert said.startswith("roc_auc ")
+    assert f"so the bill is {chosen.test_cost - chosen.test_score:,.6g} " in said
 
 
 @pytest.mark.parametrize("large", [False, True])

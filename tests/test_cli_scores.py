@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from cli_cases import refused
 
+import costframe as cf
 from costframe import load
 from costframe.frontier.frontier import Frontier
 
@@ -129,6 +130,21 @@ def test_mistakes_are_counted_by_class_and_what_does_not_fit_is_refused(compared
         ((*asked, odd, *part[:2], "--score", "r2"), "r2"),
     ]:
         assert text in refused(run(*arguments))
+
+
+def test_rows_without_the_score_have_their_cost_and_bill(run, table):
+    frame = make("two")
+    costs = cf.CostModel.of({"a": 1.0, "b": 2.0, "c": 1.0}, errors={"ill": {"well": 9.0}, "well": {"ill": 1.0}})
+    model = cf.estimator("miser", costs=costs, n_estimators=5).fit(frame[["a", "b", "c"]], frame["y"])
+    cf.save(model, "priced.model")
+    ill = frame[frame["y"] == "ill"]
+    report = model.cost(ill[["a", "b", "c"]], ill["y"])
+    for more in ((), ("--score", "roc_auc")):
+        ended = run("cost", "priced.model", table(ill, "ill.csv"), "--target", "y", *more)
+        assert ended.exit_code == 0, ended.output
+        assert f"score: there is no roc_auc on {len(ill)} rows that lack a class" in ended.stdout
+        assert f"rows cost {report.mean:,.6g} ±" in ended.stdout
+        assert f"so the bill is {report.mean_bill:,.6g} ±{report.bill_error:.2g} unit per row" in ended.stdout
 
 
 def test_errors_of_a_regression_and_texts_that_are_missing_values_of_the_run(compared, run):

@@ -75,9 +75,9 @@ def cost(
 
     With --target, or with --score for a data set, the command scores the predictions as `costframe compare` does, gives
     the standard errors of the score and of the mean cost, counts the mistakes, and tells what they cost if the prices
-    have [errors]. By default the score is that of the
-    run of which MODEL is, else one by task. Of a model in the folder of a run of `costframe compare`, --part is the
-    part that the run made, also where it split the rows by a seed.
+    have [errors]. By default the score is that of the run of which MODEL is, else, and where the run chose by the bill,
+    one by task. Of a model in the folder of a run of `costframe compare`, --part is the part that the run made, also
+    where it split the rows by a seed.
     """
     from costframe.training.console import output
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.display import with_error
-from costframe.core.errors import ParameterError, format_count, printable
+from costframe.core.errors import DataError, ParameterError, format_count, printable
 from costframe.core.predictors.classes import likeliest, places
 from costframe.report.tables import mistakes_table
 from costframe.training.error_costs import ErrorCosts
@@ -32,7 +32,7 @@ class Scored:
     """A model's score on rows, the standard error of their mean cost, and its mistakes."""
 
     name: str  # of the score
-    estimate: Estimate
+    estimate: Estimate | DataError  # the error where these rows have no such score
     cost_error: float  # NaN for one row, or one query
     # (M, M): rows of each class (first axis) by predicted class; None without classes
     confusion: NDArray[np.int64] | None = None
@@ -42,7 +42,9 @@ class Scored:
     mae: float | None = None
 
     def describe(self, part: str) -> str:
-        """Return a line with the score."""
+        """Return a line with the score, or with the reason why there is none."""
+        if isinstance(self.estimate, DataError):
+            return printable(str(self.estimate))
         rows = "all rows, with any that it was trained on" if part == "all" else f"the rows of {part}"
         return f"{printable(self.name)} {with_error(self.estimate.score, self.estimate.error)} on {rows}"
 
@@ -130,7 +132,11 @@ def score_report(
     elif qid is None:
         error = predictions - y
         found = {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean())}
-    estimate, errors = estimate_on_rows(score, rows, fitted, predictions), answers.error_costs(rows)
+    errors = answers.error_costs(rows)
+    try:
+        estimate: Estimate | DataError = estimate_on_rows(score, rows, fitted, predictions)
+    except DataError as reason:
+        estimate = reason
     scored = Scored(str(score), estimate, _mean_error(report.per_row, qid), **found)
     return report if errors is None else report.with_errors(errors, np.ones(len(errors))), scored
 
