@@ -168,12 +168,19 @@ def test_what_cannot_be_told_is_refused(fitted):
         model.cost(X[:3]).bill  # noqa: B018
     if errors is BY_ROW:
         with pytest.raises(DataError, match=r"errors: expected finite numbers >= 0 in 'amount'.*got nan in row 1"):
+    tree = model.predictor_
+    for ask in (tree.labels, tree.with_costs(None).labels, lambda rows: tree.decide(tree.predict(rows), rows)):
+        with pytest.raises(ParameterError, match="labels: the model does not know its classes; name them by"):
+            ask(X)
             model.predict(X[:3].assign(amount=[1.0, np.nan, 2.0]))
     certain = cf.certain(model, "class")
     with pytest.raises(ParameterError, match="certain: rows end when their likeliest class is certain"):
         certain.predict(X[:3])
 
 
+    for odd in (["ill"], {"ill": 1.0}):
+        with pytest.raises(DataError, match="y: expected one of the classes 'ill', 'well' for each row, got "):
+            model.cost(X[:3], pd.Series([odd] * 3))
 def test_labels_and_prices_in_each_other_s_place_are_told_so(fitted):
     model, _ = fitted
     with pytest.raises(CostModelError, match=r"costs: expected .* if these are the labels of rows, give them as `y`"):

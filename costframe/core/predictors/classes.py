@@ -67,7 +67,10 @@ def places(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:
     """Return the position of the class of each row, int64 (rows,); refuse labels that are no class."""
     place = {label: k for k, label in enumerate(classes.tolist())}
     labels = np.asarray(y).tolist()
-    unknown = [label for label in dict.fromkeys(labels) if label not in place] if np.ndim(y) == 1 else [shown(y)]
+    try:
+        unknown = [label for label in dict.fromkeys(labels) if label not in place] if np.ndim(y) == 1 else [shown(y)]
+    except TypeError:  # lists, say
+        unknown = [shown(labels[0])]
     if unknown:
         raise DataError(f"y: expected one of the classes {quote_names(place)} for each row, got {quote_names(unknown)}")
     return np.array([place[label] for label in labels], np.int64)

@@ -101,6 +101,13 @@ class Predictor(ABC):
         return None
 
     @property
+    def known_classes(self) -> NDArray[Any]:
+        """Its `classes`; a `ParameterError` if it knows none."""
+        if self.classes is None:
+            raise ParameterError("labels: the model does not know its classes; name them by `with_classes(labels)`")
+        return self.classes
+
+    @property
     def half(self) -> float:
         """The prediction above which a row is of the second of two classes; of more, the class is the likeliest."""
         return 0.5
@@ -117,13 +124,12 @@ class Predictor(ABC):
         Where prices have errors, that of least expected error cost, of equal ones the first; else, or if a column that
         is a price of errors is unavailable, the likeliest. `costs` replace the predictor's own prices.
         """
-        assert self.classes is not None  # noqa: S101 - callers look
-        errors = self._errors(costs)
+        classes, errors = self.known_classes, self._errors(costs)
         if errors is None or set(errors.columns).intersection(names_of(unavailable)):
-            return likeliest(predictions, self.classes, self.half)
+            return likeliest(predictions, classes, self.half)
         rows = as_rows(X, self.feature_names, self.categories, errors.columns)
-        prices = errors.of_classes(self.classes, self.feature_names, self.categories)
-        return np.asarray(self.classes[prices.decide(both_classes(predictions), rows)])
+        prices = errors.of_classes(classes, self.feature_names, self.categories)
+        return np.asarray(classes[prices.decide(both_classes(predictions), rows)])
 
     def _errors(self, costs: object = None) -> ErrorPrices | None:
         own = self.costs if costs is None else CostModel.of(costs, self.feature_names)

@@ -124,10 +124,10 @@ class StageTree(StageModel, Predictor):
 
     def labels_of(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[Any]:
         """Return the class, of those known, of rows with these scores, float64 (rows, K), and exits."""
-        assert self.classes is not None  # noqa: S101 - callers look
+        classes = self.known_classes
         if (answer := self.only_answer) is not None and answer.class_scores:
-            return likeliest(squeeze(scores[:, : answer.class_scores]), self.classes, 0.0)
-        return likeliest(squeeze(self.linked(scores, exits)), self.classes, self.half)
+            return likeliest(squeeze(scores[:, : answer.class_scores]), classes, 0.0)
+        return likeliest(squeeze(self.linked(scores, exits)), classes, self.half)
 
     def with_costs(self, costs: CostModel | None) -> StageTree:
         """Return the same model with other prices of its own."""
