@@ -150,6 +150,19 @@ def test_the_bill_is_the_cost_and_the_price_of_the_answer(fitted):
 
 
 def test_regressions_pay_by_the_unit():
+def test_the_error_of_a_bill_is_exact_beside_high_prices(fitted):
+    _, errors = fitted
+    costs = cf.CostModel.of({"a": 1e8, "b": 1e8, "amount": 0.0}, errors=errors)
+    everything = cf.adopt(LogisticRegression().fit(X, Y), feature_names=list(X)).with_costs(costs)
+    report = everything.cost(X, y=Y)
+    assert report.mean == 2e8
+    assert report.bill_error == pytest.approx(report.errors.std(ddof=1) / 20, rel=1e-6)
+    parts = cf.CostReport.merge([everything.cost(X[:30], y=Y[:30]), everything.cost(X[30:], y=Y[30:])])
+    assert parts.bill_error == report.bill_error
+    twice = everything.cost(X, y=Y, sample_weight=np.full(400, 2.0))
+    assert twice.bill_error == pytest.approx(report.errors.std() / 799**0.5, rel=1e-6)
+
+
     y, prices = X.a + X.b, cf.CostModel.of(PRICES, errors={"absolute": 2.0, "squared": 0.5})
     model = cf.estimator("miser", "regression", costs=prices, n_estimators=10).fit(X[:300], y[:300])
     off = np.abs(model.predict(X[300:]) - y[300:])

@@ -7,6 +7,7 @@ depend on the order, so iterations that enlarge small differences have the same 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,19 @@ def exact_digits(values: NDArray[np.float64]) -> NDArray[np.int64]:
 def from_digits(sums: NDArray[np.int64]) -> float:
     """Return a sum of `exact_digits` rounded once; infinite if no double is so large."""
     return float(engine.round_digits(sums))
+
+
+def as_fraction(sums: NDArray[np.int64]) -> Fraction:
+    """Return a sum of `exact_digits` of finite doubles as it is."""
+    return Fraction(sum(int(digit) << (32 * place) for place, digit in enumerate(sums[: engine.DIGITS])), 1 << 1074)
+
+
+def exact_squares(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Return three doubles for each one, (n,), at most 1e290, whose sum is its square, from halves of its digits."""
+    high = values * (2.0**27 + 1.0)
+    high = high - (high - values)
+    low = values - high
+    return high * high, 2.0 * high * low, low * low
 
 
 def exact_sum(values: NDArray[np.float64], workers: Workers = ALONE) -> float:

@@ -11,7 +11,7 @@ from attrs import evolve, field, fields, frozen
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count
 from costframe.core.stages.links import squeeze
-from costframe.core.sums import exact_digits, from_digits
+from costframe.core.sums import as_fraction, exact_digits, exact_squares, from_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,8 +99,8 @@ class Totals:
         Of the rows that acquired each feature; likewise for resources and stages.
     resource_weight : float64 (R,)
     stage_weight : float64 (stages,)
-    errors, squared_bill : int64 (digits,)
-        Exact sums: of the costs of errors, and of the squares of the bills.
+    errors, bill, squared_bill : int64 (digits,)
+        Exact sums: of the costs of errors, of the bills, and of their squares.
     none_acquired : float64 (d,)
         Probability that no row acquired each feature, if some are priced once.
     """
@@ -115,6 +115,7 @@ class Totals:
     resource_weight: NDArray[np.float64]
     stage_weight: NDArray[np.float64]
     errors: NDArray[np.int64]
+    bill: NDArray[np.int64]
     squared_bill: NDArray[np.int64]
     none_acquired: NDArray[np.float64]
 
@@ -138,6 +139,7 @@ class Totals:
             charges.feature_weight,
             charges.resource_weight,
             charges.stage_weight,
+            add(None),
             add(None),
             add(None),
             none,
@@ -257,9 +259,10 @@ class CostReport:
 
     def with_errors(self, errors: NDArray[np.float64], weight: NDArray[np.float64]) -> CostReport:
         """Return the report with the cost of each row's error, float64 (rows,); rows have these weights."""
-        squares = (self.per_row + errors) ** 2
-        sums = evolve(self.totals, errors=exact_digits(errors * weight), squared_bill=exact_digits(squares * weight))
-        return evolve(self, errors=errors, totals=sums)
+        bill = self.per_row + errors
+        squares = np.sum([exact_digits(part * weight) for part in exact_squares(bill)], axis=0)
+        sums = {"errors": exact_digits(errors * weight), "bill": exact_digits(bill * weight), "squared_bill": squares}
+        return evolve(self, errors=errors, totals=evolve(self.totals, **sums))
 
     @property
     def bill(self) -> NDArray[np.float64]:
@@ -280,12 +283,13 @@ class CostReport:
     @property
     def bill_error(self) -> float:
         """Standard error of `mean_bill`, over rows drawn like these; a weight of two is two rows. NaN for one row."""
-        total = self.totals.total_weight
-        mean = self.mean_bill
-        if total <= 1.0:
+        self._known_errors()
+        total, bill, squares = map(as_fraction, (self.totals.weight, self.totals.bill, self.totals.squared_bill))
+        if total <= 1:
             return math.nan
-        spread = from_digits(self.totals.squared_bill) / total - mean * mean
-        return math.sqrt(max(spread, 0.0) / (total - 1.0))
+        if not math.isfinite(from_digits(self.totals.squared_bill)):
+            return math.inf
+        return math.sqrt(max(0.0, float((squares - bill * bill / total) / total / (total - 1))))
 
     def _known_errors(self) -> NDArray[np.float64]:
         if self.errors is None:
