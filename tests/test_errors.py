@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import costframe as cf
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.mixed import MixedPredictor
+from costframe.core.predictors.predictor import AnnotatedPredictor
 from costframe.sources import CallSource, Lookup, Policy, Sources
 
 PRICES = {"a": 1.0, "b": 2.0, "amount": 0.0}
@@ -149,7 +150,6 @@ def test_the_bill_is_the_cost_and_the_price_of_the_answer(fitted):
     assert "bill" not in repr(model.cost(rows))
 
 
-def test_regressions_pay_by_the_unit():
 def test_the_error_of_a_bill_is_exact_beside_high_prices(fitted):
     _, errors = fitted
     costs = cf.CostModel.of({"a": 1e8, "b": 1e8, "amount": 0.0}, errors=errors)
@@ -163,16 +163,24 @@ def test_the_error_of_a_bill_is_exact_beside_high_prices(fitted):
     assert twice.bill_error == pytest.approx(report.errors.std() / 799**0.5, rel=1e-6)
 
 
+def test_regressions_pay_by_the_unit():
     y, prices = X.a + X.b, cf.CostModel.of(PRICES, errors={"absolute": 2.0, "squared": 0.5})
     model = cf.estimator("miser", "regression", costs=prices, n_estimators=10).fit(X[:300], y[:300])
     off = np.abs(model.predict(X[300:]) - y[300:])
     np.testing.assert_allclose(model.cost(X[300:], y[300:]).errors, 2.0 * off + 0.5 * off**2, rtol=1e-12)
+    tree = model.predictor_
+    for ask in (tree.labels, tree.with_costs(None).labels, lambda rows: tree.decide(tree.predict(rows), rows)):
+        with pytest.raises(ParameterError, match="labels: the model does not know its classes; name them by"):
+            ask(X)
 
 
 def test_what_cannot_be_told_is_refused(fitted):
     model, errors = fitted
     with pytest.raises(DataError, match="y: expected one of the classes 'ill', 'well' for each row, got 'sick'"):
         model.cost(X[:3], ["ill", "sick", "well"])
+    for odd in (["ill"], {"ill": 1.0}):
+        with pytest.raises(DataError, match="y: expected one of the classes 'ill', 'well' for each row, got "):
+            model.cost(X[:3], pd.Series([odd] * 3))
     with pytest.raises(DataError, match=r"y: expected one label a row, shape \(3,\), got \(2,\)"):
         model.cost(X[:3], ["ill", "well"])
     with pytest.raises(CostModelError, match="y: expected prices with errors"):
@@ -181,19 +189,12 @@ def test_what_cannot_be_told_is_refused(fitted):
         model.cost(X[:3]).bill  # noqa: B018
     if errors is BY_ROW:
         with pytest.raises(DataError, match=r"errors: expected finite numbers >= 0 in 'amount'.*got nan in row 1"):
-    tree = model.predictor_
-    for ask in (tree.labels, tree.with_costs(None).labels, lambda rows: tree.decide(tree.predict(rows), rows)):
-        with pytest.raises(ParameterError, match="labels: the model does not know its classes; name them by"):
-            ask(X)
             model.predict(X[:3].assign(amount=[1.0, np.nan, 2.0]))
     certain = cf.certain(model, "class")
     with pytest.raises(ParameterError, match="certain: rows end when their likeliest class is certain"):
         certain.predict(X[:3])
 
 
-    for odd in (["ill"], {"ill": 1.0}):
-        with pytest.raises(DataError, match="y: expected one of the classes 'ill', 'well' for each row, got "):
-            model.cost(X[:3], pd.Series([odd] * 3))
 def test_labels_and_prices_in_each_other_s_place_are_told_so(fitted):
     model, _ = fitted
     with pytest.raises(CostModelError, match=r"costs: expected .* if these are the labels of rows, give them as `y`"):
@@ -257,6 +258,40 @@ def test_prices_of_errors_that_the_model_does_not_read_are_read_of_frames(unread
     model.costs.save(tmp_path / "prices.toml")
     shown = run("cost", saved, table, "--target", "state", "--costs", tmp_path / "prices.toml")
     assert f"its errors cost {np.mean(wrong):,.6g}," in shown.output
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_cost": 1.5}], ids=["all", "capped"])
+@pytest.mark.parametrize("annotated", [False, True])
+def test_what_rows_acquire_includes_prices_of_errors_as_in_inquiries(unread, annotated, limits):
+    model = unread[0]
+    model = AnnotatedPredictor(model, model.costs, model.classes, {}) if annotated else model
+    many, report = cf.predict_many(model, X, **limits), model.cost(X, rounds=True, **limits)
+    for acquired in (many.acquired, report.acquired, model.cost(X[["a", "b"]], **limits).acquired):
+        assert acquired.tolist() == [[name in row.acquired for name in X] for row in many]
+    assert report.rounds.tolist() == [row.rounds for row in many]
+    assert not model.cost(X, unavailable=["amount"], **limits).acquired[:, 2].any()
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_cost": 1.5}], ids=["all", "capped"])
+@pytest.mark.parametrize("annotated", [False, True])
+def test_probabilities_need_no_prices_of_errors(unread, annotated, limits):
+    model = unread[0]
+    model = AnnotatedPredictor(model, model.costs, model.classes, {}) if annotated else model
+    without = {"unavailable": ["amount"], **limits}
+    likeliest = model.labels(X, **without)
+    missed, called = (int(np.flatnonzero((likeliest == label) & (Y == "ill"))[3]) for label in ("well", "ill"))
+    for row in (missed, called):
+        holed = X.assign(amount=X.amount.where(X.index != row))
+        np.testing.assert_array_equal(model.predict(holed, **limits), model.predict(X, **limits))
+        np.testing.assert_array_equal(model.cost(holed, **limits).per_row, model.cost(X, **limits).per_row)
+        assert model.labels(holed, **without).tolist() == likeliest.tolist()
+        with pytest.raises(DataError, match=f"got nan in row {row}$"):
+            model.labels(holed, **limits)
+        if row == called:
+            assert model.cost(holed, y=Y, **without).errors[row] == 0.0
+            continue
+        with pytest.raises(DataError, match=f"got nan in row {row}$"):
+            model.cost(holed, y=Y, **without)
 
 
 def test_sources_must_serve_prices_of_errors_that_the_model_does_not_read(unread):

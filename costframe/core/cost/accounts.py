@@ -51,7 +51,7 @@ class Account:
     def of(cls, tree: Priced, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> Account:
         """Evaluate a stage tree whose features are X's columns."""
         prices = costs.select(tree.feature_names)
-        report = ExpectedCost(costs).evaluate(tree, X, n_jobs=n_jobs)
+        report = ExpectedCost(costs.without_errors()).evaluate(tree, X, n_jobs=n_jobs)
         acquired = np.asarray(report.acquired, np.bool_)
         computed = report.per_row - _acquisition(acquired, prices)
         return cls(acquired, computed if prices.learner or prices.spends else np.zeros(len(computed)))

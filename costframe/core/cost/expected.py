@@ -44,6 +44,9 @@ class Priced(Protocol):
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that it may read."""
 
+    def error_columns(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
+        """Names of the columns that are prices of errors."""
+
     def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Names of the features on which labels depend."""
 
@@ -173,6 +176,10 @@ class ExpectedCost:
         if latency and not model.has_times:
             raise ParameterError("latency: the prices have no times; give features or resources a `time`")
         charges = predictor.charges(rows, model, weight, self, n_jobs)
+        if free := set(predictor.error_columns(model, self.unavailable)):  # inquiries ask for them, too
+            acquired = charges.acquired.copy()
+            acquired[:, [name in free for name in predictor.feature_names]] = 1
+            charges = evolve(charges, acquired=acquired, rounds=None)
         counted, times = charges.rounds if rounds else None, None
         if latency or (rounds and counted is None):
             ends = predictor.replay(rows, model, self)

@@ -165,11 +165,15 @@ class Predictor(ABC):
         """Names of the features that it may read; frames need no other columns."""
         return self.feature_names
 
+    def error_columns(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
+        """Names of the columns that are prices of errors, which inquiries ask for to decide a label."""
+        errors = None if self.classes is None else self._errors(costs)
+        return () if errors is None else tuple(name for name in errors.columns if name not in names_of(unavailable))
+
     def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Names of the features on which labels depend: `used_features`, and columns that are prices of errors."""
-        errors = None if self.classes is None else self._errors(costs)
-        columns = set(() if errors is None else errors.columns).difference(names_of(unavailable))
-        return tuple(name for name in self.feature_names if name in columns.union(self.used_features))
+        names = {*self.error_columns(costs, unavailable), *self.used_features}
+        return tuple(name for name in self.feature_names if name in names)
 
     @abstractmethod
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
@@ -574,7 +578,7 @@ def predict_by_steps(
     predictor: Predictor, rows: NDArray[np.float64], max_cost: float | None, unavailable: Iterable[str]
 ) -> NDArray[np.float64]:
     """Predict rows under limits with an inquiry for each, at the predictor's own prices: (rows,) or (rows, K)."""
-    costs = CostModel.of(predictor.costs, predictor.feature_names)
+    costs = CostModel.of(predictor.costs, predictor.feature_names).without_errors()
     how = ExpectedCost(costs, max_cost=max_cost, unavailable=unavailable)
     return stack_values([replay(predictor, row, costs, how).value for row in rows])
 
@@ -583,6 +587,7 @@ def _replay_charges(
     predictor: Predictor, X: NDArray[np.float64], costs: CostModel, weight: NDArray[np.float64], how: ExpectedCost
 ) -> Charges:
     """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
+    costs = costs.without_errors()
     prices = costs.select(predictor.feature_names)
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)

@@ -261,6 +261,10 @@ class CostModel:
         )  # whoever reads raw columns decides
         return ThroughPrices(attrs.evolve(self, features=features, resources=resources, errors=errors), names)
 
+    def without_errors(self) -> CostModel:
+        """Return the same prices without those of errors, by which inquiries ask for what predictions need alone."""
+        return self if self.errors is None else attrs.evolve(self, errors=None)
+
     @property
     def has_times(self) -> bool:
         """Whether anything takes time."""

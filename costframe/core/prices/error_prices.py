@@ -245,17 +245,17 @@ class DecisionPrices:
         found = self.constant[truth, answer]
         for t, a, column, price in self.differing:
             at = (truth == t) & (answer == a)
-            found[at] += _of_column(rows[at], column, price)
+            found += np.where(at, _of_column(rows, column, price, at=at), 0.0)
         return found
 
 
 def _of_column(
-    rows: NDArray[np.float64], column: int, price: ColumnPrice, where: str = "errors"
+    rows: NDArray[np.float64], column: int, price: ColumnPrice, where: str = "errors", at: Any = True
 ) -> NDArray[np.float64]:
     values = rows[:, column]
     with np.errstate(over="ignore", invalid="ignore"):
         prices = price.times * values
-    wrong = ~((values >= 0.0) & (prices <= _LARGEST))
+    wrong = ~((values >= 0.0) & (prices <= _LARGEST)) & at
     if wrong.any():
         value = values[wrong][0]
         expected = f"numbers <= {_LARGEST / price.times:g}" if 0.0 <= value < np.inf else "finite numbers >= 0"
