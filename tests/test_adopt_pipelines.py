@@ -99,6 +99,26 @@ def test_what_is_trained_at_prices_through_a_transformer_costs_the_same_at_raw_p
     assert adopted.classes.tolist() == ["ill", "well"]
 
 
+@pytest.mark.parametrize("name", ["miser", "planner"])
+def test_an_estimator_that_decides_by_its_prices_does_so_as_adopted(name):
+    steps = make_column_transformer((IMPUTED, ["sex", "town"]), (PRODUCTS, ["age", "chol"])).fit(TRAIN)
+    errors = {"ill": {"well": 0.9}, "well": {"ill": 0.1}}
+    table = COSTS.to_dict() | {"split": 0.0}
+    table["features"] = table["features"] | {"iron": 3.0}
+    for costs in (table, dict.fromkeys(NAMES, 0.001)):
+        priced = cf.CostModel.of(costs, errors=errors)
+        model = cf.estimator(name, costs=priced.through(steps)).set_params(n_estimators=5)
+        pipeline = make_pipeline(steps, model).fit(TRAIN, CLASSES)
+        adopted = cf.adopt(pipeline)
+        assert adopted.labels(TRAIN).tolist() == pipeline.predict(TRAIN).tolist()
+        assert [row.label for row in cf.predict_many(adopted, TRAIN)] == pipeline.predict(TRAIN).tolist()
+        np.testing.assert_allclose(adopted.predict(TRAIN), pipeline.predict_proba(TRAIN)[:, 1])
+        np.testing.assert_array_equal(adopted.cost(TRAIN).per_row, adopted.cost(TRAIN, priced).per_row)
+    made = cf.CostModel.of(dict.fromkeys(model.predictor_.feature_names, 1.0), errors=errors)
+    with pytest.raises(AdoptionError, match=r"answers depend on its prices.*train it with costs\.through\(\.\.\.\)"):
+        cf.adopt(make_pipeline(steps, model.set_params(costs=made)).fit(TRAIN, CLASSES))
+
+
 @pytest.mark.parametrize("steps", [["passthrough"], [pre.FunctionTransformer()], [VarianceThreshold(2.0)]], ids=repr)
 def test_a_pipeline_that_reads_raw_columns_as_they_are_is_a_stage_tree_of_them(steps):
     X = TRAIN[["iron"]].assign(noise=np.resize([1.0, 2.0, 4.0], 120), chol=TRAIN["chol"].fillna(0.0) * 5)

@@ -15,10 +15,13 @@ from costframe.adoption.adopted import choose_names, is_of
 from costframe.adoption.opaque import describe_error, is_unfitted
 from costframe.adoption.pipelines.sparse import CallableTransformer, Table, absent_is_missing, framed, over_sparse
 from costframe.adoption.pipelines.transformers import READERS, Recipe
-from costframe.core.errors import AdoptionError
+from costframe.core.errors import AdoptionError, CostModelError
+from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.entries import FeaturePrice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +72,7 @@ def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None, adopt: Ca
     preparation = recipe.finish(outputs, made)
     if preparation.is_plain:
         tree = _adopt_last(last, [names[f] for f in outputs], adopt)
-        if isinstance(tree, StageTree):
+        if isinstance(tree, StageTree) and (tree.costs is None or tree.costs.errors is None):
             return _over(tree, names)
     inner: Any = _adopt_last(last, made, adopt)
     if table.form is not None:
@@ -81,7 +84,42 @@ def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None, adopt: Ca
         inner = inner.with_categories({})
     if not isinstance(getattr(last, "predictor_", None), Predictor):
         refuse_as(last, "predict", table.values if hidden else outputs, table.form, recipe)
-    return PreparedPredictor(inner, recipe.finish(outputs, made))
+    preparation = recipe.finish(outputs, made)
+    return PreparedPredictor(inner, preparation, _raw_prices(inner, preparation))
+
+
+def _raw_prices(inner: Predictor, preparation: Preparation) -> CostModel | None:
+    """Return prices of raw columns at which a predictor of made columns answers as at its own prices.
+
+    None if no answer depends on prices.
+    """
+    own = inner.costs
+    if own is None or (own.errors is None and not isinstance(inner, PlannedPredictor)):
+        return None
+    price: dict[str | None, Any] = {each.name: each for each in own.features}
+    price |= {each.name: each for each in own.resources}
+    names = CostModel.uniform(preparation.feature_names).trace(preparation.made_from).names
+    raw = {name: price.get(names.get(name), FeaturePrice(name, 1.0)) for name in preparation.feature_names}
+    try:
+        own = evolve(own, features=tuple(price[name] for name in preparation.names))
+        others = tuple(each for each in own.resources if each not in raw.values())
+        found = evolve(own, features=tuple(_as_feature(*each) for each in raw.items()), resources=others)
+        through = found.trace(preparation.made_from).costs
+        if {*through.resources} == {*own.resources} and evolve(through, resources=own.resources) == own:
+            return found
+    except CostModelError:  # such as a need of a raw column
+        pass
+    raise AdoptionError(
+        f"{type(inner).__name__}: its answers depend on its prices, which are not those of raw columns; train it with "
+        "costs.through(...) of the steps before it"
+    )
+
+
+def _as_feature(name: str, price: Any) -> FeaturePrice:
+    """Return the price of a made column, or of the resource that several need, as that of their raw column."""
+    if isinstance(price, FeaturePrice):
+        return evolve(price, name=name)
+    return FeaturePrice(name, price.cost, price.needs, time=price.time)
 
 
 def _flatten(pipeline: Any) -> tuple[list[tuple[str, Any]], Any]:
@@ -119,7 +157,12 @@ def _renamed(predictor: Predictor, names: Sequence[str]) -> Predictor:
             f"{type(predictor).__name__}: its features are {predictor.feature_names}, but the steps before it make "
             f"{tuple(names)}; train it with costs.through(...) of these steps"
         )
-    return evolve(predictor, bank=predictor.bank.renamed(names), costs=None)
+    costs = None
+    if predictor.costs is not None and predictor.costs.errors is not None:  # they decide its labels
+        price = {each.name: each for each in predictor.costs.features}
+        pairs = zip(predictor.feature_names, names, strict=True)
+        costs = evolve(predictor.costs, features=tuple(evolve(price[old], name=new) for old, new in pairs))
+    return evolve(predictor, bank=predictor.bank.renamed(names), costs=costs)
 
 
 def _over(tree: StageTree, names: tuple[str, ...]) -> StageTree:
