@@ -12,7 +12,7 @@ import costframe as cf
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.predictor import AnnotatedPredictor
-from costframe.sources import CallSource, Lookup, Policy, Sources
+from costframe.sources import CallSource, InquiryLog, Lookup, Policy, Sources, audit
 
 PRICES = {"a": 1.0, "b": 2.0, "amount": 0.0}
 BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}
@@ -305,6 +305,22 @@ def test_sources_must_serve_prices_of_errors_that_the_model_does_not_read(unread
     assert (
         cf.predict_one(model, lambda names: {name: rows[3][name] for name in names}, deadline=60.0).label == wanted[3]
     )
+
+
+def test_a_live_row_whose_price_of_an_error_does_not_come_or_is_none(unread, tmp_path):
+    model, wanted = unread
+    likeliest = model.labels(X, unavailable=["amount"])
+    rows = X.assign(amount=np.where(X.index == 1, -1.0, X.amount)).to_dict("records")
+    own = CallSource(lambda asked: {key: {name: rows[key][name] for name in asked[key]} for key in asked})
+    free = CallSource(lambda asked: {key: {"amount": rows[key]["amount"]} for key in asked if key})
+    lookups = Lookup(own, ("a", "b"), policy=Policy()), Lookup(free, ("amount",), policy=Policy("missing"))
+    sources = Sources(dict(zip(("own", "free"), lookups, strict=True)))
+    with InquiryLog(tmp_path / "log") as log:
+        ends = dict(cf.predict_stream(model, sources, range(3), observe=log))
+    assert (ends[0].label, ends[0].reason) == (likeliest[0], "unavailable")
+    assert (ends[1].cost, "expected a finite number >= 0, as it is the price" in str(ends[1])) == (1.0, True)
+    assert ends[2].label == wanted[2]
+    assert not audit(tmp_path / "log", model).differences
 
 
 @pytest.mark.parametrize("errors", [BY_CLASS, BY_ROW], ids=["by class", "by row"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import SourceError, printable, quote_names
+from costframe.core.errors import InquiryError, SourceError, printable, quote_names
 from costframe.core.predictors.inquiry import supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, RowRequest
 from costframe.core.prices.exact_prices import left_of
@@ -36,12 +36,14 @@ class RowTerms:
     ledger: Ledger = field(init=False)
     resource_names: tuple[str, ...] = field(init=False)
     columns: dict[str, int] = field(init=False)
+    priced: tuple[str, ...] = field(init=False)  # prices of errors, which cannot be missing
 
     def __attrs_post_init__(self) -> None:
         request = RowRequest.of(self.predictor, self.costs, self.acquisition, self.known, None, ())
         object.__setattr__(self, "ledger", request.ledger)
         object.__setattr__(self, "resource_names", request.prices.resource_names)
         object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
+        object.__setattr__(self, "priced", self.predictor.error_columns(self.costs))
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -70,6 +72,9 @@ def supply_rows(rows: Sequence[LiveRow], outcomes: Sequence[Outcome], *, late: b
                 rows[i].supply(outcome, late=late)
             except Exception as error:  # noqa: BLE001 - a row that fails, also in a learner, never ends the others
                 errors[i] = error
+    for i, end in errors.items():
+        if isinstance(end, InquiryError) and not isinstance(end, SourceError):  # a value that the model refuses
+            errors[i] = rows[i].error(str(end))
     return [errors.get(i) for i in range(len(rows))]
 
 
@@ -176,8 +181,11 @@ class LiveRow:
             self._go_on(self._policies(self.needs, late=True))
 
     def _policies(self, failed: Iterable[str], *, late: bool) -> dict[str, str]:
-        policies = {name: self.terms.policies.get(name, "without") for name in failed}
-        return {name: "without" if late and policy == "raise" else policy for name, policy in policies.items()}
+        policies, priced = {name: self.terms.policies.get(name, "without") for name in failed}, self.terms.priced
+        return {
+            name: "without" if (late and policy == "raise") or (policy == "missing" and name in priced) else policy
+            for name, policy in policies.items()
+        }
 
     @property
     def answer(self) -> Prediction:

@@ -15,7 +15,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.checks import as_path, check_number, needed
-from costframe.core.errors import DataError, SourceError, format_count, printable, shown
+from costframe.core.errors import DataError, InquiryError, format_count, printable, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.inquiry import Prediction
 from costframe.core.prices.costs import CostModel
@@ -282,7 +282,7 @@ def _compare(line: dict[str, Any], terms: RowTerms) -> str | None:
     row = LiveRow(terms)
     try:
         asked = _replay(line, row)
-    except SourceError as error:
+    except InquiryError as error:
         return _different_money(line, row) if "error" in line else f"the replay ends with an error: {error}"
     except Exception as error:  # noqa: BLE001 - a log may hold anything
         return f"cannot be replayed: {type(error).__name__}: {printable(str(error))}"
