@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -333,6 +334,15 @@ def test_a_pipeline_decides_by_raw_prices_of_errors(errors):
     assert model.with_costs(costs).labels(X).tolist() == wanted == model.labels(X, costs=costs).tolist()
     assert [cf.predict_one(model, row, costs).label for row in X[:30].to_dict("records")] == wanted[:30]
     assert model.with_costs(costs).labels(X, costs=PRICES).tolist() == pipeline.predict(X).tolist()
+
+
+def test_an_opaque_model_decides_by_a_column_of_numbers():
+    neighbors = KNeighborsClassifier(5).fit(X, Y)
+    model = cf.adopt(neighbors, feature_names=list(X)).with_costs(cf.CostModel.of(PRICES, errors=BY_ROW))
+    rows = zip(neighbors.predict_proba(X), X.amount, strict=True)
+    wanted = [least(p, model.classes.tolist(), amount, BY_ROW) for p, amount in rows]
+    assert wanted != neighbors.predict(X).tolist()
+    assert model.labels(X).tolist() == wanted == [row.label for row in cf.predict_many(model, X)]
 
 
 def test_a_price_of_errors_that_is_no_feature_of_the_model_is_named():

@@ -14,6 +14,7 @@ from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, PluginError, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.tables.categories import coded_features
 from costframe.core.tables.frames import is_dask
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.error_costs import usual_tradeoff
@@ -218,7 +219,7 @@ class CostAwareEstimator(Predicting):
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         if costs.errors is not None:
             labels = self.classes_ if self.kind == "classifier" else None
-            costs.errors.check_kind(self.kind, labels, prices.names, self._columns.categories)
+            costs.errors.check_kind(self.kind, labels, prices.names, coded_features(self._columns.categories))
             costs.errors.check_rows(train.X, prices.names, "X")
             if valid is not None:
                 costs.errors.check_rows(valid.X, prices.names, "X_val")

@@ -26,7 +26,7 @@ from costframe.core.predictors.inquiry import AskingToo, Inquiry, Ledger, as_num
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
-from costframe.core.tables.categories import as_categories, check_features
+from costframe.core.tables.categories import as_categories, check_features, coded_features
 from costframe.core.tables.rows import as_rows, check_target
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Predictor(ABC):
         if errors is None or set(errors.columns).intersection(names_of(unavailable)):
             return likeliest(predictions, classes, self.half)
         rows = as_rows(X, self.feature_names, self.categories, errors.columns)
-        prices = errors.of_classes(classes, self.feature_names, self.categories)
+        prices = errors.of_classes(classes, self.feature_names, coded_features(self.categories))
         return np.asarray(classes[prices.decide(both_classes(predictions), rows)])
 
     def _errors(self, costs: object = None) -> ErrorPrices | None:
@@ -156,7 +156,8 @@ class Predictor(ABC):
         if self.classes is None:
             errors.check_kind("regressor", None)
             return errors.of_answers(check_target(y, len(X), "y"), predictions)
-        prices, truth = errors.of_classes(self.classes, self.feature_names, self.categories), places(y, self.classes)
+        prices = errors.of_classes(self.classes, self.feature_names, coded_features(self.categories))
+        truth = places(y, self.classes)
         answers = places(self.decide(predictions, X, costs, how.unavailable), self.classes)
         return prices.of_answers(truth, answers, X)
 
@@ -242,7 +243,9 @@ class Predictor(ABC):
         """Return a walker that also asks for columns that are prices of errors, and what decides at its end."""
         errors, names, classes = request.costs.errors, self.feature_names, self.classes
         assert errors is not None and classes is not None  # noqa: S101, PT018 - callers look
-        prices = errors.of_classes(classes, names, self.categories)  # refuses what fits no class, before rows pay
+        prices = errors.of_classes(
+            classes, names, coded_features(self.categories)
+        )  # refuses what fits no class, before rows pay
 
         def decide(value: Any, asking: Walker) -> Any:
             row = np.full((1, len(names)), np.nan)

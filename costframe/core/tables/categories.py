@@ -120,6 +120,11 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     return rows
 
 
+def coded_features(categories: Categories) -> list[str]:
+    """Return the names of features whose numbers stand for other values: for labels, dates or whole numbers."""
+    return [name for name, labels in categories.items() if labels != AsGiven()]
+
+
 def _tells_whole_numbers(labels: Labels) -> bool:
     """Return whether a whole number is a category, and no number."""
     return isinstance(labels, HashedLabels) or labels == AsGiven(whole_numbers=True)
