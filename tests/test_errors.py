@@ -427,6 +427,19 @@ def test_commands_answer_by_the_prices_of_errors(fitted, run, tmp_path):
     assert pd.read_csv(answers).prediction.tolist() == model.predict(rows).tolist()
 
 
+@pytest.mark.parametrize(
+    "command", [("cost", "--target", "state"), ("predict", "--output", "y.csv")], ids=["cost", "predict"]
+)
+def test_commands_number_rows_whose_price_is_none_in_the_table(unread, run, tmp_path, command):
+    cf.save(unread[0], tmp_path / "m.model")
+    rows = pd.concat([X.assign(state=Y)] * 60, ignore_index=True)
+    rows.loc[23_456, "amount"] = np.nan
+    rows.to_csv(tmp_path / "x.csv", index=False)
+    assert (tmp_path / "x.csv").stat().st_size > 2**20  # more than a block
+    refused = run(command[0], "m.model", "x.csv", *command[1:])
+    assert (refused.exit_code, "the price of an error; got nan in row 23456\n" in refused.stderr) == (2, True)
+
+
 def test_partitions_have_the_labels_and_the_bill_of_all_rows(fitted):
     frames = pytest.importorskip("dask.dataframe", reason="needs dask")
     model, parts = fitted[0], frames.from_pandas(X, npartitions=3)

@@ -12,7 +12,7 @@ from costframe.cli.group import print_error
 from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown, suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -370,3 +370,11 @@ def _match(y: NDArray[Any], fitted: FittedEstimator, model: str, data: str) -> N
             f"{quote_names(classes.tolist())}"
         )
     return np.asarray(classes[np.array([place[key(label)] for label in labels.tolist()], np.int64)[codes]])
+
+
+def check_error_prices(
+    costs: CostModel, names: Sequence[str], rows: NDArray[np.float64], first: int, unavailable: Iterable[str] = ()
+) -> None:
+    """Refuse rows of a block, float64 (rows, d), in which a price of errors is none, by their number in the table."""
+    if costs.errors is not None and set(names).difference(unavailable).issuperset(costs.errors.columns):
+        costs.errors.check_rows(rows, names, "errors", first)

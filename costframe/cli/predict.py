@@ -24,7 +24,7 @@ from costframe.cli.arguments import (
     text,
     until_option,
 )
-from costframe.cli.given_data import open_blocks, open_model
+from costframe.cli.given_data import check_error_prices, open_blocks, open_model
 from costframe.cli.group import name_written_files
 from costframe.cli.live import LiveRun, name_acquired
 from costframe.core.errors import ParameterError, format_count, printable, quote_names
@@ -202,6 +202,8 @@ class _Predictions:
 
     def columns(self, X: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
         """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
+        read, without = self.fitted.predictor_.feature_names, self.limits.get("unavailable", ())
+        check_error_prices(self.prices, read, X, self.rows, without)
         report = self.fitted.cost(X, costs=self.prices, **self.limits)
         self.rows += len(X)
         self.cut += 0 if report.cut is None else int(report.cut.sum())

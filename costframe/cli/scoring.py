@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, field, frozen
 
+from costframe.cli.given_data import check_error_prices
 from costframe.core.display import with_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable
 from costframe.core.predictors.classes import likeliest, places
@@ -96,6 +97,7 @@ class Answers:
         predictor, values = self.fitted.predictor_, np.asarray(report.predictions)
         self.predictions.append(values)
         if predictor.classes is not None:
+            check_error_prices(self.costs, predictor.feature_names, rows, sum(map(len, self.predictions[:-1])))
             self.classes.append(places(predictor.decide(values, rows, self.costs), predictor.classes))
         columns = () if self.costs.errors is None else self.costs.errors.columns
         self.priced.append(rows[:, [predictor.feature_names.index(name) for name in columns]])

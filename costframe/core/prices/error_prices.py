@@ -156,12 +156,12 @@ class ErrorPrices:
                 "probabilities that does not know its classes learns them by `model.with_classes(labels)`"
             )
 
-    def check_rows(self, X: NDArray[np.float64], names: Sequence[str], where: str) -> None:
-        """Refuse rows, float64 (rows, d), in which the value of a column cannot be a price."""
+    def check_rows(self, X: NDArray[np.float64], names: Sequence[str], where: str, first: int = 0) -> None:
+        """Refuse rows, float64 (rows, d), in which the value of a column cannot be a price; `first` numbers them."""
         prices = [price for _, answers in self.by_truth for _, price in answers]
         for price in prices:
             if isinstance(price, ColumnPrice):
-                _of_column(X, list(names).index(price.column), price, where)
+                _of_column(X, list(names).index(price.column), price, where, first=first)
 
     def of_answers(self, y: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what predictions of a regression, float64 (rows,), cost where the truth is y: float64 (rows,)."""
@@ -250,7 +250,12 @@ class DecisionPrices:
 
 
 def _of_column(
-    rows: NDArray[np.float64], column: int, price: ColumnPrice, where: str = "errors", at: Any = True
+    rows: NDArray[np.float64],
+    column: int,
+    price: ColumnPrice,
+    where: str = "errors",
+    at: Any = True,
+    first: int = 0,
 ) -> NDArray[np.float64]:
     values = rows[:, column]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -261,7 +266,7 @@ def _of_column(
         expected = f"numbers <= {_LARGEST / price.times:g}" if 0.0 <= value < np.inf else "finite numbers >= 0"
         raise DataError(
             f"{where}: expected {expected} in {price.column!r}, the price of an error; "
-            f"got {value:g} in row {int(wrong.argmax())}"
+            f"got {value:g} in row {first + int(wrong.argmax())}"
         )
     return prices
 
