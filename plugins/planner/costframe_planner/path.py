@@ -49,7 +49,7 @@ class PlanPoint:
     """A model on the path; its loss and score are those of the plan with the same cost out of fold."""
 
     tradeoff: float  # loss accepted per unit of cost; 0 for a single set
-    stop: int  # set that answers all rows, or -1 for a plan
+    stop: int  # set that answers all rows, a stop or a further one, or -1 for a plan
     induced: bool  # whether backward induction made its plan, for its own prices and tradeoff
     # loss, score: mean loss, in money for bills, and score, over the rows of train and valid
     loss: float
@@ -79,7 +79,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
     def predictor(self, point: PlanPoint) -> PlannedPredictor:
         """Return the model of a point."""
-        models = self.kept.trained.models
+        models = self.kept.trained.all_models
         if not -1 <= point.stop < len(models):
             raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
         if point.stop >= 0:
@@ -125,7 +125,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
             return min(points, key=lambda point: (objective(point), point.objective_cost))
 
         if (stakes := self.kept.problem.stakes) is None:
-            return best(self.points)
+            return best(point for point in self.points if point.stop < len(self.kept.trained.models))
         singles = [point for point in self.points if point.stop >= 0]
         plans = [point for point in self.points if point.stop < 0 and point.tradeoff >= tradeoff]
         constant = singles[0]
@@ -175,7 +175,7 @@ def measure_path(
     """
     models, full = kept.trained.models, kept.problem.prices.full
     measure = _Measure(kept, judge)
-    points = [measure.of(_new_point(0.0, stop=k)) for k in range(len(models))]
+    points = [measure.of(_new_point(0.0, stop=k)) for k in range(len(kept.trained.all_models))]
     constant = kept.problem.rows.mean(models[0].losses)
     unit = constant / full if full > 0 else 0.0
     least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
@@ -228,7 +228,7 @@ class _Measure:
         """Measure a point."""
         problem, models = self.kept.problem, self.kept.trained.models
         if point.stop >= 0:
-            features = self.kept.trained.routes.sets[point.stop]
+            features = self.kept.trained.all_models[point.stop].features
             paid, error, objective_cost = problem.paid.of_set(features), 0.0, problem.prices.of_set(features)
         else:
             paid, error, objective_cost = self.kept.cost(self._kept_gains(point), point.tradeoff)
@@ -245,7 +245,7 @@ class _Measure:
         """Return out-of-fold scores (n, K) of all rows."""
         models = self.kept.trained.models
         if point.stop >= 0:
-            return models[point.stop].scores
+            return self.kept.trained.all_models[point.stop].scores
         at, _ = follow(self.kept.trained.routes, self._gains(point), point.asked)
         scores = np.empty_like(models[0].scores)
         for k in np.unique(at).tolist():

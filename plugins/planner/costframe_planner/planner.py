@@ -224,7 +224,7 @@ _FOR_BILLS = 4, 0.1, 40  # quick fits on few rows, where the search is by bill a
 _MOST_STOPS = 45  # of those for parts and of the front
 _BITS = 63  # most stops of all kinds, which have a bit each
 _BILLS = 12  # sets of least bill, each with a model
-_BY_SCORE = 6  # most sets of better scores, each with a model
+_BY_SCORE = 6  # most sets of better scores, each with a point
 _GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
 _TIERS = 4  # prices of features, up to which each has a model of all that costs no more
@@ -242,7 +242,13 @@ class Trained:
     gains: list[ManyFolds]  # regressions of each stop except the last
     routes: Routes
     parted: bool = False  # whether some sets are for parts of the rows
+    singles: list[SetModel] = field(factory=list)  # further models that answer all rows, and are no stops
     _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)
+
+    @property
+    def all_models(self) -> list[SetModel]:
+        """The models of the stops, and the further ones."""
+        return [*self.models, *self.singles]
 
     def induced(self, problem: Problem, tradeoff: float) -> list[ManyFolds]:
         """Return the regressions of backward induction at a tradeoff; see `induce`."""
@@ -265,19 +271,20 @@ def train_planner(problem: Problem, progress: Callable[[float], None], judge: Ju
     chosen = [*choose_spread(archive, n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
     if problem.stakes is not None:
         chosen += archive.search_bills(_BILLS)
-    if judge is not None:
-        chosen += choose_by_score(archive, chosen, _BY_SCORE, partial(_is_better, problem, archive, judge))
     if problem.n_rows <= CALM_ROWS:
         chosen += [each | archive.free for each in chosen if each]
     chosen = sorted(dict.fromkeys(chosen), key=lambda each: each != archive.free)[:_BITS]
-    trained = train_models(problem, chosen, selectors)
-    models = _keep_distinct(problem, trained, archive.free)
+    further = list[frozenset[int]]()
+    if judge is not None:
+        further = choose_by_score(archive, chosen, _BY_SCORE, partial(_is_better, problem, archive, judge))
+    trained = train_models(problem, [*chosen, *further], selectors)
+    models, singles = _keep_distinct(problem, trained[: len(chosen)], archive.free), trained[len(chosen) :]
     progress(0.8)
     seen = [_known_at(problem, model) for model in models]
     stops = range(len(models) - 1)
     gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), stops, problem.n_threads)
     routes = Routes(problem.prices, tuple(frozenset(model.features) for model in models))
-    return Trained(models, seen, gains, routes, bool(parts))
+    return Trained(models, seen, gains, routes, bool(parts), singles)
 
 
 def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:

@@ -103,7 +103,7 @@ def test_the_feature_of_the_best_answers_has_a_point_beside_that_of_least_loss()
         [random.random(3000) < np.where(y, 0.96, 0.347), random.random(3000) < np.where(y, 0.616, 0.061)]
     )
     path = PlannerClassifier({"moves": 1.0, "answers": 1.0}, **QUICK).fit_path(X.astype(float), y, scoring="accuracy")
-    single = {path.kept.trained.models[each.stop].features: each for each in path.points if each.stop > 0}
+    single = {path.kept.trained.all_models[each.stop].features: each for each in path.points if each.stop > 0}
     assert single[0,].loss < single[1,].loss
     assert path.within(1.0).score == single[1,].score > single[0,].score + 0.05
 
