@@ -73,6 +73,18 @@ def test_an_interrupt_while_processes_begin_says_one_line(tmp_path, small):
     assert [int(blocked, 16) >> signal.SIGINT - 1 & 1 for blocked in fitting] == [1] * len(fitting)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_processes_that_begin_end_with_the_one_that_was_killed(tmp_path, small):
+    """They hold the error stream; those of joblib would wait for 40 seconds."""
+    command = [sys.executable, "-c", MAIN, "compare", str(small), "--target", "ill", "--algorithms",
+               "planner,reweighted", "--time-limit", "60"]  # fmt: skip
+    with subprocess.Popen(command, stderr=-1, stdout=-1, cwd=tmp_path) as running:  # noqa: S603
+        while not processes_that_fit(running.pid):
+            assert running.poll() is None
+        running.kill()
+        running.communicate(timeout=30)
+
+
 def processes_that_fit(parent):
     """Return the signals that each process of joblib blocks, of those that another one has begun."""
     found = []

@@ -71,8 +71,8 @@ class Reporter:
 
 
 @functools.cache
-def end_with(process: int) -> None:
-    """End this process as soon as the one that began it has ended, if its number is this.
+def end_with(process: int, child: bool = False) -> None:
+    """End this process as soon as the one that began it has ended, if its number is this, as it is for a `child`.
 
     Else those of joblib would wait for 40 seconds where the other was killed.
     """
@@ -82,7 +82,7 @@ def end_with(process: int) -> None:
             time.sleep(0.5)
         os._exit(1)
 
-    if os.getppid() == process:
+    if child or os.getppid() == process:
         threading.Thread(target=watch, name="costframe-parent", daemon=True).start()
 
 
@@ -406,7 +406,8 @@ def _owner(candidate: Candidate) -> str | None:
 
 def by_processes(count: int) -> Parallel | None:
     """Return joblib with a number of processes; of a single one, task by task, while another one idles."""
-    with joblib.parallel_config("loky", inner_max_num_threads=thread_count(), idle_worker_timeout=_IDLE):
+    ending = {"initializer": end_with, "initargs": (os.getpid(), True)}
+    with joblib.parallel_config("loky", inner_max_num_threads=thread_count(), idle_worker_timeout=_IDLE, **ending):
         return by_joblib(max(count, 2), pre_dispatch=1 if count == 1 else "2*n_jobs")
 
 
