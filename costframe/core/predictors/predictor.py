@@ -243,9 +243,8 @@ class Predictor(ABC):
         """Return a walker that also asks for columns that are prices of errors, and what decides at its end."""
         errors, names, classes = request.costs.errors, self.feature_names, self.classes
         assert errors is not None and classes is not None  # noqa: S101, PT018 - callers look
-        prices = errors.of_classes(
-            classes, names, coded_features(self.categories)
-        )  # refuses what fits no class, before rows pay
+        # Before rows pay, this refuses what fits no class.
+        prices = errors.of_classes(classes, names, coded_features(self.categories))
 
         def decide(value: Any, asking: Walker) -> Any:
             row = np.full((1, len(names)), np.nan)
