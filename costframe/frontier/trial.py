@@ -16,7 +16,6 @@ from costframe.core.machine import thread_count
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.links import apply_link, squeeze
 from costframe.core.tables.rows import as_rows
 from costframe.frontier.choices import estimate_on_rows, join_folds, model_variance, sum_by_unit
 from costframe.frontier.points import Point
@@ -72,7 +71,7 @@ def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> 
     found, y, of_codes = [], archive.rows.y, with_labels(name, archive.rows.labels, archive.rows.X)
     weight, qid = archive.rows.uneven_weight, archive.rows.qid
     for features in (each for each in choose_spread(archive, _SETS) if len(each) < len(data.feature_names)):
-        predictions = squeeze(apply_link(archive.loss.link, archive.scores(features)))
+        predictions = archive.held_out(features).predictions
         score = float(score_named(of_codes)(y, predictions, weight, qid))
         if not math.isfinite(score):  # the searched rows may lack a class
             return []

@@ -8,7 +8,6 @@ from costframe.gates.composite import ExpensiveModel as ExpensiveModel
 from costframe.gates.composite import GateCurve as GateCurve
 from costframe.gates.composite import GatedPair as GatedPair
 from costframe.gates.composite import OperatingPoint as OperatingPoint
-from costframe.gates.composite import Predictions as Predictions
 from costframe.gates.composite import Scores as Scores
 from costframe.gates.composite import cheap_losses as cheap_losses
 from costframe.gates.composite import compose as compose

@@ -337,14 +337,6 @@ class Scores:
 
 
 @frozen(eq=False)
-class Predictions:
-    """Held-out rows, with a model's probabilities."""
-
-    rows: Rows
-    predictions: NDArray[np.float64]
-
-
-@frozen(eq=False)
 class Candidate:
     """A gate and a cheap model.
 

@@ -16,12 +16,13 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import log_odds
 from costframe.core.tables.frames import by_partition, is_dask
 from costframe.core.tables.rows import check_weights
-from costframe.gates.composite import Predictions, compose, fit_default, mix_predictions
+from costframe.gates.composite import compose, fit_default, mix_predictions
 from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import Traits
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.model_path import PathCollector
 from costframe.training.shell import restore_on_error
+from costframe.trees.monitor import Predictions
 from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:

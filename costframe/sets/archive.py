@@ -17,10 +17,12 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from costframe.core.machine import run_parallel
+from costframe.core.stages.links import apply_link, squeeze
 from costframe.training.sampling import deal_folds, sample_by_hash
 from costframe.trees.boost import bin_rows
 from costframe.trees.folds import boost_folds, regress_many
 from costframe.trees.losses import loss_for
+from costframe.trees.monitor import Predictions
 from costframe.trees.settings import TreeSettings
 
 if TYPE_CHECKING:
@@ -253,10 +255,11 @@ class SetArchive:
                 kept.append(each)
         return kept
 
-    def scores(self, features: frozenset[int]) -> NDArray[np.float64]:
-        """Return out-of-fold scores of all rows by quick fits on a set: float64 (n, K)."""
+    def held_out(self, features: frozenset[int]) -> Predictions:
+        """Return all rows with out-of-fold predictions by quick fits on a set."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
-        return boost_folds(data, self.rows, self.loss, self.fold, self.settings).scores
+        scores = boost_folds(data, self.rows, self.loss, self.fold, self.settings).scores
+        return Predictions(self.rows, squeeze(apply_link(self.loss.link, scores)))
 
     @cached_property
     def judged_rows(self) -> NDArray[np.int64]:

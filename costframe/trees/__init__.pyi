@@ -49,7 +49,9 @@ from costframe.trees.losses import SquaredLoss as SquaredLoss
 from costframe.trees.losses import loss_for as loss_for
 from costframe.trees.monitor import Monitor as Monitor
 from costframe.trees.monitor import Predicted as Predicted
+from costframe.trees.monitor import Predictions as Predictions
 from costframe.trees.monitor import Running as Running
+from costframe.trees.monitor import Scorer as Scorer
 from costframe.trees.monitor import scorer as scorer
 from costframe.trees.prices import LazyPrices as LazyPrices
 from costframe.trees.prices import NoPrices as NoPrices

@@ -6,11 +6,12 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from attrs import frozen
 
 from costframe.core.cost.accounts import PrefixCost
 from costframe.core.errors import ParameterError, shown
 from costframe.core.stages.links import apply_link, squeeze
-from costframe.training.scoring import refuse_unfit_score, resolve_score, score_named, with_labels
+from costframe.training.scoring import influence, refuse_unfit_score, resolve_score, score_named, with_labels
 from costframe.trees.scaling import check_sizes
 
 if TYPE_CHECKING:
@@ -37,6 +38,14 @@ class Predicted(Protocol):
     @property
     def predictions(self) -> NDArray[np.float64]:
         """The predictions: float64 (rows,) or (rows, K)."""
+
+
+@frozen(eq=False)
+class Predictions:
+    """Held-out rows, and a model's predictions of them."""
+
+    rows: Rows
+    predictions: NDArray[np.float64]
 
 
 class Running:
@@ -160,7 +169,28 @@ class Monitor:
         return -self._score(now)
 
 
-def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
+@frozen
+class Scorer:
+    """A score of validation rows, higher is better: a name, or a caller's own."""
+
+    scoring: str | LibraryScore
+
+    def __call__(self, now: Predicted) -> float:
+        """Return the score of the rows of all workers."""
+        y, predictions, weight, qid = _of_all_workers(now)
+        refuse_unfit_score(self.scoring, y, predictions)
+        return _checked(score_named(self._for(now.rows))(y, predictions, weight, qid))
+
+    def influence(self, now: Predicted) -> NDArray[np.float64]:
+        """Return the influence of each row on the score, float64 (n,); see `costframe.training.scoring`."""
+        rows = now.rows
+        return influence(self._for(rows), rows.y, now.predictions, rows.uneven_weight, rows.qid)
+
+    def _for(self, rows: Rows) -> str | LibraryScore:
+        return with_labels(self.scoring, rows.labels, rows.X)
+
+
+def scorer(scoring: Scoring) -> Scorer | None:
     """Return the score of validation rows, higher is better; None for the loss.
 
     Raises
@@ -171,14 +201,7 @@ def scorer(scoring: Scoring) -> Callable[[Predicted], float] | None:
     """
     if scoring is None or scoring == "loss":
         return None
-    found = resolve_score(scoring)
-
-    def score(now: Predicted) -> float:
-        y, predictions, weight, qid = _of_all_workers(now)
-        refuse_unfit_score(found, y, predictions)
-        return _checked(score_named(with_labels(found, now.rows.labels, now.rows.X))(y, predictions, weight, qid))
-
-    return score
+    return Scorer(resolve_score(scoring))
 
 
 def _of_all_workers(

@@ -10,7 +10,6 @@ from attrs import define, evolve, field, fields_dict, frozen
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.adoption import check_classes, of_columns
-from costframe.gates import Predictions
 from costframe.plugin import (
     Answer,
     BankError,
@@ -25,7 +24,7 @@ from costframe.plugin import (
     split_off,
     unfrozen,
 )
-from costframe.trees import BoostedRanker, LambdaRankLoss, TreeSettings
+from costframe.trees import BoostedRanker, LambdaRankLoss, Predictions, TreeSettings
 from costframe_baselines.boosting import PlainBoosting
 from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, ProximityExits
 

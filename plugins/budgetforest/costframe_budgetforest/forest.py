@@ -9,7 +9,6 @@ import numpy as np
 from attrs import evolve, field, frozen
 from scipy.special import ndtri, pdtrik
 
-from costframe.gates import Predictions
 from costframe.plugin import (
     Answer,
     PathCollector,
@@ -20,7 +19,17 @@ from costframe.plugin import (
     row_numbers,
     run_parallel,
 )
-from costframe.trees import ENTROPY, GINI, PAIRS, BinMapper, BudgetPrices, BudgetRule, BudgetTree, grow_budget_tree
+from costframe.trees import (
+    ENTROPY,
+    GINI,
+    PAIRS,
+    BinMapper,
+    BudgetPrices,
+    BudgetRule,
+    BudgetTree,
+    Predictions,
+    grow_budget_tree,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,6 @@ from costframe.plugin import (
     Traits,
     check_number,
     resolve,
-    resolve_score,
     restore_on_error,
     track_share,
 )
@@ -23,7 +22,7 @@ from costframe.trees import TreeSettings, check_limits, scorer
 from costframe_planner.path import measure_path
 from costframe_planner.planner import train_plain, train_planner
 from costframe_planner.predictor import KeptPlan, make_single
-from costframe_planner.problem import Base, Judge, Problem, Settings
+from costframe_planner.problem import Base, Problem, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,11 +97,10 @@ class _Planner(CostAwareEstimator):
         )
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         score, problem = scorer(scoring), self._problem(data)
-        judge = None if score is None else Judge(score, resolve_score(scoring))
         with track_share("Planner", verbose=self.verbose) as shown:
             progress = progress or shown
-            kept = KeptPlan.of(problem, train_planner(problem, progress, judge), data)
-            path = measure_path(kept, judge, limits, progress)
+            kept = KeptPlan.of(problem, train_planner(problem, progress, score), data)
+            path = measure_path(kept, score, limits, progress)
         self._keep(path.predictor_at(self._tradeoff_for(problem)), data.costs)
         return path
 

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.plugin import PlannedPredictor
-    from costframe.trees import ManyFolds
+    from costframe.trees import ManyFolds, Scorer
     from costframe_planner.predictor import KeptPlan
-    from costframe_planner.problem import Judge
     from costframe_planner.stakes import Stakes
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
@@ -75,7 +74,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
     points: tuple[PlanPoint, ...]
     kept: KeptPlan
-    judge: Judge | None  # None for the loss
+    scorer: Scorer | None  # None for the loss
 
     def predictor(self, point: PlanPoint) -> PlannedPredictor:
         """Return the model of a point."""
@@ -153,11 +152,11 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         if self.kept.data.costs.errors is not None:
             paid = measure.paid(point)
             spent = rows.weight * (paid - rows.mean(paid)) / rows.total_weight
-        if self.judge is None:
+        if self.scorer is None:
             lost = problem.losses(scores)
             moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
         else:
-            moved = self.judge.influence(problem.held_out(rows, scores))
+            moved = self.scorer.influence(problem.held_out(rows, scores))
         # A constant needs no training.
         lacked = 1.0 / len(np.unique(problem.fold)) if point.n_rounds else 0.0
         return evolve(point, error=standard_error(moved), influence=moved, spent=spent, rows_lacked=lacked)
@@ -165,7 +164,7 @@ class PlannedPath(MeasuredPath[PlanPoint]):
 
 def measure_path(
     kept: KeptPlan,
-    judge: Judge | None = None,
+    scorer: Scorer | None = None,
     limits: tuple[float, float] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> PlannedPath:
@@ -174,7 +173,7 @@ def measure_path(
     `limits` are the first and the last tradeoff; the default is as for `fit_path`.
     """
     models, full = kept.trained.models, kept.problem.prices.full
-    measure = _Measure(kept, judge)
+    measure = _Measure(kept, scorer)
     points = [measure.of(_new_point(0.0, stop=k)) for k in range(len(kept.trained.all_models))]
     constant = kept.problem.rows.mean(models[0].losses)
     unit = constant / full if full > 0 else 0.0
@@ -189,7 +188,7 @@ def measure_path(
         progress(0.85)
         further = (*_FOR_PARTS, _PER_LOSS / unit) if parted else _INDUCTIONS
         points += measure.along([_new_point(tradeoff, induced=True) for tradeoff in induced], *further)
-    return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, judge)
+    return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scorer)
 
 
 def _new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PlanPoint:
@@ -201,7 +200,7 @@ class _Measure:
     """Measures points: what the kept models pay, and how those without a fold score at the same cost."""
 
     kept: KeptPlan
-    judge: Judge | None
+    scorer: Scorer | None
 
     def along(self, points: list[PlanPoint], further: int, widest: float, per_loss: float = 0.0) -> list[PlanPoint]:
         """Measure plans at ascending tradeoffs, and between those whose costs differ by a share of the full one.
@@ -238,7 +237,7 @@ class _Measure:
             return point
         rows, scores = problem.rows, self.scores(point)
         loss = rows.mean(problem.losses(scores))
-        value = -loss if self.judge is None else self.judge.score(problem.held_out(rows, scores))
+        value = -loss if self.scorer is None else self.scorer(problem.held_out(rows, scores))
         return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.stop < 0 else point.stop)
 
     def scores(self, point: PlanPoint) -> NDArray[np.float64]:

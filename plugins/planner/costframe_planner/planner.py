@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from costframe.plugin import Rows, TreeTable
     from costframe.sets import SetPrices
-    from costframe.trees import BinnedData, BoostedFolds, ManyFolds
-    from costframe_planner.problem import Base, Judge, Problem
+    from costframe.trees import BinnedData, BoostedFolds, ManyFolds, Predictions, Scorer
+    from costframe_planner.problem import Base, Problem
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
 _ROWS_TO_TRY = 12_000
@@ -257,14 +257,14 @@ class Trained:
         return self._induced[tradeoff]
 
 
-def train_planner(problem: Problem, progress: Callable[[float], None], judge: Judge | None = None) -> Trained:
+def train_planner(problem: Problem, progress: Callable[[float], None], scorer: Scorer | None = None) -> Trained:
     """Train a planner: choose sets from the front of cost and loss, train a model on each, then regress gains.
 
     With l_k(i) the out-of-fold loss of row i under the model of set k, the gain D_kj regresses l_j(i) - l_k(i) on the
     features of set k and the model's scores.
     """
-    judge = None if problem.stakes is not None else judge  # bills are the scores there
-    archive = search_sets(problem, progress, judge)
+    scorer = None if problem.stakes is not None else scorer  # bills are the scores there
+    archive = search_sets(problem, progress, scorer)
     n_sets = problem.settings.n_sets
     selectors, parts = choose_parts(archive, min(3 * n_sets // 2, _MOST_STOPS - n_sets))
     others = parts or choose_alternatives(archive, n_sets // 2)
@@ -275,8 +275,8 @@ def train_planner(problem: Problem, progress: Callable[[float], None], judge: Ju
         chosen += [each | archive.free for each in chosen if each]
     chosen = sorted(dict.fromkeys(chosen), key=lambda each: each != archive.free)[:_BITS]
     further = list[frozenset[int]]()
-    if judge is not None:
-        further = choose_by_score(archive, chosen, _BY_SCORE, partial(_is_better, problem, archive, judge))
+    if scorer is not None:
+        further = choose_by_score(archive, chosen, _BY_SCORE, partial(_is_better, cache(archive.held_out), scorer))
     trained = train_models(problem, [*chosen, *further], selectors)
     models, singles = _keep_distinct(problem, trained[: len(chosen)], archive.free), trained[len(chosen) :]
     progress(0.8)
@@ -293,7 +293,7 @@ def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
     return nothing, everything
 
 
-def search_sets(problem: Problem, progress: Callable[[float], None], judge: Judge | None) -> SetArchive:
+def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Scorer | None) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
     data, rows, fold, half, stakes = problem.sample(_QUICK_ROWS)
     few, folds = len(rows) <= _FEW_ROWS, np.unique(fold).tolist()
@@ -323,25 +323,26 @@ def search_sets(problem: Problem, progress: Callable[[float], None], judge: Judg
         problem.trees(*shape, _QUICK_PATIENCE if stakes is None and is_noisy() else None),
         problem.n_threads,
         None if stakes is None else stakes.take(at).losses,
-        None if judge is None else partial(_score_held_out, problem, rows.take(at), judge),
+        None if scorer is None else partial(_score_held_out, problem, rows.take(at), scorer),
     )
     archive.search(problem.settings.max_tries, lambda share: progress(0.4 * share))
     return archive
 
 
-def _score_held_out(problem: Problem, rows: Rows, judge: Judge, scores: NDArray[np.float64]) -> float:
+def _score_held_out(problem: Problem, rows: Rows, scorer: Scorer, scores: NDArray[np.float64]) -> float:
     """Return the score of some rows, given their out-of-fold scores (n, K); NaN where they lack a class, say."""
     try:
-        return judge.score(problem.held_out(rows, scores))
+        return scorer(problem.held_out(rows, scores))
     except CostframeError:
         return np.nan
 
 
-def _is_better(problem: Problem, archive: SetArchive, judge: Judge, new: frozenset[int], old: frozenset[int]) -> bool:
+def _is_better(
+    held_out: Callable[[frozenset[int]], Predictions], scorer: Scorer, new: frozenset[int], old: frozenset[int]
+) -> bool:
     """Return whether one set's score is better than another's by more than the standard error, over all folds."""
-    one, other = (problem.held_out(archive.rows, archive.scores(each)) for each in (new, old))
-    error = standard_error(judge.influence(one) - judge.influence(other))
-    return judge.score(one) - judge.score(other) > error
+    one, other = held_out(new), held_out(old)
+    return scorer(one) - scorer(other) > standard_error(scorer.influence(one) - scorer.influence(other))
 
 
 def regress_gains(problem: Problem, models: list[SetModel], k: int, seen: BinnedData) -> ManyFolds:

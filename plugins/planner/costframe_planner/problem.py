@@ -17,19 +17,15 @@ from costframe.plugin import (
     Rows,
     apply_link,
     deal_folds,
-    influence,
     least_rows,
     sampling_keys,
     squeeze,
-    with_labels,
 )
 from costframe.sets import SetPrices
-from costframe.trees import SquaredLoss, bin_rows, check_sizes, loss_for
+from costframe.trees import Predictions, SquaredLoss, bin_rows, check_sizes, loss_for
 from costframe_planner.stakes import Stakes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from costframe.plugin import PriceArrays, TrainingData
@@ -162,28 +158,6 @@ class SampledRows(NamedTuple):
 
 
 @frozen(eq=False)
-class HeldOut:
-    """Rows with out-of-fold predictions."""
-
-    rows: Rows
-    predictions: NDArray[np.float64]
-
-
-@frozen(eq=False)
-class Judge:
-    """What scores are by: a function of held-out rows, higher is better, and the name or function behind it."""
-
-    score: Callable[[HeldOut], float]
-    scoring: Any
-
-    def influence(self, held_out: HeldOut) -> NDArray[np.float64]:
-        """Return the influence of each row on the score; see `costframe.training.scoring`: float64 (n,)."""
-        rows = held_out.rows
-        scoring = with_labels(self.scoring, rows.labels, rows.X)
-        return influence(scoring, rows.y, held_out.predictions, rows.uneven_weight, rows.qid)
-
-
-@frozen(eq=False)
 class Problem:
     """All rows for training and out-of-fold estimates."""
 
@@ -247,9 +221,9 @@ class Problem:
         """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
         return self.loss.each(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
 
-    def held_out(self, rows: Rows, scores: NDArray[np.float64]) -> HeldOut:
+    def held_out(self, rows: Rows, scores: NDArray[np.float64]) -> Predictions:
         """Return rows with predictions, from their out-of-fold scores (n, K)."""
-        return HeldOut(rows, squeeze(apply_link(self.loss.link, scores)))
+        return Predictions(rows, squeeze(apply_link(self.loss.link, scores)))
 
     def sample(self, most: int) -> SampledRows:
         """Return at most `most` of the rows, chosen by their hashes."""
