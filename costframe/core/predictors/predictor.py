@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import CostReport
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Prediction, Walker
-    from costframe.core.prices.error_prices import ErrorPrices
+    from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
@@ -128,8 +128,12 @@ class Predictor(ABC):
         if errors is None or set(errors.columns).intersection(names_of(unavailable)):
             return likeliest(predictions, classes, self.half)
         rows = as_rows(X, self.feature_names, self.categories, errors.columns)
-        prices = errors.of_classes(classes, self.feature_names, coded_features(self.categories))
+        prices = self._by_class(errors)
         return np.asarray(classes[prices.decide(both_classes(predictions), rows)])
+
+    def _by_class(self, errors: ErrorPrices) -> DecisionPrices:
+        """Return prices of errors by the position of its classes and features; refuse those that do not fit."""
+        return errors.of_classes(self.known_classes, self.feature_names, coded_features(self.categories))
 
     def _errors(self, costs: object = None) -> ErrorPrices | None:
         own = self.costs if costs is None else CostModel.of(costs, self.feature_names)
@@ -156,8 +160,7 @@ class Predictor(ABC):
         if self.classes is None:
             errors.check_kind("regressor", None)
             return errors.of_answers(check_target(y, len(X), "y"), predictions)
-        prices = errors.of_classes(self.classes, self.feature_names, coded_features(self.categories))
-        truth = places(y, self.classes)
+        prices, truth = self._by_class(errors), places(y, self.classes)
         answers = places(self.decide(predictions, X, costs, how.unavailable), self.classes)
         return prices.of_answers(truth, answers, X)
 
@@ -169,7 +172,10 @@ class Predictor(ABC):
     def error_columns(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Names of the columns that are prices of errors, which inquiries ask for to decide a label."""
         errors = None if self.classes is None else self._errors(costs)
-        return () if errors is None else tuple(name for name in errors.columns if name not in names_of(unavailable))
+        if errors is None:
+            return ()
+        barred = names_of(unavailable)
+        return tuple(name for name in errors.columns if name not in barred)
 
     def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Names of the features on which labels depend: `used_features`, and columns that are prices of errors."""
@@ -244,7 +250,7 @@ class Predictor(ABC):
         errors, names, classes = request.costs.errors, self.feature_names, self.classes
         assert errors is not None and classes is not None  # noqa: S101, PT018 - callers look
         # Before rows pay, this refuses what fits no class.
-        prices = errors.of_classes(classes, names, coded_features(self.categories))
+        prices = self._by_class(errors)
 
         def decide(value: Any, asking: Walker) -> Any:
             row = np.full((1, len(names)), np.nan)
