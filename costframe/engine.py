@@ -423,6 +423,7 @@ hash_rows = _bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
 add_exactly = _bind("add_exactly(values: f8[n], sums: >i8[71])")
 sum_exactly = _bind("sum_exactly(values: f8[n])", ctypes.c_double)
 round_digits = _bind("round_digits(sums: i8[71])", ctypes.c_double)
+exp_float32 = _bind("exp_float32(values: f8[n], found: >f8[n])")
 score_rows = _bind("score_rows(left: f8[n,C], weights: f8[M,C], found: >f8[n,M])")
 add_products = _bind("add_products(left: f8[n,C], right: f8[n,M], high: >f8[M,C], low: >f8[M,C])")
 
@@ -557,7 +558,8 @@ add_rounds = _bind(
 )
 boost_many = _bind(
     "boost_many(task: Task, room: Room, prices: Prices, weight: f8[n], counts: i8[n], inside: i4[m], outside: i4[o], "
-    "step: f8, residual: >f8[n,T], nodes: >i8[R,N,5], values: >f8[R,N,T], sizes: >i8[R])",
+    "step: f8, residual: >f8[n,T], mix: >f8[T], largest: >f8[1], nodes: >i8[R,N,5], values: >f8[R,N,T], "
+    "sizes: >i8[R])",
     _CODE,
 )
 
@@ -676,7 +678,7 @@ BudgetTree = _Struct(
 )
 grow_budget_tree = _bind(
     "grow_budget_tree(columns: u1[F,n], y: i8[n], weight: f8[n], prices: BudgetPrices, rule: BudgetRule, "
-    "rows: >i4[m], tree: BudgetTree, seed: i8)",
+    "rows: >i4[m], tree: BudgetTree, order: >i8[F], state: >i8[3])",
     _CODE,
 )
 

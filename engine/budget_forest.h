@@ -12,6 +12,7 @@ namespace costframe::budget {
 
 constexpr i64 missing = 255;     // bin of a row without the value
 constexpr double least = 1e-10;  // drop, as a share of the node's impurity
+constexpr i64 most_cells = 1 << 26;  // that a call looks at, about, so that it ends soon
 
 // Impurities of class counts, as sums over pairs of classes, or over classes.
 enum Impurity : i64 { pairs = 0, gini = 1, entropy = 2 };
@@ -70,15 +71,20 @@ struct Split {
     Cut cut;
 };
 
+// How far a tree is: the next node to split, the nodes there are, and the state of the draws.
+struct State {
+    i64 node, n_nodes, draws;
+};
+
 // Memory for the search of a node's best split.
 struct Room {
     std::vector<u8> bought, paid;  // features and resources
     std::vector<double> table;     // 256 rows of weights by class, and the weight of the bin
     std::vector<i64> bins;         // that occur, ascending
     std::vector<i64> classes;      // that occur in the node
-    std::vector<i64> order;        // of the features
+    Vector<i64> order;             // of the features
     Side left, right;
-    i64 state;  // of the draws
+    State& state;
 
     Matrix<double> weights() { return {table.data(), 256, std::ssize(left.counts) + 1}; }
 };
@@ -239,8 +245,9 @@ inline double price_split(i64 f, const Prices& prices, const Room& room) {
 
 // Draw the next feature without repetition; the state times the factor stays below 2^63.
 inline i64 draw_feature(Room& room, i64 place) {
-    room.state = room.state * 48271 % 2147483647;
-    std::swap(room.order[place], room.order[place + room.state % (std::ssize(room.order) - place)]);
+    i64& draws = room.state.draws;
+    draws = draws * 48271 % 2147483647;
+    std::swap(room.order[place], room.order[place + draws % (std::ssize(room.order) - place)]);
     return room.order[place];
 }
 
@@ -302,30 +309,29 @@ inline void open_children(const Tree& tree, i64 node, const Split& split, i64 n_
     }
 }
 
-// Grow a tree on `rows`, which it orders anew, and return the number of nodes; `tree.counts` are zeros before.
-inline i64 grow(const Data& data, const Prices& prices, const Rule& rule, Vector<i32> rows, const Tree& tree, i64 seed) {
+// Split the next nodes of a tree on `rows`, which it orders anew; `tree.counts` are zeros before. It ends early on many
+// rows, with a node that is still to split.
+inline void grow(const Data& data, const Prices& prices, const Rule& rule, Vector<i32> rows, const Tree& tree,
+                 Vector<i64> order, State& state) {
     const i64 d = data.columns.rows, n_classes = tree.counts.columns;
     const Side side{std::vector<double>(n_classes)};
     Room room{std::vector<u8>(d), std::vector<u8>(prices.resource.size()), std::vector<double>(256 * (n_classes + 1)),
-              {}, {}, std::vector<i64>(d), side, side, seed % 2147483646 + 1};
-    std::iota(room.order.begin(), room.order.end(), 0);
+              {}, {}, order, side, side, state};
     const double stop = rule.impurity == pairs ? 0.0 : rule.alpha;
-    tree.begin[0] = tree.depth[0] = 0;
-    tree.end[0] = std::ssize(rows);
-    tree.parent[0] = -1;
-    i64 n_nodes = 1;
-    for (i64 node = 0; node < n_nodes; ++node) {
+    i64 cells = 0;
+    for (; state.node < state.n_nodes && cells < most_cells; ++state.node) {
+        const i64 node = state.node;
         const auto mine = rows.subspan(tree.begin[node], tree.end[node] - tree.begin[node]);
+        cells += std::ssize(mine) * std::min(d, rule.max_features);
         count_classes(mine, data, tree.counts[node], room);
         tree.feature[node] = tree.left[node] = tree.right[node] = -1;
         const double whole = impurity(rule, tree.counts[node], room.classes);
         if (room.classes.size() <= 1 || !(whole > stop) || tree.depth[node] >= rule.max_depth) continue;
         const Split split = best_split(data, prices, rule, mine, tree, node, whole, room);
         if (split.feature < 0) continue;
-        open_children(tree, node, split, part(data.columns[split.feature], mine, split.cut), n_nodes);
-        n_nodes += 2;
+        open_children(tree, node, split, part(data.columns[split.feature], mine, split.cut), state.n_nodes);
+        state.n_nodes += 2;
     }
-    return n_nodes;
 }
 
 }  // namespace costframe::budget

@@ -17,12 +17,18 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).parent
 TARGET = HERE.parent / "costframe"
-SOURCES = sorted(map(str, HERE.glob("*.cc")))
+WIDE = ("tables.cc", "trees.cc")  # what wide registers make faster: compiled for each level
+ONCE = ("engine.cc", "forest.cc", "stages.cc")  # for any processor, in the libraries of all levels
 EXACT = ("-std=c++20", "-O3", "-ffp-contract=off", "-fno-math-errno")  # the same bits on every machine
-SHARED = ("-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-psabi", "-Werror")
+HIDDEN = ("-fvisibility=hidden", "-fvisibility-inlines-hidden")  # all but the exported functions
+OBJECT = ("-c", "-fPIC", *HIDDEN, "-Wall", "-Wextra", "-Wno-psabi", "-Werror")
 SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 AVX2 = ("-mavx2", "-mbmi", "-mbmi2")
 ZIG = ("-mcpu=baseline", "-s")  # else it uses all that this machine's processor can, and keeps what debuggers read
@@ -46,10 +52,15 @@ def compiler(platform: str | None = None) -> list[str]:
     return [sys.executable, "-m", "ziglang", "c++"] if importlib.util.find_spec("ziglang") else []
 
 
-def build(target: Path = TARGET, options: tuple[str, ...] = (), platform: str | None = None) -> list[Path]:
+def build(
+    target: Path = TARGET,
+    options: tuple[str, ...] = (),
+    platform: str | None = None,
+    tell: Callable[[str], object] = print,
+) -> list[Path]:
     """Compile the library for each level of this machine's or a platform's processors; return the files.
 
-    A file that was made of the same sources in the same way stays: pip builds twice to install once.
+    Files that were made of the same sources in the same way stay: pip builds twice to install once. Else it tells so.
     """
     command = compiler(platform)
     if not command:
@@ -62,22 +73,42 @@ def build(target: Path = TARGET, options: tuple[str, ...] = (), platform: str | 
     name = platform or PLATFORM
     suffix = {"win": ".dll", "macosx": ".dylib"}.get(name.partition("_")[0], ".so")
     levels = {"base": (), "avx2": avx2} if name.endswith(("x86_64", "amd64")) else {"base": ()}
-    target.mkdir(parents=True, exist_ok=True)
-    ways = {
-        target / f"engine-{level}{suffix}": [*command, *EXACT, *SHARED, *options, *levels[level]] for level in levels
-    }
-    marks = {file: mark(way) for file, way in ways.items()}
-    old = [file for file in ways if not file.exists() or marks[file].encode() not in file.read_bytes()]
-    with tempfile.TemporaryDirectory(dir=target) as folder:  # never a half-written library
-        running = [
-            subprocess.Popen([*ways[file], f"-DMADE_OF={marks[file]}", "-o", str(Path(folder, file.name)), *SOURCES])
-            for file in old
-        ]
-        if any([process.wait() for process in running]):  # noqa: C419 - wait for both
-            raise SystemExit(f"the engine cannot be compiled with {' '.join(command)}")
-        for file in old:
-            Path(folder, file.name).replace(file)
-    return [*ways]
+    files = {level: target / f"engine-{level}{suffix}" for level in levels}
+    way = [*command, *EXACT, *options]
+    made_of = mark([*way, *OBJECT, *avx2, *WIDE, "once", *ONCE])
+    if any(not file.exists() or made_of.encode() not in file.read_bytes() for file in files.values()):
+        tell(f"compiling the engine with {' '.join(command)}: {' and '.join(file.name for file in files.values())}")
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target) as folder:  # never a half-written library
+            objects = compile_parts([*way, *OBJECT], levels, made_of, Path(folder))
+            made = {level: Path(folder, file.name) for level, file in files.items()}
+            run_together(
+                [[*way, "-shared", "-o", str(made[level]), str(objects[level]), str(objects["once"])] for level in made]
+            )
+            for level, file in files.items():
+                made[level].replace(file)
+    return [*files.values()]
+
+
+def compile_parts(way: list[str], levels: dict[str, tuple[str, ...]], made_of: str, folder: Path) -> dict[str, Path]:
+    """Compile the sources of each level, and those of all, as one text each: headers take long; return the objects."""
+    parts = {"once": (ONCE, (f"-DMADE_OF={made_of}",))}
+    parts |= {level: (WIDE, ("-DLEVEL", *flags)) for level, flags in levels.items()}
+    commands, objects = [], {part: folder / f"{part}.o" for part in parts}
+    for part, (names, flags) in parts.items():
+        (text := folder / f"{part}.cc").write_text(
+            "".join(f'#include "{(HERE / name).as_posix()}"\n' for name in names)
+        )
+        commands.append([*way, *flags, "-o", str(objects[part]), str(text)])
+    run_together(commands)
+    return objects
+
+
+def run_together(commands: list[list[str]]) -> None:
+    """Run commands side by side, or exit if one fails."""
+    running = [subprocess.Popen(command) for command in commands]
+    if any([process.wait() for process in running]):  # noqa: C419 - wait for all
+        raise SystemExit(f"the engine cannot be compiled with {commands[0][0]}")
 
 
 def mark(way: list[str]) -> str:

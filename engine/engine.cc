@@ -1,41 +1,17 @@
-// The C interface for rows, columns and stages: each function takes pointers and the sizes that `costframe/engine.py` has
-// checked.
+// The C interface for columns, paths and the training of stages: each function takes pointers and the sizes that
+// `costframe/engine.py` has checked.
 #include "binning.h"
 #include "forward_selection.h"
 #include "interface.h"
 #include "paths.h"
 #include "proximal.h"
 #include "ranking.h"
-#include "row_hashes.h"
-#include "sums.h"
 
 using namespace costframe;
 
 #define TEXT_OF(word) #word
 #define TEXT(word) TEXT_OF(word)
 EXPORT const char* made_of() { return TEXT(MADE_OF); }  // see build.py
-
-EXPORT void hash_rows(const double* X, i64 n, i64 d, u64* hashes) { costframe::hash_rows({X, n, d}, span(hashes, n)); }
-
-EXPORT void add_exactly(const double* values, i64 n, i64* sums) {
-    costframe::add_exactly(span(values, n), span(sums, digits_of_doubles + 3));
-}
-
-EXPORT double sum_exactly(const double* values, i64 n) {
-    std::array<i64, digits_of_doubles + 3> sums{};
-    costframe::add_exactly(span(values, n), sums);
-    return costframe::round_digits(sums);
-}
-
-EXPORT double round_digits(const i64* sums) { return costframe::round_digits(span(sums, digits_of_doubles + 3)); }
-
-EXPORT void score_rows(const double* left, i64 n, i64 C, const double* weights, i64 M, double* found) {
-    costframe::score_rows({left, n, C}, {weights, M, C}, {found, n, M});
-}
-
-EXPORT void add_products(const double* left, i64 n, i64 C, const double* right, i64 M, double* high, double* low) {
-    costframe::add_products({left, n, C}, {right, n, M}, {high, M, C}, {low, M, C});
-}
 
 EXPORT bool has_avx2() {
 #if defined(__x86_64__) || defined(_M_X64)
@@ -119,20 +95,6 @@ EXPORT i64 lambda_gradients(const double* scores, i64 n, const double* gains, co
         costframe::lambda_gradients(span(scores, n), span(gains, n), span(counts, n), span(spans, n),
                                     span(starts, Q + 1), span(discounts, k), span(gradient, n), span(hessian, n));
     });
-}
-
-EXPORT void bin_rows(const double* X, i64 n, i64 d, const i64* first, const double* cut, i64 c, const double* low,
-                     const double* scale, const i64* first_step, const i32* certain, i64 s, const i64* window,
-                     u8* bins, u8* columns, i64 N, i64 begin) {
-    const Cuts cuts{span(first, d + 1), span(cut, c), span(low, d), span(scale, d), span(first_step, d + 1),
-                    span(certain, s), span(window, d)};
-    costframe::bin_rows({X, n, d}, cuts, {bins, n, d}, {columns, d, N}, begin);
-}
-
-EXPORT void mark_unknown(const double* X, i64 n, i64 d, const i64* first, const double* category, i64 c,
-                         const i64* features, i64 k, u8* bins, u8* columns, i64 N, i64 begin) {
-    costframe::mark_unknown({X, n, d}, span(first, d + 1), span(category, c), span(features, k), {bins, n, d},
-                            {columns, d, N}, begin);
 }
 
 EXPORT i64 collect_distinct(const double* X, i64 n, i64 d, double* values, i64 limit, i64* counts) {

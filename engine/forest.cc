@@ -9,10 +9,10 @@ using namespace costframe;
 
 EXPORT i64 grow_budget_tree(const u8* columns, i64 F, i64 n, const i64* y, const double* weight,
                             const budget::Prices* prices, const budget::Rule* rule, i32* rows, i64 m,
-                            const budget::Tree* tree, i64 seed) {
+                            const budget::Tree* tree, i64* order, budget::State* state) {
     return with_memory([&] {
         const budget::Data data{{columns, F, n}, span(y, n), span(weight, n)};
-        return budget::grow(data, *prices, *rule, span(rows, m), *tree, seed);
+        budget::grow(data, *prices, *rule, span(rows, m), *tree, span(order, F), *state);
     });
 }
 

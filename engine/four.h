@@ -2,6 +2,10 @@
 // steps. Comparisons give -1 for true, and 0.
 #pragma once
 
+#ifndef LEVEL
+#error "sources that are compiled once for all levels pass such vectors in another way: see WIDE in build.py"
+#endif
+
 #include <algorithm>
 #include <bit>
 

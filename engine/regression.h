@@ -82,11 +82,11 @@ struct MeanTrees {
     i64* sizes;
 };
 
-// Boost targets from -1 to 1, overwritten by their residuals, by squared loss; return the number of trees.
+// Boost targets, overwritten by their residuals, by squared loss; return the number of trees. `mix` and `largest`, the
+// weights of the last mixture and a bound of all residuals, go from call to call.
 inline i64 boost_many(const Growth& g, Vector<const double> weight, const Sides& sides, double step,
-                      Matrix<double> residual, const MeanTrees& trees) {
-    std::vector<double> mixed(residual.rows), mix(residual.columns, 1.0);
-    double largest = 1.0;
+                      Matrix<double> residual, Vector<double> mix, double& largest, const MeanTrees& trees) {
+    std::vector<double> mixed(residual.rows);
     const double heaviest = largest_of(weight);
     for (i64 tree = 0; tree < trees.most_trees; ++tree) {
         turn_mixture(residual, sides.inside, weight, largest, g.task.count_bits, mix, mixed);

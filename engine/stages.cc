@@ -1,26 +1,14 @@
-// The C interface for trees of stages: tables of rows, their prices, and single rows.
+// The C interface for trees of stages: prices of rows of a table, and single rows step by step.
 #include "ahead.h"
 #include "capped.h"
 #include "certain.h"
 #include "charges.h"
 #include "interface.h"
 #include "needs.h"
-#include "plan.h"
-#include "scores.h"
 
 using namespace costframe;
 
 namespace {
-
-// Call a function with a value of the type of codes, which are unsigned and have `size` bytes.
-template <typename Function>
-i64 with_codes(i64 size, Function function) {
-    return with_memory([&] {
-        if (size == 1) function(u8{});
-        if (size == 2) function(u16{});
-        if (size == 4) function(u32{});
-    });
-}
 
 // The structs that rows on the same way have in common.
 struct Plainly {
@@ -41,11 +29,6 @@ struct Certainly {
     const Goal* goal;
 };
 
-struct Planned {
-    const Plan* plan;
-    const PaidSets* sets;
-};
-
 // Step a row; return the number of features needed, 0 at its end, U + 1 + use for the use of an opaque learner to call,
 // or -1 without memory.
 template <typename Make>
@@ -59,66 +42,9 @@ i64 step(const double* supplied, Make make) {
 
 }  // namespace
 
-EXPORT i64 code_rows(const double* X, i64 n, i64 d, const i64* used, i64 U, const Nodes* nodes, void* codes, i64 c,
-                     i64 size) {
-    return with_codes(size, [&]<typename Code>(Code) {
-        costframe::code_rows<Code>({X, n, d}, span(used, U), *nodes, {static_cast<Code*>(codes), c, n});
-    });
-}
-
-EXPORT i64 walk_leaves(const void* codes, i64 c, i64 n, i64 size, const Nodes* nodes, i32* leaves) {
-    return with_codes(size, [&]<typename Code>(Code) {
-        costframe::walk_leaves<const Code>({static_cast<const Code*>(codes), c, n}, *nodes,
-                                           {leaves, n, std::ssize(nodes->root)});
-    });
-}
-
-EXPORT i64 write_outputs(const void* codes, i64 n, i64 T, i64 size, const double* dense, i64 D, const i32* source,
-                         i64 C, const double* values, i64 V, const i64* rows, i64 m, const double* factor,
-                         double* out) {
-    return with_codes(size, [&]<typename Code>(Code) {
-        costframe::write_outputs<Code>({static_cast<const Code*>(codes), n, T}, {dense, n, D}, source, {values, C, V},
-                                       rows, factor, {out, m, C});
-    });
-}
-
-EXPORT i64 score_stage(const double* X, i64 n, i64 d, const void* codes, i64 c, i64 size, const Model* model,
-                       const Marks* marks, const double* opaque, i64 o, u64* masks, i64 k, i64 W, double* spent,
-                       const i64* rows, i64 m, i64 stage, double* scores, i64 K) {
-    return with_codes(size, [&]<typename Code>(Code) {
-        const Scoring<const Code> scoring{{X, n, d}, {static_cast<const Code*>(codes), c, n}, *model, *marks,
-                                          {opaque, n, o}, {masks, k, W}, {spent, k, 2}};
-        costframe::score_rows(scoring, span(rows, m), stage, {scores, m, K});
-    });
-}
-
-EXPORT i64 walk_row(const Model* const* model, double* scores, const double* x) {
-    return costframe::walk_row(x, **model, span(scores, (*model)->n_outputs()));
-}
-
 EXPORT i64 step_row(const Plainly* way, u64* state, const double* supplied) {
     return step(supplied, [&] {
         return PlainRow{StepRow(*way->model, state, way->prices->split.data(), way->prices->spends != 0)};
-    });
-}
-
-EXPORT i64 step_plan_row(const Planned* way, u64* state, const double* supplied) {
-    return with_memory([&]() -> i64 {
-        const Plan& plan = *way->plan;
-        const i64 n_place = sizeof(PlanRow) / sizeof(i64) + plan.sets.columns;
-        auto *place = reinterpret_cast<i64*>(state), *called = place + n_place + plan.width;
-        const i64 n_opaque = *called < 0 ? 0 : plan.n_opaque(*called);
-        const PlanRows row{plan, *way->sets, {reinterpret_cast<double*>(place + n_place), 1, plan.width},
-                           {place, 1, n_place}, {reinterpret_cast<double*>(called + 1), 1, n_opaque}, {nullptr, 0, 0}};
-        return row.carry(span(supplied, supplied == nullptr ? 0 : plan.width), *called);
-    });
-}
-
-EXPORT i64 carry_rows(const Plan* plan, const PaidSets* sets, const double* supplied, i64 v, double* X, i64 n, i64 d,
-                      i64* places, i64 p, const double* opaque, i64 o, i64 k, i32* next, i64 N, i64 m, i64 called) {
-    return with_memory([&]() -> i64 {
-        const PlanRows rows{*plan, *sets, {X, n, d}, {places, n, p}, {opaque, o, k}, {next, N, m}};
-        return rows.carry(span(supplied, v), called);
     });
 }
 

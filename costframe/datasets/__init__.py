@@ -87,6 +87,10 @@ def _breast_cancer() -> Dataset:
     return breast_cancer()
 
 
+def __dir__() -> list[str]:
+    return [*__all__, costframe_datasets.__name__]  # pluggy looks for hooks here
+
+
 def __getattr__(name: str) -> object:
     if name == "read_table":  # it loads pyarrow, too slow for the start of a command
         needed("pyarrow", "cli")

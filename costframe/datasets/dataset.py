@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.checks import check_number
+from costframe.core.checks import check_choice, check_mapping, check_name_list, check_number
 from costframe.core.errors import (
     CostModelError,
     DataError,
@@ -16,9 +16,12 @@ from costframe.core.errors import (
     brief,
     format_count,
     quote_names,
+    shown,
     suggestion,
 )
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.rows import check_nested, check_queries, refuse_text
+from costframe.datasets.parts import PARTS, Kinds, check_parts, split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,86 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.tables.dates import Dates
-
-# Parts of the shuffled rows of each class, in turn: 60/20/20, and a class's first row is in train.
-_TURNS = np.array(["train", "valid", "train", "test", "train"])
-
-
-def split_rows(
-    classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, n: int, seed: int
-) -> tuple[NDArray[np.str_], list[str]]:
-    """Split n rows into train, valid and test, 60/20/20: str (n,), and notes about the split.
-
-    Classes, (n,), have equal shares in each part; rows of one query, int64 (n,), stay together.
-    """
-    rng = np.random.default_rng(seed)
-    if queries is not None:
-        return _deal(None, int(queries.max(initial=-1)) + 1, rng)[queries], [_note("queries", seed)]
-    return _deal(classes, n, rng), [_note("rows" if classes is None else "the rows of each class", seed)]
-
-
-def check_parts(split: NDArray[np.str_], y: NDArray[Any], classes: Sequence[Any] | None) -> None:
-    """Refuse a split, str (n,), without rows in some part, and for classes, one of which has no row to train on."""
-    unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
-    if unknown:
-        raise DataError(f"split: expected {', '.join(PARTS)}, got {unknown[0]!r}")
-    if classes is not None and len(classes) < 2:
-        raise DataError(f"expected rows of at least two classes, got only {', '.join(map(repr, classes))}")
-    for part in PARTS:
-        if not (split == part).any():
-            raise DataError(f"split: none of the {len(split)} rows is in {part!r}")
-    absent = set(classes or ()) - set(np.unique(y[split == "train"]).tolist())
-    if absent:
-        raise DataError(f"class {min(absent)!r} has no row in 'train'")
-
-
-def obey_split(
-    split: NDArray[np.str_], classes: NDArray[Any] | None, queries: NDArray[np.int64] | None, seed: int
-) -> tuple[NDArray[np.str_], list[str]]:
-    """Check a given split, str (n,); take a missing valid or test part from train by seed."""
-    check_split(split)
-    split, notes = split.astype(_TURNS.dtype), []
-    for part in PARTS[1:]:
-        if part not in split:
-            _take_from_train(split, part, classes, queries, np.random.default_rng(seed))
-            notes.append(f"no row is in {part!r}: a fifth of 'train' is taken for it, by seed {seed}")
-    if queries is not None:
-        pairs = np.unique(np.stack([queries, np.unique(split, return_inverse=True)[1]]), axis=1)
-        if pairs.shape[1] > len(np.unique(queries)):
-            notes.append("some queries have rows in more than one part")
-    return split, notes
-
-
-def _take_from_train(
-    split: NDArray[np.str_],
-    part: str,
-    classes: NDArray[Any] | None,
-    queries: NDArray[np.int64] | None,
-    rng: np.random.Generator,
-) -> None:
-    turns = np.array(["train", "train", part, "train", "train"], split.dtype)
-    train = np.flatnonzero(split == "train")
-    if queries is None:
-        split[train] = _deal(None if classes is None else classes[train], len(train), rng, turns)
-    else:
-        mine, query = np.unique(queries[train], return_inverse=True)
-        split[train] = _deal(None, len(mine), rng, turns)[query]
-
-
-def _deal(classes: NDArray[Any] | None, n: int, rng: np.random.Generator, turns: NDArray[np.str_] = _TURNS) -> Any:
-    """Deal parts to n items in turn, in random order, class by class: str (n,)."""
-    order = rng.permutation(n)
-    codes = np.zeros(n, np.int64) if classes is None else np.unique(classes, return_inverse=True)[1]
-    order = order[np.argsort(codes[order], kind="stable")]
-    begin = np.searchsorted(codes[order], codes[order])
-    split = np.empty(n, turns.dtype)
-    split[order] = turns[(np.arange(n) - begin) % len(turns)]
-    return split
-
-
-def _note(what: str, seed: int) -> str:
-    return f"no split column: {what} are split 60/20/20 into train, valid and test by seed {seed}"
-
 
 TASKS = ("classification", "regression", "ranking")
 
@@ -121,11 +44,14 @@ class Rows:
         Class labels, values, or grades of relevance.
     qid : int64 (rows,) or None
         The query of each row, ascending; for rankings.
+    groups : int64 (rows,) or None
+        The group of each row, such as the patient.
     """
 
     X: NDArray[np.float64]
     y: NDArray[Any]
     qid: NDArray[np.int64] | None = None
+    groups: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -150,6 +76,9 @@ class Dataset:
         "train", "valid" or "test" for each row; each has rows, and train has every class.
     qid : int64 (n,) or None
         The query of each row, ascending; for rankings.
+    groups : int64 (n,) or None
+        The group of each row, such as the patient: a split by seed and folds keep its rows together, and errors of
+        estimates are those of fresh groups.
     classes : tuple
         Class labels in ascending order; empty for other tasks.
     categorical : mapping of str to tuple of str or None
@@ -164,6 +93,8 @@ class Dataset:
         The arguments by which `read_table` makes the same table of its file, prices aside; empty for other tables.
     dates : mapping of str to Dates
         Features that are dates in a file, and days since 1970-01-01 in X.
+    decimal : {".", ","} or None
+        The decimal sign of numbers in a file that is a text and tells it; models keep it for tables that do not tell.
 
     Raises
     ------
@@ -186,6 +117,8 @@ class Dataset:
     seed: int | None = None
     reading: Mapping[str, Any] = field(factory=dict)
     dates: Mapping[str, Dates] = field(factory=dict)
+    groups: NDArray[np.int64] | None = None
+    decimal: str | None = None
 
     def __repr__(self) -> str:
         """Name its size, task and parts; the arrays would fill pages."""
@@ -195,7 +128,8 @@ class Dataset:
         return brief(self, self.name, size, task, parts)
 
     def __attrs_post_init__(self) -> None:
-        rows = {"X": self.X, "y": self.y, "split": self.split} | ({} if self.qid is None else {"qid": self.qid})
+        given = {"X": self.X, "y": self.y, "split": self.split, "qid": self.qid, "groups": self.groups}
+        rows = {name: part for name, part in given.items() if part is not None}
         if self.X.ndim != 2 or len({len(part) for part in rows.values()}) > 1:
             shapes = ", ".join(f"{name} {part.shape}" for name, part in rows.items())
             raise DataError(f"expected as many rows everywhere, got {shapes}")
@@ -220,6 +154,7 @@ class Dataset:
         feature_names: Sequence[str] | None = None,
         split: ArrayLike | None = None,
         qid: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         task: str = "classification",
         name: str = "arrays",
         seed: int = 0,
@@ -242,6 +177,8 @@ class Dataset:
             queries.
         qid : array-like (n,), optional
             Query of each row, of any type; rankings need it. Rows are sorted by query.
+        groups : array-like (n,), optional
+            Group of each row, of any type, such as the patient; each query is in one group.
         task : {"classification", "regression", "ranking"}
         name : str
         seed : int
@@ -250,17 +187,27 @@ class Dataset:
         notes : sequence of str
         perfect_cost : float, optional
         """
-        rows, labels = np.asarray(X, np.float64), np.asarray(y)
-        names = tuple(feature_names if feature_names is not None else (f"x{i}" for i in range(rows.shape[1])))
+        rows, labels = _read_arrays(X, y, split, qid)
+        check_choice("task", task, TASKS)
+        check_number("seed", seed, whole=True)
+        check_mapping("categorical", categorical)
+        own = tuple(f"x{i}" for i in range(rows.shape[1]))
+        names = own if feature_names is None else check_name_list("feature_names", feature_names, error=DataError)
+        notes = check_name_list("notes", notes)
         queries = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
+        numbers = None if groups is None else check_queries(groups, len(labels), "groups", "group")
+        if numbers is not None and queries is not None:
+            check_nested(queries, numbers, "groups")
         if split is None:
-            parts, remarks = split_rows(labels if task == "classification" else None, queries, len(labels), seed)
+            kinds = Kinds(len(labels), labels if task == "classification" else None, queries, numbers)
+            parts, remarks = split_rows(kinds, seed)
         else:
             parts, remarks = np.asarray(split, np.str_), []
         used = seed if split is None else None
         if queries is not None and len(queries) == len(labels):
             order = np.argsort(queries, kind="stable")
             rows, labels, parts, queries = rows[order], labels[order], parts[order], queries[order]
+            numbers = None if numbers is None else numbers[order]
         classes = tuple(np.unique(labels).tolist()) if task == "classification" else ()
         model = order_prices(CostModel.of(costs, names), names)
         remarks = [*notes, *remarks]
@@ -278,6 +225,7 @@ class Dataset:
             tuple(remarks),
             perfect_cost,
             used,
+            groups=numbers,
         )
 
     def split_anew(self, seed: int) -> Dataset:
@@ -291,14 +239,16 @@ class Dataset:
         return evolve(self, split=split, seed=seed, notes=(*others, *remarks), reading=reading)
 
     def _split(self, seed: int) -> tuple[NDArray[np.str_], list[str]]:
-        return split_rows(self.y if self.task == "classification" else None, self.qid, len(self.y), seed)
+        classes = self.y if self.task == "classification" else None
+        return split_rows(Kinds(len(self.y), classes, self.qid, self.groups), seed)
 
     def part(self, name: str) -> Rows:
         """Return the rows of "train", "valid" or "test"."""
-        if name not in PARTS:
-            raise DataError(f"part: expected one of {', '.join(PARTS)}, got {name!r}")
+        if not isinstance(name, str) or name not in PARTS:
+            raise DataError(f"part: expected one of {', '.join(PARTS)}, got {shown(name)}")
         chosen = self.split == name
-        return Rows(self.X[chosen], self.y[chosen], None if self.qid is None else self.qid[chosen])
+        units = (None if each is None else each[chosen] for each in (self.qid, self.groups))
+        return Rows(self.X[chosen], self.y[chosen], *units)
 
     def with_costs(self, costs: object) -> Dataset:
         """Return the same rows with other prices of exactly the same features, without the perfect cost."""
@@ -317,6 +267,23 @@ class Dataset:
         if self.task != "classification":
             return np.asarray(y, np.float64)
         return np.searchsorted(np.asarray(self.classes), y).astype(np.int64)
+
+
+def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return rows, float64 (n, d), and labels; refuse arrays of other shapes by name."""
+    refuse_text(X, "X")
+    try:
+        rows = np.asarray(X, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"X: expected a table of numbers: {error}") from None
+    if rows.ndim != 2:
+        raise DataError(f"X: expected rows x features, got an array of shape {rows.shape}")
+    for name, values in (("y", y), ("split", split), ("qid", qid)):
+        if (values is not None or name == "y") and np.ndim(values) != 1:
+            raise DataError(f"{name}: expected one value a row, got {shown(values)}")
+        if values is not None and len(values) != len(rows):
+            raise DataError(f"expected as many rows everywhere, got X {rows.shape} and {name} ({len(values)},)")
+    return rows, np.asarray(y)
 
 
 def order_prices(
@@ -356,16 +323,3 @@ def source_of(costs: object, otherwise: str) -> str:
 
 def _side(lone: Sequence[str], other: Sequence[str]) -> str:
     return f"{quote_names(lone)}{suggestion(lone[0], other)}" if lone else "none"
-
-
-SPLIT = "split"
-PARTS = ("train", "valid", "test")
-
-
-def check_split(split: NDArray[np.str_]) -> None:
-    """Refuse a part of another name, and a table without rows to train on; the split is str (n,)."""
-    unknown = sorted(set(np.unique(split).tolist()) - set(PARTS))
-    if unknown:
-        raise DataError(f"column {SPLIT!r}: expected {', '.join(PARTS)}, got {unknown[0]!r}")
-    if "train" not in split:
-        raise DataError(f"column {SPLIT!r}: no row is in 'train'")

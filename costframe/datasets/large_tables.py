@@ -9,12 +9,14 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from costframe.core.checks import as_path
-from costframe.core.errors import DataError, ParameterError, Problems, name_file, quote_names
+from costframe.core.errors import DataError, ParameterError, Problems, name_file, quote_names, shown
 from costframe.core.machine import fits_in_memory, share_in_memory
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.columns import as_categories, decode_column, null_texts, table_of
-from costframe.datasets.dataset import SPLIT, Dataset, check_parts, split_rows
+from costframe.datasets.dataset import Dataset
+from costframe.datasets.ids import find_ids
 from costframe.datasets.leaks import find_leaks
+from costframe.datasets.parts import SPLIT, Kinds, check_parts, count_cut, split_rows
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.tables import BESIDE_WAYS, QID, Reading
 from costframe.datasets.text_features import (
@@ -49,11 +51,13 @@ class LargeRows:
     X: Any
     y: NDArray[Any]
     qid: NDArray[np.int64] | None
+    groups: NDArray[np.int64] | None = None
 
     def take(self, chosen: NDArray[np.bool_]) -> LargeRows:
         """Keep some rows, bool (n,)."""
         X = self.X if chosen.all() else self.X[np.flatnonzero(chosen)]
-        return LargeRows(X, self.y[chosen], None if self.qid is None else self.qid[chosen])
+        units = (None if each is None else each[chosen] for each in (self.qid, self.groups))
+        return LargeRows(X, self.y[chosen], *units)
 
 
 @frozen(eq=False)
@@ -67,6 +71,7 @@ class LargeDataset:
     task: str
     split: NDArray[np.str_]
     qid: NDArray[np.int64] | None
+    groups: NDArray[np.int64] | None
     classes: tuple[Any, ...]
     categorical: Mapping[str, tuple[str, ...] | None]
     notes: tuple[str, ...]
@@ -74,7 +79,7 @@ class LargeDataset:
 
     def part(self, name: str) -> LargeRows:
         """Return the rows of "train", "valid" or "test"."""
-        return LargeRows(self.X, self.y, self.qid).take(self.split == name)
+        return LargeRows(self.X, self.y, self.qid, self.groups).take(self.split == name)
 
     def sampled(self, seed: int) -> Dataset:
         """Read as many rows as fit in memory, drawn at random by part and class; of a ranking whole queries."""
@@ -83,7 +88,7 @@ class LargeDataset:
         if self.classes:
             groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
         chosen = _draw_share(groups, self.qid, share, seed)
-        rows = LargeRows(self.X, self.y, self.qid).take(chosen)
+        rows = LargeRows(self.X, self.y, self.qid, self.groups).take(chosen)
         drawn = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
         data = Dataset(
             self.name,
@@ -98,6 +103,7 @@ class LargeDataset:
             self.categorical,
             self.notes if chosen.all() else (*self.notes, drawn),
             reading=self.reading,
+            groups=rows.groups,
         )
         return evolve(data, notes=(*data.notes, *find_leaks(data)))
 
@@ -147,7 +153,10 @@ def read_large_table(
     ignore: Iterable[str] = (),
     categorical: Iterable[str] = (),
     missing: Iterable[str] = (),
+    group: str | None = None,
+    keep_ids: Iterable[str] = (),
     seed: int = 0,
+    epochs: Mapping[str, str] | None = None,
 ) -> LargeDataset:
     """Read Parquet files as `read_table` does, without their features; the arguments and errors are the same.
 
@@ -155,15 +164,25 @@ def read_large_table(
     """
     file = as_path(path)
     _check_dask(file)
-    how = Reading.of(file, target, costs, task, ignore, categorical, seed)
+    how = Reading.of(file, target, costs, task, ignore, categorical, seed, group, keep_ids)
     opened = TableFile.open(file, missing)
     names = opened.names()
     how, problems = how.among(names), Problems(file)
     features = how.features(names, problems)
+    if asked := [name for name in features if name not in how.keep_ids]:
+        ids = find_ids(next(opened.blocks(asked)), asked)  # the first rows tell
+        how = how.leaving_out(ids)
+        features = how.features(names, Problems(file) if problems.found else problems)
+    apart = [name for name, each in how.ids.items() if each.repeats and group is None]
     model, notes = how.price(opened, names, features, problems)
-    if special := [name for name in names if name in {target, *({SPLIT, QID} - set(how.ignore))}]:
+    if special := [name for name in names if name in {target, *how.grouped, *({SPLIT, QID} - set(how.ignore))}]:
         rest = how.outline(opened, opened.read(special), notes, problems)
     with problems.collect():
+        dates = [*(epochs or ()), *(price.name for price in (model.features if model else ()) if price.is_date)]
+        if dates:
+            raise DataError(
+                f"column {dates[0]!r}: a date by its price; dates are read only where a table fits in memory"
+            )
         found, notes = _categories(opened, features, how, problems)
     problems.end()
     assert model is not None and rest is not None  # noqa: S101, PT018 - else there were problems
@@ -171,16 +190,19 @@ def read_large_table(
         split, remarks = rest.split, list[str]()
         classes = rest.y if rest.task == "classification" else None
         if split is None:
-            split, remarks = split_rows(classes, rest.queries, len(rest.y), seed)
+            split, remarks = split_rows(Kinds(len(rest.y), classes, rest.queries, rest.groups), seed)
+        elif rest.groups is not None and (count := count_cut(rest.groups, split)):
+            remarks = [f"{count:,} values of {group!r} have rows in more than one part, as the column split says"]
         labelled = None if classes is None else tuple(np.unique(classes).tolist())
         check_parts(split, rest.y, labelled)
     chosen = np.array([name in found for name in features])
     labels = {name: each for name, each in found.items() if each is not None}
     X = _RowGroups(opened.parquet(), CategoricalColumns(features, chosen, labels), file.name).to_dask()
     notes = [*rest.notes, *notes, *remarks]
+    notes += [f"rows of one {shown(name)} may be in train and test{how.ids[name].way_out(name)}" for name in apart]
     return LargeDataset(
-        file.name, X, rest.y, model, rest.task, split, rest.queries, labelled or (), found, tuple(notes),
-        how.described(opened.missing),
+        file.name, X, rest.y, model, rest.task, split, rest.queries, rest.groups, labelled or (), found, tuple(notes),
+        how.described(opened.missing, {}),
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import format_count, quote_names
@@ -14,8 +13,9 @@ from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
 from costframe.core.prices.error_prices import ErrorPrices
 from costframe.core.tables.columns import as_numbers, is_numeric
-from costframe.datasets.leaks import is_like_id
-from costframe.datasets.text_features import find_dates, why_no_feature
+from costframe.core.tables.date_columns import find_dates
+from costframe.datasets.ids import describe_id
+from costframe.datasets.text_features import why_no_feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,10 +42,13 @@ class PriceDraft:
     open: Mapping[str, str] = field(factory=dict)
     ignored: Mapping[str, str] = field(factory=dict)  # columns that the draft ignores, each with the reason
     classes: Sequence[Any] = ()  # labels of the target
+    hints: Mapping[str, str] = field(factory=dict)  # features, each with what to think of before it is bought
 
     def to_toml(self, title: str) -> str:
         """Return the file to fill in, with a comment at each placeholder; `CostModel.load` reads it."""
         notes = {name: "; ".join(filter(None, (_TO_FILL_IN, why))) for name, why in self.open.items()}
+        for name, hint in self.hints.items():
+            notes[name] = "; ".join(filter(None, (notes.get(name), hint)))
         lines = [title]
         if self.open:
             lines.append(
@@ -71,6 +74,7 @@ def draft_prices(
     unit: str | None = None,
     ignored: Mapping[str, str] | None = None,
     classes: Sequence[Any] = (),
+    hints: Mapping[str, str] | None = None,
 ) -> PriceDraft:
     """Draft prices of the columns `names`, in their order.
 
@@ -87,6 +91,8 @@ def draft_prices(
         Further columns, not to be features, each with the reason.
     classes : sequence
         Labels of the target, to draft the prices of errors.
+    hints : mapping of str to str, optional
+        Columns, each with a comment.
     """
     reasons = dict(ignored or {})
     features = {price.name: price for price in known.features} if known else {}
@@ -111,7 +117,7 @@ def draft_prices(
     ordered, shared = tuple(features[name] for name in every), tuple(resources.values())
     model = evolve(known, features=ordered, resources=shared) if known else CostModel(ordered, shared)
     model = evolve(model, ignore=tuple(dict.fromkeys((*model.ignore, *reasons))))
-    return PriceDraft(model if unit is None else evolve(model, unit=unit), marks, reasons, classes)
+    return PriceDraft(model if unit is None else evolve(model, unit=unit), marks, reasons, classes, hints or {})
 
 
 def find_ignored(table: Mapping[str, Any], *, is_whole: bool = True) -> dict[str, str]:
@@ -125,12 +131,12 @@ def find_ignored(table: Mapping[str, Any], *, is_whole: bool = True) -> dict[str
             continue
         if is_whole and len(column.unique()) == 1:
             found[name] = "the same in every row"
+        elif (who := describe_id(column, name)) is not None and (who.is_sure or not who.repeats):
+            found[name] = who.describe() + who.way_out(name)
         elif why := why_no_feature(column, name):
             found[name] = why
         elif not is_whole and find_dates(column, name) is not None:
             found[name] = "dates, which are read only where the table fits in memory"
-        elif pa.types.is_integer(column.type) and not column.null_count and is_like_id(as_numbers(column, name), name):
-            found[name] = "an id, a whole number that differs in every row"
     return found
 
 

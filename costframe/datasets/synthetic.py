@@ -12,7 +12,8 @@ import numpy as np
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.datasets.dataset import PARTS, Dataset
+from costframe.datasets.dataset import Dataset
+from costframe.datasets.parts import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -11,31 +10,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from costframe.core.errors import DataError, format_count, quote_names, shown
+from costframe.core.numerals import Spelling, is_numeral, looks_numeric
 from costframe.core.tables.columns import (
     MISSING_TEXTS,
     decode_column,
-    is_number,
     is_text,
     kind_of,
     missing_text,
     null_texts,
     show_example,
 )
-from costframe.core.tables.dates import Dates, spells_date
+from costframe.core.tables.date_columns import find_dates
+from costframe.core.tables.date_texts import ORDERS, spells_date
+from costframe.core.tables.text_columns import most_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_MOST_TEXTS = 100  # different ones that become categories without a flag
+    from costframe.core.tables.dates import Dates
+
 _MOST_LISTED = 20  # columns, and texts of each, in one error
-# As 12%, 1,234.5, 0,5 beside 0.5, and $ 5: an amount, for which every value would be a category of its own.
-_AMOUNT = re.compile(r"[+-]?[$€£]? ?(?:\d+|\d{1,3}(?:,\d{3})+)(?:[.,]\d*)? ?[%€]?")
+TYPED = Spelling()
+"""The spelling of texts in formats that have numbers."""
 
 
-def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
+def is_few_texts(column: Any, name: str, n_rows: int | None = None, spelling: Spelling = TYPED) -> bool:
     """Return whether a feature holds texts of few values; refuse dates and times, and texts that are no categories.
 
-    `column` may have the distinct values of `n_rows` rows alone.
+    `column` may have the distinct values of `n_rows` rows alone; numbers in it have the spelling of its file.
 
     Raises
     ------
@@ -44,42 +46,29 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None) -> bool:
         beside texts are for `holds_numbers`.
     """
     if (kind := kind_of(column.type)) in {"dates", "times"}:
-        is_time = pa.types.is_time(column.type)
-        what = "times without a date" if is_time else f"{kind}, which are read only where a table fits in memory,"
-        raise _refuse_dates(name, what, show_example(column))
+        if not pa.types.is_time(column.type):
+            raise _refuse_large(name, kind, show_example(column))
+        raise _refuse_dates(name, "times without a date", show_example(column))
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
         return False
     texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
-    example = next((text for text in texts if not is_number(text)), None)
+    example = next((text for text in texts if not is_numeral(text)), None)
     ways = f"--ignore {shlex.quote(name)}, or split it by categories with --categorical {shlex.quote(name)}"
     if example is not None and all(map(spells_date, texts)):
+        if find_dates(column, name) is not None:
+            raise _refuse_large(name, "dates", shown(example))
         raise _refuse_dates(name, "dates that may be read in two ways, or do not exist,", shown(example))
-    if texts and example is not None and all(_AMOUNT.fullmatch(text.strip()) for text in texts):
-        raise DataError(f"column {name!r}: amounts such as {shown(example)} are no numbers; write numbers without "
-                        f"signs; or leave it out with {ways}")  # fmt: skip
-    if texts and example is None:
-        raise DataError(f"column {name!r}: numbers stored as texts; write numbers, or nothing where one is missing; or "
-                        f"leave it out with {ways}")  # fmt: skip
-    if len(texts) > _most_texts(len(column) if n_rows is None else n_rows):
+    if texts and all(map(looks_numeric, texts)):
+        why = next(filter(None, map(spelling.why_not, texts)), None)
+        why = why or "numbers stored as texts; write numbers, or nothing where one is missing"
+        raise DataError(f"column {name!r}: {why}; or leave it out with {ways}")
+    if len(texts) > most_texts(len(column) if n_rows is None else n_rows):
         raise DataError(
             f"column {name!r}: {format_count(len(texts), 'different text')} such as {shown(texts[0])}, too many to be "
             f"categories without a word; leave it out with {ways}"
         )
     return bool(texts)
-
-
-def find_dates(column: Any, name: str) -> Dates | None:
-    """Return how to read a column of dates, or of texts that are all dates; None for other columns."""
-    column = decode_column(column, f"column {name!r}")
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        return Dates()
-    if not is_text(column.type):
-        return None
-    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
-    if not texts or not all(map(spells_date, texts)):
-        return None
-    return Dates.of([text.strip() for text in texts])
 
 
 def why_no_feature(column: Any, name: str) -> str | None:
@@ -94,14 +83,9 @@ def why_no_feature(column: Any, name: str) -> str | None:
     texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
     if texts and all(map(spells_date, texts)):
         return "dates that may be read in two ways, or do not exist"
-    if len(texts) <= _most_texts(len(column)) or all(_AMOUNT.fullmatch(text.strip()) for text in texts):
+    if len(texts) <= most_texts(len(column)) or all(map(looks_numeric, texts)):
         return None
     return "a text that differs in every row" if len(texts) == len(column) else f"{len(texts):,} different texts"
-
-
-def _most_texts(n_rows: int) -> int:
-    """Return the most different texts that become categories without a flag."""
-    return min(_MOST_TEXTS, max(2, n_rows // 2))
 
 
 def holds_numbers(column: Any, name: str) -> bool:
@@ -113,39 +97,54 @@ def holds_numbers(column: Any, name: str) -> bool:
     if not is_text(column.type):
         return False
     texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
-    numbers = sum(map(is_number, texts))
-    odd = any(not is_number(text) and not _AMOUNT.fullmatch(text.strip()) for text in texts)
+    numbers = sum(map(is_numeral, texts))
+    odd = not all(map(looks_numeric, texts))
     return odd and 2 * numbers >= len(texts) and not all(map(spells_date, texts))
 
 
-def count_texts(column: Any, name: str) -> Counter[str]:
-    """Count the texts of a column that are neither numbers nor stand for missing values; other columns have none."""
+def count_texts(column: Any, name: str, spelling: Spelling = TYPED) -> Counter[str]:
+    """Count the texts of a column that are neither numbers nor stand for missing values; other columns have none.
+
+    Numbers have the spelling of the column's file.
+    """
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
         return Counter()
     counted = pc.value_counts(null_texts(column, MISSING_TEXTS).drop_null()).to_pylist()
-    return Counter({each["values"]: each["counts"] for each in counted if not is_number(each["values"])})
+    return Counter({each["values"]: each["counts"] for each in counted if spelling.plain(each["values"]) is None})
 
 
-def refuse_texts(found: Mapping[str, Counter[str]], more: str = "") -> None:
+def refuse_texts(found: Mapping[str, Counter[str]], more: str = "", spelling: Spelling = TYPED) -> None:
     """Refuse texts in columns of numbers, with the number of each text by column; `more` names further ways out.
 
     Raises
     ------
     DataError
-        If any column has some; it lists the columns and their texts, the most frequent first.
+        If any column has some; it lists the columns and their texts, the most frequent first, and says of those that
+        look like numbers why they are none in this spelling.
     """
     columns = [
-        f"column {name!r}: texts in a column of numbers: {describe_counts(texts)}"
-        for name, texts in found.items()
-        if texts
+        f"column {name!r}: {line}" for name, texts in found.items() for line in _describe_odd(texts, spelling) if texts
     ]
     if not columns:
         return
     hidden = len(columns) - _MOST_LISTED
     rest = [f"and {format_count(hidden, 'more column', 'more columns')}"] if hidden > 0 else []
     ways = f"write numbers, or take texts for missing values with --missing TEXT (missing=[...] in Python){more}"
-    raise DataError("; ".join([*columns[:_MOST_LISTED], *rest, ways]))
+    explained = not any(spelling.why_not(text) is None for texts in found.values() for text in texts)
+    raise DataError("; ".join([*columns[:_MOST_LISTED], *rest, *([] if explained else [ways])]))
+
+
+def _describe_odd(texts: Mapping[str, int], spelling: Spelling) -> list[str]:
+    """Return why texts in a column of numbers are none: a line for those that look like some, and one for others."""
+    reasons = {text: why for text in texts if (why := spelling.why_not(text)) is not None}
+    lines = []
+    if reasons:
+        first = min(reasons, key=lambda text: (-texts[text], text))
+        lines.append(f"{format_count(sum(texts[text] for text in reasons), 'text')}: {reasons[first]}")
+    if others := {text: count for text, count in texts.items() if text not in reasons}:
+        lines.append(f"texts in a column of numbers: {describe_counts(others)}")
+    return lines
 
 
 def describe_counts(texts: Mapping[str, int]) -> str:
@@ -162,6 +161,12 @@ def describe_texts(names: Sequence[str]) -> str:
     return f"{quote_names(names)}: texts of few values, split as categories; --ignore leaves {what} out"
 
 
+def describe_codes(names: Sequence[str]) -> str:
+    """Return a note about features of whole numbers that begin with 0, as codes do."""
+    kept = " ".join(f"--categorical {shlex.quote(name)}" for name in names[:_MOST_LISTED])
+    return f"{quote_names(names)}: read as numbers, 007 as 7; {kept} keeps such codes as they are written"
+
+
 def describe_missing(columns: Mapping[str, Any]) -> list[str]:
     """Return a note on each column of categories in which texts stand for missing values."""
     found = {name: missing_text(column) for name, column in columns.items()}
@@ -170,9 +175,17 @@ def describe_missing(columns: Mapping[str, Any]) -> list[str]:
 
 def describe_dates(dates: Mapping[str, Dates]) -> str:
     """Return a note about features that are dates."""
-    first = [name for name, how in dates.items() if how.month_first]
-    more = f"; the month is first in {quote_names(first)}" if first else ""
+    firsts = {first: [name for name, how in dates.items() if how.first == first] for first in ORDERS}
+    more = "".join(f"; the {first} is first in {quote_names(names)}" for first, names in firsts.items() if names)
     return f"{quote_names(dates)}: dates, read as days since 1970-01-01{more}"
+
+
+def _refuse_large(name: str, kind: str, example: str) -> DataError:
+    """Return the error of dates in a table larger than memory; those of other tables are read before."""
+    return DataError(
+        f"column {name!r}: {kind} such as {example} are read only where a table fits in memory; write numbers, such as "
+        f"days since 1970-01-01; or leave it out with --ignore {shlex.quote(name)}"
+    )
 
 
 def _refuse_dates(name: str, what: str, example: str) -> DataError:

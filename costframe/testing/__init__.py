@@ -5,7 +5,8 @@ One line in a test is enough::
     check_algorithm("my-algorithm")
 
 `parametrize_algorithm` makes one pytest case of each law instead. `strategies` draws cost models, banks, stage trees
-and rows for property tests, and needs hypothesis. `run_together` trains on rows dealt to several workers.
+and rows for property tests. `run_together` trains on rows dealt to several workers. The extra `costframe[testing]`
+brings all that the kit imports: pandas, pytest and hypothesis.
 """
 
 from __future__ import annotations

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from costframe.core.checks import needed
 from costframe.testing import (  # noqa: F401 - they register themselves
     laws_of_cost,
+    laws_of_dates,
     laws_of_errors,
+    laws_of_labels,
     laws_of_limits,
     laws_of_shell,
     laws_of_training,
@@ -66,6 +69,7 @@ def checks(
     settings: Mapping[str, Any] | None = None,
 ) -> list[Check]:
     """List the checks of an algorithm; takes the arguments of `check_algorithm`."""
+    needed("pandas", "testing")  # laws make data frames; without it, they would look broken
     reasons = dict(expected_failures or {})
     found = []
     for case in cases(algorithm, settings):
@@ -142,7 +146,7 @@ def parametrize_algorithm(
     try:
         import pytest
     except ImportError as error:
-        raise ImportError("parametrize_algorithm needs pytest: pip install 'costframe[test]'") from error
+        raise ImportError("parametrize_algorithm needs pytest: pip install 'costframe[testing]'") from error
 
     def marks(check: Check) -> list[Any]:
         return [] if check.reason is None else [pytest.mark.xfail(reason=check.reason, strict=True)]

@@ -46,10 +46,13 @@ def cost_reported_is_cost_fetched(case: Case) -> None:
 @law
 def every_price_is_reported(case: Case) -> None:
     """With prices for comparisons, learners and reuse too, and with either acquisition, report and inquiry agree."""
-    predictor, rows = case.fitted(0.0).predictor_, case.table.fresh[:SOME]
+    estimator, rows = case.fitted(0.0), case.table.fresh[:SOME]
+    predictor = estimator.predictor_
     prices = all_prices_for(predictor)
     for acquisition in ("path", "learner"):
         report = predictor.cost(rows, prices, acquisition=acquisition)
+        whole = estimator.cost(rows, prices, acquisition=acquisition)
+        expect(same_bits(whole.per_row, report.per_row), "estimator.cost(X, prices) differs from predictor_.cost")
         for i, row in enumerate(rows):
             end, source = inquire(predictor, row, prices, acquisition)
             expect_as_reported(report, i, end, source, f"row {i}, {acquisition}", by_the_book=False)
@@ -108,12 +111,16 @@ def expect_parts(report: Any, where: str) -> None:
 
 @law
 def an_inquiry_predicts_the_same(case: Case) -> None:
-    """An inquiry ends in the same value as `predict` for the row, to the last bit."""
-    estimator, rows = case.fitted(), case.table.fresh[:SOME]
-    values = estimator.predictor_.predict(rows)
+    """An inquiry ends in the same value as `predict`, to the last bit, and takes None for a missing value."""
+    predictor, rows = case.fitted().predictor_, case.table.fresh[:SOME]
+    values = predictor.predict(rows)
     for i, row in enumerate(rows):
-        end, _ = inquire(estimator.predictor_, row, COSTS)
-        expect(same_bits(end.value, values[i]), f"row {i}: the inquiry ends in {end.value}, predict gives {values[i]}")
+        named = zip(predictor.feature_names, row.tolist(), strict=True)
+        for given in (row, {name: None if np.isnan(value) else value for name, value in named}):
+            end, _ = inquire(predictor, given, COSTS)
+            expect(
+                same_bits(end.value, values[i]), f"row {i}: the inquiry ends in {end.value}, predict gives {values[i]}"
+            )
 
 
 @law

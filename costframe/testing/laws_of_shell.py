@@ -250,6 +250,10 @@ def categories_are_split_or_refused(case: Case) -> None:
         return
     rows = _colored(table.fresh, COLORS)
     _expect_same_everywhere(case, estimator, rows)
+    texts = _colored(table.X, COLORS).astype({"cheap": object})
+    plain = fit(case.make(tradeoff=0.0), evolve(table, X=texts))
+    labels = plain.predictor_.categories.get("cheap", ())
+    expect(set(labels or ()) <= set(COLORS) and bool(labels), "a column of texts is not split by its texts")
     unseen = rows.assign(cheap=rows["cheap"].astype(object).where(rows["cheap"] != "red", "violet"))
     missing = rows.assign(cheap=rows["cheap"].where(rows["cheap"] != "red"))
     expect(

@@ -13,7 +13,7 @@ from attrs import evolve
 try:
     from hypothesis import strategies as st
 except ImportError as error:
-    raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[test]'") from error
+    raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[testing]'") from error
 
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.tree_table import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING, TreeTable

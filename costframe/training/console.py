@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     ProgressCallback = Callable[[int, int, str], None]  # finished fits, expected fits, a text about the current one
 
 WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
-_KNOWN = 0.05  # least share of the work that allows an estimate of the time left
 
 
 def abandon(stream: IO[Any]) -> None:
@@ -83,8 +81,23 @@ def show_progress() -> Iterator[ProgressCallback]:
         yield lambda done, total, text: update_bar(bar, done, total, text)
 
 
+@contextlib.contextmanager
+def show_plan_and_progress() -> Iterator[ProgressCallback]:
+    """Yield the progress callback of a search, which first prints what is to be fitted, for the error stream."""
+    told: list[str] = []
+
+    def tell(done: int, total: int, text: str) -> None:
+        if not told:
+            Output(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+        told[:] = [text]
+        progress(done, total, text)
+
+    with show_progress() as progress:
+        yield tell
+
+
 def progress_bar(console: Console) -> Progress:
-    """Return a bar for the percentage, the time left and the current fit."""
+    """Return a bar for the percentage, the time so far and the text of the current fit."""
     columns = (TextColumn("fitting"), BarColumn(bar_width=24), TaskProgressColumn(), TimeElapsedColumn(),
                TextColumn("[dim]{task.description}"))  # fmt: skip
     bar = Progress(*columns, console=console, transient=True)
@@ -94,28 +107,17 @@ def progress_bar(console: Console) -> Progress:
 
 def update_bar(bar: Progress, done: int, total: int, text: str) -> None:
     """Show the progress of a sweep on the bar of `progress_bar`."""
-    task, seconds = bar.tasks[0], bar.tasks[0].elapsed or 0.0
-    what = f"{time_left(seconds, done / total)}{text.partition(':')[0]}"
-    bar.update(task.id, completed=done, total=total, description=escape(printable(what)))
-
-
-def time_left(seconds: float, share: float) -> str:
-    """Return a text with the estimated time to go, from the seconds so far and the share of work that is done."""
-    if not _KNOWN <= share < 1:
-        return ""
-    left = seconds * (1 - share) / share
-    return f"about {left:.0f} s left; " if left < 100 else f"about {left / 60:.0f} min left; "
+    bar.update(bar.tasks[0].id, completed=done, total=total, description=escape(printable(text.partition(":")[0])))
 
 
 class Lines:
-    """A line for each finished fit, with the share of the work that is done, and an estimate of the time left."""
+    """A line for each finished fit, with the share of the work that is done."""
 
     def __init__(self, console: Output) -> None:
-        self.console, self.done, self.began = console, 0, time.monotonic()
+        self.console, self.done = console, 0
 
     def __call__(self, done: int, total: int, text: str) -> None:
         """Take the progress of a sweep."""
         if done > self.done and ": " in text:
             self.done = done
-            left = time_left(time.monotonic() - self.began, done / total)
-            self.console.print(f"{done / total:4.0%} {left}{printable(text)}", markup=False, soft_wrap=True)
+            self.console.print(f"{done / total:4.0%} {printable(text)}", markup=False, soft_wrap=True)

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from attrs.validators import instance_of, optional
 
-from costframe.core.errors import ParameterError, shown
+from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 
@@ -53,6 +53,9 @@ class Traits:
     searches_thresholds : bool
         Validation rows choose it in detail, as thresholds of many models; sweeps and searches then estimate it on rows
         that chose nothing.
+    trains_on_validation : bool
+        It trains on validation rows too, and estimates scores out of fold; of rows in groups, which its folds do not
+        know, sweeps and searches keep the validation rows for estimates.
     plans_bills : bool
         With a tradeoff of None, where prices have errors, it minimizes the bill itself; for all others, None is a
         tradeoff that follows from the prices.
@@ -66,6 +69,7 @@ class Traits:
     takes_categories: bool = field(default=False, validator=instance_of(bool))
     searches_sets: bool = field(default=False, validator=instance_of(bool))
     searches_thresholds: bool = field(default=False, validator=instance_of(bool))
+    trains_on_validation: bool = field(default=False, validator=instance_of(bool))
     plans_bills: bool = field(default=False, validator=instance_of(bool))
     trains_together: bool = field(default=False, validator=instance_of(bool))
     most_classes_saved: int | None = field(default=None, validator=optional(instance_of(int)))
@@ -188,6 +192,26 @@ class TrainingData:
     def feature_names(self) -> tuple[str, ...]:
         """Names of X's columns."""
         return self.prices.names
+
+    def joined_rows(self) -> Rows:
+        """Return training and validation rows as one table, queries of validation after those of training.
+
+        Raises
+        ------
+        DataError
+            If only one of them has queries.
+        """
+        if self.valid is None:
+            return self.train
+        one, other = both = self.train, self.valid
+        for name, known, missing in (("qid_val", "qid", other), ("qid", "qid_val", one)):
+            if missing.qid is None and (one.qid is not None or other.qid is not None):
+                raise DataError(f"{name}: expected the query of each row, as for {known}, got None")
+        queries = None
+        if one.qid is not None and other.qid is not None:
+            queries = np.concatenate([one.qid, other.qid + one.qid.max(initial=-1) + 1])
+        X, y, weight = (np.concatenate([getattr(rows, name) for rows in both]) for name in ("X", "y", "weight"))
+        return evolve(one, X=X, y=y, weight=weight, qid=queries)
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
         """Return the same data with all other columns constant, so that a model trained on it never reads these.

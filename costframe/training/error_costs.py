@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.error_prices import ErrorPrices
+    from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
     from costframe.training.data import Rows
 
 __all__ = ["ERROR_COST", "ErrorCosts", "usual_tradeoff"]
@@ -67,9 +67,27 @@ class ErrorCosts:
                 "errors: prices that are a column need the rows, by `with_labels(scoring, rows.labels, rows.X)`, "
                 "which this algorithm does not do; it takes prices that are numbers"
             )
-        prices = self.errors.of_classes(self.labels, self.errors.columns)
-        priced = np.empty((len(y), 0)) if self.priced is None else self.priced
+        prices, priced = self._by_codes(self.labels), self._of_rows(p)
         return prices.of_answers(np.asarray(y, np.int64), prices.decide(both_classes(p), priced), priced)
+
+    def count_mistakes(self, y: NDArray[Any], p: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return how many rows of each class (rows) have each wrong answer (columns), float64 (K, K); None of numbers.
+
+        `y` has codes, (n,); predictions are (n,) or (n, K).
+        """
+        if self.labels is None:
+            return None
+        size, prices = len(self.labels), self._by_codes(self.labels)
+        pairs = np.asarray(y, np.int64) * size + prices.decide(both_classes(p), self._of_rows(p))
+        found = np.bincount(pairs, minlength=size * size).reshape(size, size).astype(np.float64)
+        np.fill_diagonal(found, 0.0)
+        return found
+
+    def _by_codes(self, labels: NDArray[Any]) -> DecisionPrices:
+        return self.errors.of_classes(labels, self.errors.columns)
+
+    def _of_rows(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.empty((len(p), 0)) if self.priced is None else self.priced
 
 
 def usual_tradeoff(costs: CostModel, rows: Rows, names: tuple[str, ...]) -> float:

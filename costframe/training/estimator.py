@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.predictors.classes import both_classes, one_margin
+from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import by_partition
 from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
@@ -75,6 +76,8 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         labels = np.asarray(y)
         if labels.dtype.kind == "f":
             check_target(labels, n_rows, name)
+        elif labels.dtype.kind == "O" and labels.ndim == 1 and (missing := [*map(is_missing, labels)]).count(True):
+            raise DataError(f"{name}: expected the class of each row, it is missing in row {missing.index(True)}")
         try:
             if len(labels):  # a worker may have none
                 check_classification_targets(labels)

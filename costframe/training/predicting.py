@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import limit_threads
 from costframe.core.predictors.importances import gains
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import by_partition
 from costframe.training.row_reader import RowReader
@@ -65,17 +67,18 @@ class Predicting(RowReader):
 
     @property
     def bank_(self) -> Any:
-        """The weak learners of the fitted predictor."""
+        """The weak learners of the fitted predictor; parts of dates are columns to them."""
         check_is_fitted(self, "predictor_")
-        predictor: Any = self.predictor_
+        predictor: Any = behind_preparation(self.predictor_)
         return predictor.bank
 
     @cost_by_partition
     def cost(
         self,
         X: Any,
-        y: ArrayLike | None = None,
+        y_or_costs: Any = None,
         *,
+        y: ArrayLike | None = None,
         acquisition: str = "path",
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
@@ -87,17 +90,19 @@ class Predicting(RowReader):
     ) -> CostReport:
         """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`.
 
+        Labels may be given by position, and so may prices that name their features.
         No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
         early as `cut`. `costs` replace the estimator's prices; a plan also accepts another `tradeoff`.
         """
         check_is_fitted(self, "predictor_")
+        y, costs = tell_apart(y_or_costs, y, costs, self.predictor_.feature_names)
         how: dict[str, Any] = {
             "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
-            "max_cost": max_cost, "unavailable": unavailable, "y": y, **self._terms(terms),
+            "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
         }  # fmt: skip
         rows, prices = self._read(X), self.costs_ if costs is None else costs
         with self._own_threads():
-            return self.predictor_.cost(rows, prices, **how)
+            return self.predictor_.cost(rows, y=y, costs=prices, **how)
 
     @by_partition
     def predict(
@@ -132,7 +137,7 @@ class Predicting(RowReader):
         for name, value in terms.items():
             if name not in {"costs", "tradeoff"}:
                 raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {shown(name)}")
-            if value is not None and not isinstance(self.predictor_, PlannedPredictor):
+            if value is not None and not isinstance(behind_preparation(self.predictor_), PlannedPredictor):
                 raise ParameterError(
                     f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
                     f"only a plan takes others when it predicts; got {shown(value)}"

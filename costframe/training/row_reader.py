@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,8 +16,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from costframe.core.checks import needed
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
-from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.as_given import AsGiven, ColumnType
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
+from costframe.core.tables.dates import Dates, check_dates
 from costframe.core.tables.frames import (
     category_columns,
     column_names,
@@ -27,6 +29,8 @@ from costframe.core.tables.frames import (
     types_of,
 )
 from costframe.core.tables.rows import as_frame, check_queries, check_weights, exact_labels, refuse_text
+from costframe.core.tables.text_columns import choose_few_texts, text_columns
+from costframe.core.tables.unknown_values import warn_of_frame
 from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows, Traits
 
@@ -37,7 +41,10 @@ if TYPE_CHECKING:
 
     from costframe.core.tables.categories import Categories
 
-_HINT = "; a column of a category dtype, or one named in categorical_features, is split by categories"
+_HINT = (
+    "; a column of a category dtype, or one named in categorical_features, is split by categories; of texts that are "
+    "dates pd.to_datetime makes dates"
+)
 _GIVEN = ("bank", "base", "expensive", "model")  # parameters that may be models
 
 
@@ -50,22 +57,23 @@ def _labels_of(models: list[Any]) -> Categories:
     """Return the labels of the features that models read."""
     labels: dict[str, Any] = {}
     for model in map(unfrozen, models):
-        found = getattr(getattr(model, "predictor_", model), "categories", None)
-        labels |= found if isinstance(found, Mapping) else {}
+        given = getattr(getattr(model, "predictor_", model), "categories", None)
+        found = given if isinstance(given, Mapping) else {}
+        plain = {name: AsGiven(plain=True) for name, each in found.items() if isinstance(each, AsGiven)}
+        labels |= {**found, **plain}
     return labels
 
 
 def _texts_for(models: list[Any], X: Any) -> Categories:
     """Return the columns of a frame whose texts models of other libraries take as they are."""
-    others = [model for model in models if hasattr(model, "predict") and not hasattr(model, "inquire")]
+    given = [model for model in models if not isinstance(unfrozen(model), RowReader)]  # ours reads texts by itself
+    others = [model for model in given if hasattr(model, "predict") and not hasattr(model, "inquire")]
     names = column_names(X)
     if names is None or not others:
         return {}
-    if any(type(unfrozen(model)).__module__.split(".")[0] == "catboost" for model in others):
-        return dict.fromkeys(names, AsGiven(whole_numbers=True))
     kinds = zip(names, types_of(X), strict=True)
     named = {names[f] for f in category_columns(X)}
-    return {name: AsGiven() for name, kind in kinds if not is_numeric(kind) and name not in named}
+    return {name: AsGiven(plain=True) for name, kind in kinds if not is_numeric(kind) and name not in named}
 
 
 @contextlib.contextmanager
@@ -86,6 +94,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
     traits: ClassVar[Traits] = Traits()
     _columns = CategoricalColumns()
     _workers: Workers = ALONE  # that train together
+    _types: Mapping[str, ColumnType] = MappingProxyType({})  # of a frame's columns, for models of other libraries
     _is_encoded = False  # frames have the numbers of labels already
 
     @abstractmethod
@@ -101,7 +110,8 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         given = getattr(self, "categorical_features", None) if self.traits.takes_categories else None
         models = [getattr(self, name, None) for name in _GIVEN]
         labels = {**_texts_for(models, X), **_labels_of(models)}
-        if given is None and not labels and not category_columns(X):
+        texts = text_columns(X) if given is None and self._workers.count == 1 else {}
+        if given is None and not labels and not texts and not category_columns(X):
             return CategoricalColumns()
         names = column_names(X)
         if names is None:
@@ -110,17 +120,42 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             priced = CostModel.of(self.costs, names).names
             names = priced if len(priced) == width else names
         labels = {name: each for name, each in labels.items() if name in names}
-        columns = [names[f] for f in category_columns(X)]
+        texts = {f: found for f, found in texts.items() if names[f] not in labels}
+        columns = [names[f] for f in sorted({*category_columns(X), *texts})]
         if labels and self.traits.takes_categories and given is None:
+            choose_few_texts(texts, names, len(X))
             return find_categorical(dict.fromkeys(columns) | labels, X, names)
         if not self.traits.takes_categories and set(columns) <= set(labels):
             return CategoricalColumns(names, np.zeros(len(names), np.bool_), labels)
         if not self.traits.takes_categories:
             named, kind = next(name for name in columns if name not in labels), type(self).__name__
+            what = "holds texts" if names.index(named) in texts else "is of a category dtype"
             raise DataError(
-                f"X: column {named!r} is of a category dtype, and {kind} does not split by categories; give numbers"
+                f"X: column {named!r} {what}, and {kind} does not split by categories; give numbers, as "
+                f"pd.get_dummies(X, columns=[{named!r}]) makes"
             )
         return find_categorical(given, X, names).of_all(self._workers)
+
+    def _find_dates(self, X: Any, columns: CategoricalColumns) -> CategoricalColumns:
+        """Add the columns of dates to the categorical ones: those of a frame, and of an array as the prices say.
+
+        Dates that a given model takes as they are stay so, unless their prices have parts or an epoch.
+        """
+        names, shape = column_names(X), tuple[int, ...](getattr(X, "shape", ()))
+        if self._is_encoded or len(shape) != 2 or (names is None and self.costs is None):
+            return columns
+        costs = None if self.costs is None else CostModel.of(self.costs, names or [f"x{f}" for f in range(shape[1])])
+        asked = {} if costs is None else {price.name: price for price in costs.features if price.is_date}
+        if names is not None:
+            needed("pyarrow", "cli")
+            from costframe.core.tables.date_columns import frame_dates
+
+            dates = frame_dates(X, names, asked)
+        else:
+            names = costs.names if costs is not None and len(costs.names) == shape[1] else ()
+            dates = {name: Dates(epoch=asked[name].epoch) for name in names if name in asked}
+        dates = {name: each for name, each in dates.items() if name in asked or name not in columns.categories}
+        return columns.with_dates(dates, names) if dates else columns
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
         """Return names of X's columns: a frame's own, else those of a cost model of equal length, else x0, x1, ..."""
@@ -149,7 +184,11 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         ):
             return X  # a hundred times quicker than the checks below, which have nothing to refuse or to convert
         check_is_fitted(self, "predictor_")
-        return self._checked(self._in_training_order(X), "X", reset=False)
+        rows = self._checked(X := self._in_training_order(X), "X", reset=False)
+        if is_frame(X):
+            predictor = known["predictor_"]
+            warn_of_frame(X, rows, predictor.feature_names, self._columns.categories, lambda: predictor.used_features)
+        return rows
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
         """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
@@ -158,10 +197,13 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         if is_frame(X := as_frame(X, name)):
             needed("pyarrow", "cli")
             from costframe.core.tables.frame_rows import read_frame
+            from costframe.core.tables.given_columns import column_types
 
             names = column_names(X) or self._columns.names or tuple(map(str, X.columns))
             with _name_errors(name):
                 validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset and any(getattr(self, given, None) is not None for given in _GIVEN):
+                self._types = column_types(X)
             hint = _HINT if self.traits.takes_categories and reset else ""
             X = read_frame(X, names, {} if self._is_encoded else self._columns.categories, name, hint)
             with _name_errors(name):
@@ -171,6 +213,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             refuse_text(X, name)
             with _name_errors(name):
                 rows = np.asarray(validate_data(self, X, reset=reset, **checks))
+            check_dates(rows, self._columns.names, self._columns.categories)
         if not fewest and not self._workers.any(len(rows)):
             raise DataError(f"{name}: expected rows, no worker has any")
         if reset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import copy
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,7 @@ from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import coded_features
 from costframe.core.tables.frames import is_dask
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
+from costframe.training.date_parts import DatedPath, DateParts
 from costframe.training.error_costs import usual_tradeoff
 from costframe.training.predicting import Gains, Predicting
 
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from costframe.core.predictors.predictor import Predictor
+    from costframe.core.tables.categories import Categories
     from costframe.core.tables.dates import Dates
     from costframe.core.workers import Workers
 
 F = TypeVar("F", bound="Callable[..., Any]")
+Path = TypeVar("Path")
 
 
 _OTHERS_WORDS = {  # arguments of fit in other libraries
@@ -83,6 +86,7 @@ class CostAwareEstimator(Predicting):
     kind: ClassVar[str]  # of a `FittedEstimator`
     _only: Sequence[int] | None = None  # columns that training may read
     _dates: Mapping[str, Dates] | None = None  # columns that are dates outside, days in X
+    _parts: DateParts | None = None  # of dates, on which it trains beside X
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Inherit scikit-learn's methods `set_*_request`, which it repeats in every class, where they are the same."""
@@ -118,11 +122,11 @@ class CostAwareEstimator(Predicting):
         ----------
         X : float64 (n, d), data frame, or dask array or data frame
             May hold NaN (missing) and infinities. Columns are matched to prices by name in a frame (of pandas, polars
-            or pyarrow), else by position. A frame's columns of a category dtype are split by categories, if the
-            algorithm does so; whole numbers and decimals of a feature are rounded to doubles, unless they are
-            categories. Collections of dask need not fit in memory: with a client, the workers of its cluster train
-            together; without one, this process reads one partition after the other into a temporary file. The model is
-            that of the same rows in memory.
+            or pyarrow), else by position. A frame's columns of texts of few values, and of a category dtype, are split
+            by categories, if the algorithm does so; whole numbers and decimals of a feature are rounded to doubles,
+            unless they are categories. Collections of dask need not fit in memory, and hold texts as known categories:
+            with a client, the workers of its cluster train together; without one, this process reads one partition
+            after the other into a temporary file. The model is that of the same rows in memory.
         y : (n,)
             Labels.
         sample_weight : float64 (n,), optional
@@ -202,7 +206,7 @@ class CostAwareEstimator(Predicting):
         for name, queries in (("qid", qid), ("qid_val", qid_val)):
             if queries is not None and self.kind != "ranker":
                 raise DataError(f"{name}: has no effect, only rankings have queries")
-        self._columns = self._find_categorical(X)
+        self._columns = self._find_dates(X, self._find_categorical(X))
         X = self._checked(X, "X", reset=True)
         names = getattr(self, "feature_names_in_", None)
         costs = CostModel.of(self.costs, self._names(names))
@@ -227,6 +231,8 @@ class CostAwareEstimator(Predicting):
         chosen = named.chosen if named.chosen.any() else None
         tradeoff = usual_tradeoff(costs, train, prices.names) if self.tradeoff is None else float(self.tradeoff)
         data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories, tradeoff)
+        self._parts = DateParts.of(costs, prices.names, named.categories)
+        data = data if self._parts is None else self._parts.add(data)
         return data if self._only is None else data.reading_only(self._only)
 
     def path_data(
@@ -265,15 +271,32 @@ class CostAwareEstimator(Predicting):
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
         """Set the fitted attributes for a predictor, with a sample of training rows for fallbacks and importances."""
-        self.costs_ = costs
         known = None if self._gains is None else self._gains.rows
-        sample = known if rows is None else FallbackRows.of(rows.X, rows.weight, rows.workers)
-        predictor = predictor.with_categories(self._columns.categories).with_costs(costs)
+        if rows is not None:
+            rows = rows if self._parts is None else self._parts.columns(rows)
+            known = FallbackRows.of(rows.X, rows.weight, rows.workers)
+        predictor = self._of_columns(predictor, self._columns.categories, costs, known)
+        self.costs_ = costs if self._parts is None else self._parts.costs
         predictor = predictor.with_classes(getattr(self, "classes_", None))
-        if sample is not None:
-            predictor = predictor.with_fallbacks(sample.X, sample.weight)
-        self._gains = None if sample is None else Gains(predictor, sample)
+        if known is not None:
+            predictor = predictor.with_fallbacks(known.X, known.weight)
+        self._gains = None if known is None else Gains(predictor, known)
         self.predictor_ = predictor
+
+    def _keep_path(self, path: Path, predictor: Predictor, data: TrainingData) -> Path:
+        """Set the fitted attributes for a predictor of a path; return the path of models that ask for X's columns."""
+        self._keep(predictor, data.costs, data.train)
+        return path if self._parts is None else cast("Path", DatedPath(path, self._parts))
+
+    def _of_columns(
+        self, predictor: Predictor, categories: Categories, costs: CostModel, known: FallbackRows | None = None
+    ) -> Predictor:
+        """Return a trained predictor as one of X's columns, with labels and prices, also if it reads parts of dates."""
+        if self._parts is None:
+            return predictor.with_categories(categories).with_costs(costs)
+        if self._parts.read_by(predictor):
+            predictor = self._parts.before(predictor, known)
+        return predictor.with_categories(categories).with_costs(self._parts.costs)
 
     def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
         """Return a copy that is the fitted estimator of another predictor, trained on the same data.

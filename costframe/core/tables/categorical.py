@@ -17,6 +17,7 @@ from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import as_categories, check_exact, encode, is_missing
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_numeric, is_pandas
+from costframe.core.tables.text_columns import choose_few_texts, text_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,16 +76,18 @@ class CategoricalColumns:
 def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalColumns:
     """Find the categorical columns of training data, rows (n, d) with `names`, and their labels.
 
-    If `given` is None, they are the columns of a category dtype. Else it has names or positions of columns, or a mask
-    of them; or it is a mapping from them to the labels of a column's numbers, None where the numbers are the
-    categories. A ParameterError refuses another form or an unknown column, a DataError categories that are neither all
-    texts nor all numbers.
+    If `given` is None, they are a frame's columns of a category dtype, and of texts of few values. Else it has names or
+    positions of columns, or a mask of them; or it is a mapping from them to the labels of a column's numbers, None
+    where the numbers are the categories. A ParameterError refuses another form or an unknown column, a DataError
+    categories that are neither all texts nor all numbers.
     """
     check_names(column_names(X) or (), "X")
     chosen = np.zeros(len(names), np.bool_)
     labels_of: dict[int, Any] = {}
     if given is None:
         chosen[category_columns(X)] = True
+        if texts := text_columns(X):
+            chosen[choose_few_texts(texts, names, len(X))] = True
     else:
         labels_of = _read_choice(given, names)
         chosen[[f for f, labels in labels_of.items() if not isinstance(labels, Dates | AsGiven)]] = True

@@ -8,6 +8,7 @@ is not a label has its number; where `ONLY` is one, it is refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -66,9 +67,11 @@ def _check_labels(labels: object, name: object) -> Labels:
 
 def is_missing(value: object) -> bool:
     """Return whether a value is missing: None, NaN, pandas' NA or NaT."""
+    if isinstance(value, float):  # by far the most, numpy's doubles too
+        return math.isnan(value)
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+    return isinstance(value, np.floating) and bool(np.isnan(value))
 
 
 def check_exact(values: Iterable[Any], where: str) -> None:
@@ -104,13 +107,20 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     """Replace labels of rows (n, d) by numbers; errors call the data `what`.
 
     Columns with labels hold texts or objects. An array of numbers holds the numbers of labels already; only whole
-    numbers with `HashedLabels` are categories themselves. A DataError refuses values without a hash.
+    numbers with `HashedLabels` are categories themselves, those with `Dates` what their epoch says, and what `AsGiven`
+    reads is what it is. A DataError refuses values without a hash, and what is no date.
     """
     if not categories:
         return X
-    kinds = "" if any(map(_tells_whole_numbers, categories.values())) else "fiub"
+    kinds = "".join(kind for kind in "fiub" if not any(_reads_kind(each, kind) for each in categories.values()))
     if hasattr(X, "toarray") or (hasattr(X, "dtype") and (X.dtype.kind in kinds or X.dtype == np.float64)):
         return X
+    if (
+        isinstance(X, np.ndarray)
+        and X.dtype.kind in "fiub"
+        and not any(isinstance(labels, Dates | HashedLabels) for labels in categories.values())
+    ):
+        return _encode_numbers(X, categories, feature_names)
     rows = _objects(X)
     if rows is None or rows.shape[1] != len(feature_names):
         return X  # its reader names the fault
@@ -121,17 +131,33 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
 
 
 def coded_features(categories: Categories) -> list[str]:
-    """Return the names of features whose numbers stand for other values: for labels, dates or whole numbers."""
-    return [name for name, labels in categories.items() if labels != AsGiven()]
+    """Return the names of features whose numbers stand for other values: for labels or dates."""
+    return [name for name, labels in categories.items() if not isinstance(labels, AsGiven)]
 
 
-def _tells_whole_numbers(labels: Labels) -> bool:
-    """Return whether a whole number is a category, and no number."""
-    return isinstance(labels, HashedLabels) or labels == AsGiven(whole_numbers=True)
+def _reads_kind(labels: Labels, kind: str) -> bool:
+    """Return whether numbers in an array of a kind of NumPy's are values, and not yet the numbers of labels."""
+    if isinstance(labels, Dates):
+        return kind != "f"
+    return isinstance(labels, HashedLabels) or labels == AsGiven()
+
+
+def _encode_numbers(X: NDArray[Any], categories: Categories, feature_names: Sequence[str]) -> NDArray[Any]:
+    """Return an array of numbers of another dtype than float64 as the numbers that readers take."""
+    if X.ndim != 2 or X.shape[1] != len(feature_names):
+        return X  # its reader names the fault
+    rows = X.astype(np.float64)
+    for f, name in enumerate(feature_names):
+        if isinstance(labels := categories.get(name), AsGiven):
+            rows[:, f] = labels.of_array(X[:, f])
+    return rows
 
 
 def _encode_objects(values: NDArray[np.object_], labels: Labels, where: str) -> Any:
     """Return the number of each value of an array's column, of which numbers of labels are unchanged."""
+    if isinstance(labels, AsGiven):
+        with name_file(where):
+            return labels.numbers(values.tolist(), None)
     if not isinstance(labels, tuple):
         return numbers_of(values.tolist(), labels, where)
     place = _places(values, labels, where)
@@ -174,6 +200,8 @@ def _check_values(values: list[Any], fits: Callable[[object], bool], expected: s
 
 def _objects(X: Any) -> NDArray[np.object_] | None:
     try:
+        if getattr(X, "dtype", np.dtype(object)).kind == "M":  # NumPy would make whole numbers of nanoseconds
+            return np.array([*X.reshape(-1), None], dtype=object)[:-1].reshape(X.shape) if X.ndim == 2 else None
         rows = np.array(X, dtype=object)
     except ValueError:
         return None

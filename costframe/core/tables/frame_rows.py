@@ -23,6 +23,8 @@ from costframe.core.tables.columns import (
     way_out,
 )
 from costframe.core.tables.frames import check_names, is_arrow, is_pandas, types_of
+from costframe.core.tables.given_columns import given_numbers
+from costframe.core.tables.kinds import FIRST, has_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,15 +47,19 @@ def read_frame(
     values than texts; with `HashedLabels` whole numbers will do.
     """
     check_names(names, what)
-    plain = np.array(
-        [name not in categories and _is_plain(kind) for name, kind in zip(names, types_of(X), strict=True)], np.bool_
-    )
+    pairs = zip(names, types_of(X), strict=True)
+    plain = np.array([_is_plain(kind, categories.get(name)) for name, kind in pairs], np.bool_)
     if plain.all() and len(plain):
-        return np.asarray(X, np.float64)
+        rows = np.asarray(X, np.float64)
+        _refuse_kinds(rows, names, categories)
+        return rows
     rows = np.empty((len(X), len(names)), order="F")  # as frames are
     if plain.any():
         own = X.loc[:, plain] if is_pandas(X) else X[:, np.flatnonzero(plain).tolist()]
         rows[:, plain] = np.asarray(own, np.float64)
+        _refuse_kinds(
+            rows[:, plain], [name for name, is_plain in zip(names, plain, strict=True) if is_plain], categories
+        )
     with name_file(what):
         for f in np.flatnonzero(~plain).tolist():
             column = X.iloc[:, f] if is_pandas(X) else X[X.columns[f]] if not is_arrow(X) else X.column(f)
@@ -61,8 +67,19 @@ def read_frame(
     return rows
 
 
-def _is_plain(kind: Any) -> bool:
+def _refuse_kinds(rows: NDArray[np.float64], names: Sequence[str], categories: Categories) -> None:
+    """Refuse numbers that would stand for other values, in columns whose values are read as they came."""
+    if not categories or not has_kinds(rows):
+        return
+    for f, name in enumerate(names):
+        if isinstance(categories.get(name), AsGiven) and has_kinds(rows[:, f]):
+            raise DataError(f"column {name!r}: expected numbers below {FIRST:.3g}, got {rows[:, f].max():.3g}")
+
+
+def _is_plain(kind: Any, labels: Labels | None) -> bool:
     """Return whether NumPy reads columns of a dtype as numbers, of pandas or polars, all at once."""
+    if labels is not None and not (isinstance(labels, AsGiven) and kind == np.float64):
+        return False
     if isinstance(kind, np.dtype):
         return kind.kind in "iufb"
     return _POLARS.fullmatch(str(kind)) is not None and type(kind).__module__.startswith("polars")
@@ -72,11 +89,11 @@ def column_values(column: Any, where: str) -> list[Any]:
     """Return the distinct values of a frame's column, or those of an array of objects, as Python has them."""
     if isinstance(column, np.ndarray):
         return list(column)
-    found = _as_plain(column, where)
+    found = as_plain(column, where)
     return list(found) if isinstance(found, np.ndarray) else list(found.unique().to_pylist())
 
 
-def _as_plain(column: Any, where: str) -> Any:
+def as_plain(column: Any, where: str) -> Any:
     """Return a frame's column as one of pyarrow, numbers or texts if it holds them; of Python objects as an array."""
     dtype = getattr(column, "dtype", None)
     if str(dtype).lower() == "object":  # of NumPy, or polars'
@@ -94,17 +111,17 @@ def _as_plain(column: Any, where: str) -> Any:
 
 def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> NDArray[np.float64]:
     """Return a frame's column as numbers: float64 (rows,)."""
+    if isinstance(labels, AsGiven):
+        with name_file(f"column {name!r}"):
+            return given_numbers(column, labels, f"column {name!r}")
     if is_pandas(column) and str(column.dtype) == "category":
         codes = np.asarray(column.cat.codes)  # that of a missing value is -1
         present = np.unique(codes[codes >= 0])
         numbers = np.full(len(column.cat.categories) + 1, np.nan)
         numbers[present] = _read_column(column.cat.categories[present].to_series(), name, labels, hint)
         return np.asarray(numbers[codes])
-    where, found = f"column {name!r}", _as_plain(column, f"column {name!r}")
+    where, found = f"column {name!r}", as_plain(column, f"column {name!r}")
     is_objects = isinstance(found, np.ndarray)
-    if isinstance(labels, AsGiven):
-        with name_file(where):
-            return _read_as_given(column, found, labels, name)
     if labels is not None and (is_objects or is_text(found.type)):
         return numbers_of(found.tolist() if is_objects else found.to_pylist(), labels, where)
     if labels is not None:
@@ -116,14 +133,6 @@ def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> ND
         dtype = getattr(column, "dtype", None) or column.type
         raise _refuse(where, f"{held} ({dtype})", hint if is_text(found.type) else way_out(found.type))
     return as_numbers(found, name)
-
-
-def _read_as_given(column: Any, found: Any, labels: AsGiven, name: str) -> NDArray[np.float64]:
-    """Return a column, plain if `found`, with numbers as they are, unless whole numbers are values too."""
-    has_numbers = not isinstance(found, np.ndarray) and is_numeric(found.type)
-    if has_numbers and (not labels.whole_numbers or pa.types.is_floating(found.type)):
-        return as_numbers(found, name)
-    return labels.numbers(column.to_list() if hasattr(column, "to_list") else found.to_pylist())
 
 
 def _read_objects(values: list[Any], where: str, hint: str) -> NDArray[np.float64]:

@@ -16,6 +16,8 @@ from costframe.core.errors import DataError, quote_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
 _NUMBERS = re.compile(r"u?int\d+|float\d+|bool(ean)?", re.IGNORECASE)  # names of pandas' and polars' numeric types
 
 
@@ -55,6 +57,13 @@ def category_columns(X: Any) -> list[int]:
 def select_columns(X: Any, names: Sequence[str]) -> Any:
     """Return a data frame with these columns only, in this order."""
     return X.select(list(names)) if is_arrow(X) else X[list(names)]
+
+
+def take_rows(X: Any, chosen: NDArray[np.int64]) -> Any:
+    """Return rows of a data frame, array, sparse matrix or list, by number."""
+    from sklearn.utils import _safe_indexing
+
+    return X.take(chosen) if is_arrow(X) else _safe_indexing(X, chosen)
 
 
 def is_numeric(dtype: object) -> bool:

@@ -11,6 +11,8 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.errors import DataError, shown
+from costframe.core.tables.as_given import as_doubles
+from costframe.core.tables.date_parts import MAKERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +28,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
         "expm1", "fabs", "floor", "log", "log10", "log1p", "log2", "negative", "positive", "reciprocal", "rint",
         "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
     )
-}  # fmt: skip
+} | {f"{part} of days": make for part, make in MAKERS.items()}  # fmt: skip
 """Functions of one column, by name."""
 
 
@@ -62,6 +64,11 @@ def _constant(_columns: Sequence[Column], numbers: Column, rows: int) -> list[Co
 
 def _product(columns: Sequence[Column], _numbers: Column, _rows: int) -> list[Column]:
     return [columns[0] * columns[1]]
+
+
+def _doubles(columns: Sequence[Column], _numbers: Column, _rows: int) -> list[Column]:
+    """Return whole numbers and truth values that came as such as doubles, and each text as its one number."""
+    return [as_doubles(columns[0])]
 
 
 def _lookup(columns: Sequence[Column], numbers: Column, _rows: int) -> list[Column]:
@@ -132,7 +139,8 @@ CHECKS: dict[str, Callable[[Column, Column], int | None]] = {"known": _find_unkn
 """Checks of one column, by name: they make no column, and return the first row that they refuse."""
 
 _OTHERS: dict[str, Callable[[Sequence[Column], Column, int], list[Column]]] = {
-    "constant": _constant, "product": _product, "lookup": _lookup, "replace": _replace, "bin": _bin, "linear": _linear,
+    "constant": _constant, "doubles": _doubles, "product": _product, "lookup": _lookup, "replace": _replace,
+    "bin": _bin, "linear": _linear,
 }  # fmt: skip
 _READS = {"constant": 0, "product": 2}  # others read one column, "linear" any number of them
 
@@ -166,8 +174,9 @@ class Operation:
 
     # a name in `ELEMENTWISE` or `WITH_NUMBER`, or "constant" (one number, no column), "product" (of two columns),
     # "lookup" (a default; keys, ascending with NaN last; their values), "replace" (keys and values), "bin" (edges,
-    # ascending), "linear" (a matrix, one row a column that it reads, and a last row to add); or a check, "known" (keys,
-    # ascending with NaN last) or "within" (lowest, highest, and 1 if NaN is allowed, else 0)
+    # ascending), "doubles" (of a column with values as they came), "linear" (a matrix, one row a column that it reads,
+    # and a last row to add); or a check, "known" (keys, ascending with NaN last) or "within" (lowest, highest, and 1 if
+    # NaN is allowed, else 0)
     kind: str
     reads: tuple[int, ...] = field(converter=as_columns)  # columns by number
     numbers: NDArray[np.float64] = field(default=(), converter=_as_numbers)  # (any,)

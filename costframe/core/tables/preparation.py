@@ -10,10 +10,13 @@ import numpy as np
 from attrs import define, field
 
 from costframe.core.errors import DataError, quote_names, shown
+from costframe.core.tables.as_given import Given, value_of
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
+from costframe.core.tables.given_rows import call_as_given
+from costframe.core.tables.kinds import END, FIRST
 from costframe.core.tables.operations import CHECKS, Operation, as_columns
-from costframe.core.tables.rows import as_names, as_rows
+from costframe.core.tables.rows import as_feature_names, as_names, as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +33,8 @@ class OpaqueOperation:
     """An operation that costframe can only call."""
 
     name: str  # name in saved files
-    function: Callable[[NDArray[np.float64]], ArrayLike]  # float64 (rows, len(reads)) -> float64 (rows, width)
+    # (rows, len(reads)), float64 or as NumPy makes it of what came -> float64 (rows, width)
+    function: Callable[[NDArray[Any]], ArrayLike]
     reads: tuple[int, ...] = field(converter=as_columns)  # columns by number
     width: int = 1  # number of columns that it makes
 
@@ -45,7 +49,7 @@ class OpaqueOperation:
     def __call__(self, columns: list[NDArray[np.float64]], rows: int) -> list[NDArray[np.float64]]:
         """Return the columns made, each float64 (rows,), from those that it reads."""
         table = np.column_stack(columns) if columns else np.empty((rows, 0))
-        made = np.asarray(self.function(table), np.float64)
+        made = call_as_given(self.function, table)
         if made.shape != (rows, self.width):
             raise DataError(f"opaque operation {self.name!r}: expected {(rows, self.width)} values, got {made.shape}")
         return list(np.ascontiguousarray(made.T))
@@ -70,7 +74,7 @@ class Preparation:
         columns, if a check among the operations behind them refuses a value.
     """
 
-    feature_names: tuple[str, ...] = field(converter=as_names)  # (d,): raw columns
+    feature_names: tuple[str, ...] = field(converter=as_feature_names)  # (d,): raw columns
     # each reads raw columns, and columns that earlier ones make
     operations: tuple[Operation | OpaqueOperation, ...] = field(converter=_as_operations)
     # (m,): numbers of the columns that the model reads, in its order; a raw column may be one
@@ -209,7 +213,10 @@ class Preparation:
 
 
 def _label_of(number: float, labels: Any) -> Any:
-    """Return the label of a number, or the number if there is none."""
+    """Return the label of a number, or the value for which it stands, or the number if there is none."""
+    if FIRST <= number < END:
+        found = value_of(number)
+        return found.value if isinstance(found, Given) else found
     return labels[int(number)] if isinstance(labels, tuple) and 0 <= number < len(labels) else number
 
 

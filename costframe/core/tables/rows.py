@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.checks import needed
+from costframe.core.checks import check_name_list, needed
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import encode, is_missing
+from costframe.core.tables.dates import check_dates
 from costframe.core.tables.frames import (
     check_names,
     column_names,
@@ -20,6 +21,7 @@ from costframe.core.tables.frames import (
     refuse_lazy,
     select_columns,
 )
+from costframe.core.tables.unknown_values import warn_of_frame
 from costframe.core.workers import ALONE, Workers
 
 if TYPE_CHECKING:
@@ -45,14 +47,17 @@ def refuse_text(X: Any, what: str = "the data") -> None:
     if any(issubclass(kind, str | bytes) for kind in kinds):
         raise DataError(f"{what}: expected numbers, got text")
     if any(issubclass(kind, _TIMES) for kind in kinds):
-        raise DataError(f"{what}: expected numbers, got dates or times; write numbers, such as days since a date")
+        raise DataError(f"{what}: expected numbers, got dates or times; give a data frame, or write numbers")
 
 
 def as_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple; refuse one text, which a tuple would split into letters."""
-    if isinstance(names, str):
-        raise DataError(f"names: expected a list of names, got one text {shown(names)}")
-    return tuple(names)
+    """Return names as a tuple; refuse a set, and one text, which a tuple would split into letters."""
+    return check_name_list("names", names, error=DataError)
+
+
+def as_feature_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return `feature_names` as a tuple, as `as_names` does."""
+    return names if type(names) is tuple else check_name_list("feature_names", names, error=DataError)
 
 
 def as_rows(
@@ -69,7 +74,8 @@ def as_rows(
     categories : mapping of str to tuple of str, optional
         Labels of the features whose categories are texts; `categories.encode` replaces them by numbers.
     used : sequence of str, optional
-        Features that the reader uses, by default all; a frame's columns of others are not read, and become NaN.
+        Features that a trained model uses, which warns of a frame's columns of which it knows no value; a frame's
+        columns of others are not read, and become NaN. By default all are read.
 
     Raises
     ------
@@ -80,7 +86,7 @@ def as_rows(
         refuse_lazy(X, "X")
         names = column_names(X)
         if names is not None:
-            return _frame_rows(X, names, feature_names, categories or {}, feature_names if used is None else used)
+            return _frame_rows(X, names, feature_names, categories or {}, used)
         if is_frame(X) and X.shape[1] == len(feature_names):
             needed("pyarrow", "cli")
             from costframe.core.tables.frame_rows import read_frame
@@ -94,26 +100,30 @@ def as_rows(
         raise DataError(f"expected rows x features, got an array of shape {rows.shape}; one row is X.reshape(1, -1)")
     if rows.shape[1] != len(feature_names):
         raise DataError(f"expected {len(feature_names)} columns ({quote_names(feature_names, 6)}), got {rows.shape[1]}")
+    if categories:
+        check_dates(rows, feature_names, categories)
     return rows
 
 
 def _frame_rows(
-    X: Any, names: tuple[str, ...], feature_names: Sequence[str], categories: Categories, used: Sequence[str]
+    X: Any, names: tuple[str, ...], feature_names: Sequence[str], categories: Categories, used: Sequence[str] | None
 ) -> NDArray[np.float64]:
     needed("pyarrow", "cli")
     from costframe.core.tables.frame_rows import read_frame
 
     check_names(names, "the data")
-    wanted = set(used)
+    wanted = set(feature_names if used is None else used)
     read = [name for name in feature_names if name in wanted]
     held = _find_columns(names, read)
     frame = X if names == tuple(held) else select_columns(X, held)
+    rows = read_frame(frame, read, categories) if read else np.empty((len(X), 0))
+    if used is not None:
+        warn_of_frame(frame, rows, read, categories, lambda: read)
     if len(read) == len(feature_names):
-        return read_frame(frame, read, categories)
-    rows = np.full((len(X), len(feature_names)), np.nan)
-    if read:
-        rows[:, [f for f, name in enumerate(feature_names) if name in wanted]] = read_frame(frame, read, categories)
-    return rows
+        return rows
+    every = np.full((len(X), len(feature_names)), np.nan)
+    every[:, [f for f, name in enumerate(feature_names) if name in wanted]] = rows
+    return every
 
 
 def _find_columns(names: Sequence[str], read: Sequence[str]) -> Sequence[str]:
@@ -220,6 +230,13 @@ def check_queries(qid: ArrayLike, n_rows: int, name: str, what: str = "query") -
         return np.unique(queries, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
         raise DataError(f"{name}: expected values of one kind: {error}") from None
+
+
+def check_nested(queries: NDArray[np.int64], groups: NDArray[np.int64], name: str) -> None:
+    """Refuse groups that cut a query; numbers from 0 of each row's query and group, int64 (n,)."""
+    pairs = np.unique(queries * (int(groups.max(initial=0)) + 1) + groups)
+    if len(pairs) > len(np.unique(queries)):
+        raise DataError(f"{name}: expected each query in one group")
 
 
 def as_frame(X: Any, what: str = "X") -> Any:

@@ -13,6 +13,8 @@ from attrs import frozen
 
 from costframe.core.errors import CostframeError, DataError, ParameterError, WorkersError, shown
 from costframe.core.machine import rows_in_file
+from costframe.core.tables.categorical import CategoricalColumns
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import blocks, category_columns, is_dask
 from costframe.core.tables.rows import refuse_text
 from costframe.training.cluster.partitions import (
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
-
-    from costframe.core.tables.categorical import CategoricalColumns
 
 
 @contextlib.contextmanager
@@ -69,14 +69,16 @@ def fit_alone(estimator: Any, train: Mapping[str, Any], valid: Mapping[str, Any]
     if _has_columns(X := complete_rows(train["X"], "X")):
         columns = _find_categories(estimator, X)
         if columns is not None:
-            named = [name for name, chosen in zip(columns.names, columns.chosen, strict=True) if chosen]
-            estimator.categorical_features = {name: columns.categories.get(name) for name in named}
+            dates = {name: each for name, each in columns.categories.items() if isinstance(each, Dates)}
+            estimator = estimator.reading_dates(dates) if dates else estimator
+            if named := [name for name, chosen in zip(columns.names, columns.chosen, strict=True) if chosen]:
+                estimator.categorical_features = {name: columns.categories.get(name) for name in named}
     given = _read({**train, "X": X}, "X", columns, estimator)
     if (X_val := valid["X_val"]) is not None:
         given |= _read({**valid, "X_val": complete_rows(X_val, "X_val")}, "X_val", columns, estimator)
     estimator._is_encoded = True  # noqa: SLF001 - of its own package
     fitted = vars(estimator.fit(**given))
-    return {name: value for name, value in fitted.items() if name != "_is_encoded"}
+    return {name: value for name, value in fitted.items() if name not in {"_is_encoded", "_dates"}}
 
 
 def _has_columns(X: Any) -> bool:
@@ -86,12 +88,13 @@ def _has_columns(X: Any) -> bool:
 
 def _find_categories(estimator: Any, X: Any) -> CategoricalColumns | None:
     """Return the categorical columns of a frame, with the labels of all partitions; None if there are none."""
+    dates: CategoricalColumns = estimator._find_dates(X._meta, CategoricalColumns())  # noqa: SLF001 - of its own package
     if not category_columns(X) and getattr(estimator, "categorical_features", None) is None:
-        return None
+        return dates if dates.categories else None
     (parts,) = blocks(X)
     found = [estimator._find_categorical(part.compute()) for part in parts]  # noqa: SLF001 - of its own package
     columns: CategoricalColumns = found[0].with_labels([each.categories for each in found])
-    return columns
+    return columns.with_dates(dates.categories, columns.names) if dates.categories else columns  # type: ignore[arg-type]
 
 
 def _read(given: Mapping[str, Any], X: str, columns: CategoricalColumns | None, estimator: Any) -> dict[str, Any]:
@@ -177,7 +180,9 @@ def _blank(estimator: Any) -> Any:
     blank = copy(estimator)
     vars(blank).clear()
     vars(blank).update(estimator.get_params(deep=False))
-    return blank if estimator._only is None else blank.reading_only(estimator._only)  # noqa: SLF001 - the estimator's own package
+    only, dates = estimator._only, estimator._dates  # noqa: SLF001 - the estimator's own package
+    blank = blank if only is None else blank.reading_only(only)
+    return blank if dates is None else blank.reading_dates(dates)
 
 
 @frozen

@@ -1,0 +1,301 @@
+"""Rows as foreign code gets them: columns of the dtypes that they came with, made of rows of doubles.
+
+Rows whose values in a column came with different dtypes, such as those of several inquiries, are given apart, so that
+each has the answer that it has alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.tables.as_given import OBJECT, STR, STRING, ColumnType, Given, givens_of, texts_of
+from costframe.core.tables.kinds import (
+    DOUBLE,
+    FIRST,
+    KINDS,
+    MISSING_NAMES,
+    OBJECT_TEXT,
+    REMEMBERED,
+    STR_TEXT,
+    STRING_TEXT,
+    TEXT,
+    find_kind,
+    has_kinds,
+    kinds_of,
+    only_kind,
+    read_kind,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+_TEXT_TYPES = {TEXT: None, OBJECT_TEXT: OBJECT, STR_TEXT: STR, STRING_TEXT: STRING}
+_NUMBERS = "iufb"
+_FLOAT: Any = find_kind("Float64")
+_EXACT = 2**53
+
+
+@frozen(eq=False)
+class GivenColumn:
+    """The values of a column, (rows,): an array of their dtype in NumPy, or of objects."""
+
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None = None  # which of them are, if some may be
+    column: ColumnType | None = None  # its type, if it is not that of the values
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of its values in NumPy."""
+        return self.values.dtype
+
+    def as_array(self) -> NDArray[Any]:
+        """Return it as NumPy has it: numbers with NaN for missing ones, else objects."""
+        if self.missing is None or not self.missing.any() or self.values.dtype.kind == "O":
+            return self.values
+        if self.values.dtype.kind == "M":
+            return np.where(self.missing, np.datetime64("NaT"), self.values)
+        return np.where(self.missing, np.nan, self.values)
+
+    def as_category(self, known: tuple[Any, ...]) -> GivenColumn:
+        """Return it with a category dtype if its values are texts or numbers, as the known categories are."""
+        if self.column is not None and self.column not in {OBJECT, STR, STRING}:
+            return self
+        from pandas import CategoricalDtype, isna
+
+        values = _as_objects(self.as_array())
+        none = isna(values)
+        kind = str if isinstance(known[0], str) else Real
+        if not all(isinstance(value, kind) for value in values[~none].tolist()):
+            return self
+        values[none] = None
+        return GivenColumn(values, None, ColumnType.of(CategoricalDtype(list(known))))
+
+    def as_series(self) -> Any:
+        """Return it as a column of pandas, of the dtype with which it came."""
+        import pandas as pd
+
+        dtype: Any = None if self.column is None else self.column.dtype
+        if isinstance(dtype, str) and (kind := find_kind(dtype)) is not None and kind.is_nullable:
+            missing = np.zeros(len(self.values), np.bool_) if self.missing is None else self.missing
+            if kind.dtype.kind == "f":  # in which NaN is another value
+                return pd.Series(pd.arrays.FloatingArray(self.values.astype(kind.dtype), missing))
+            made = pd.Series(self.values.astype(kind.dtype)).astype(dtype)  # type: ignore[call-overload] # a name
+            return made.mask(missing)
+        if self.values.dtype.kind != "O":
+            return pd.Series(self.as_array())
+        values = self.values.tolist()
+        if dtype is None:
+            return pd.Series(values)
+        if isinstance(dtype, pd.CategoricalDtype):
+            return pd.Series(pd.Categorical(values, dtype=dtype))
+        if dtype == "str" and int(pd.__version__.split(".")[0]) < 3:  # where it makes texts of all values
+            dtype = object
+        return pd.Series(values, dtype=dtype)
+
+
+@frozen(eq=False)
+class GivenRows:
+    """Rows whose columns have the dtypes with which they came."""
+
+    columns: tuple[GivenColumn, ...]
+    count: int  # of rows
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return self.count
+
+    def take(self, places: Sequence[int]) -> GivenRows:
+        """Return some columns, in this order."""
+        return GivenRows(tuple(self.columns[f] for f in places), self.count)
+
+    def as_array(self) -> NDArray[Any]:
+        """Return an array (rows, d) as NumPy makes it of the columns: of objects where some are no numbers.
+
+        It is of objects, too, where doubles would change whole numbers.
+        """
+        arrays = [each.as_array() for each in self.columns]
+        kinds = {array.dtype.kind for array in arrays}
+        if len({array.dtype for array in arrays}) > 1 and (kinds - set(_NUMBERS) or _would_round(arrays)):
+            arrays = [_as_objects(array) for array in arrays]
+        return np.column_stack(arrays)
+
+    def as_frame(self, names: Sequence[str]) -> Any:
+        """Return a frame of pandas with these names of columns."""
+        import pandas as pd
+
+        if all(each.column is None and each.dtype == np.float64 for each in self.columns):
+            return pd.DataFrame(self.as_array(), columns=list(names))
+        return pd.DataFrame(dict(enumerate(each.as_series() for each in self.columns))).set_axis(list(names), axis=1)
+
+
+def _missing(name: str) -> Any:
+    """Return the missing value of a kind."""
+    if name == "None":
+        return None
+    import pandas as pd
+
+    return getattr(pd, name)
+
+
+def _would_round(arrays: Sequence[NDArray[Any]]) -> bool:
+    """Return whether NumPy's common dtype of arrays leaves out some of their whole numbers."""
+    if np.result_type(*arrays).kind != "f":
+        return False
+    whole = (array for array in arrays if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and len(array))
+    return any(array.max() > _EXACT or array.min() < -_EXACT for array in whole)
+
+
+def _as_objects(array: NDArray[Any]) -> NDArray[Any]:
+    found = np.empty(len(array), object)
+    found[:] = list(array) if array.dtype.kind in "Mm" else array.tolist()
+    return found
+
+
+class ReadsGiven(ABC):
+    """A function of rows that takes `GivenRows` too, and makes of them what foreign code takes."""
+
+    @abstractmethod
+    def __call__(self, rows: Any) -> Any:
+        """Return a value, or several, for each row, float64 (rows, d) or `GivenRows`."""
+
+
+class ReadsNumbers(ABC):
+    """A function of rows that takes the numbers of values, such as a predictor, or one around another function."""
+
+    @abstractmethod
+    def __call__(self, rows: Any) -> Any:
+        """Return a value, or several, for each row."""
+
+
+def call_as_given(function: Callable[..., ArrayLike], rows: Any) -> NDArray[np.float64]:
+    """Return what a function makes of rows as they came: float64 (rows,) or (rows, width).
+
+    A function that is none of `ReadsGiven` takes arrays. Rows of doubles, and sparse ones, are given as they are.
+    """
+    if isinstance(rows, GivenRows):
+        return np.asarray(function(rows if isinstance(function, ReadsGiven | ReadsNumbers) else rows.as_array()), float)
+    if isinstance(function, ReadsNumbers) or not isinstance(rows, np.ndarray) or not has_kinds(rows):
+        return np.asarray(function(rows), np.float64)
+    found: NDArray[np.float64] | None = None
+    for places, part in restore_rows(rows):
+        values = call_as_given(function, part)
+        if len(part) == len(rows) or values.ndim == 0 or len(values) != len(part):
+            return values  # the caller names the fault of another length
+        found = np.empty((len(rows), *values.shape[1:])) if found is None else found
+        found[places] = values
+    assert found is not None  # noqa: S101 - there are rows
+    return found
+
+
+def restore_rows(rows: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], GivenRows]]:
+    """Yield the rows whose columns came with the same dtypes, by their numbers, as `GivenRows`."""
+    kinds, places = [], []
+    for column in rows.T:
+        kind, place = _groups(column)
+        kinds.append(kind)
+        places.append(place)
+    varied = [place for place in places if place is not None]
+    if not varied:
+        yield np.arange(len(rows)), _restore(rows, [kind[0] for kind in kinds])
+        return
+    each, group = np.unique(np.column_stack(varied), axis=0, return_inverse=True)
+    for number in range(len(each)):
+        chosen = np.flatnonzero(np.ravel(group) == number)
+        first = chosen[0]
+        own = [kind[0 if place is None else place[first]] for kind, place in zip(kinds, places, strict=True)]
+        yield chosen, _restore(rows[chosen], own)
+
+
+def restore_together(rows: NDArray[np.float64]) -> NDArray[np.float64] | GivenRows:
+    """Return rows as one table, for training: a column of values that came with several dtypes is one of objects."""
+    if not has_kinds(rows):
+        return rows
+    columns = []
+    for column in rows.T:
+        kinds, place = _groups(column)
+        if place is None:
+            columns.append(_column(column, kinds[0]))
+            continue
+        values = np.empty(len(rows), object)
+        for number in np.unique(place).tolist():
+            chosen = place == number
+            values[chosen] = _as_objects(_column(column[chosen], kinds[number]).as_array())
+        columns.append(GivenColumn(values, None, OBJECT))
+    return GivenRows(tuple(columns), len(rows))
+
+
+def _groups(column: NDArray[np.float64]) -> tuple[list[Any], NDArray[np.int64] | None]:
+    """Return the different kinds of a column's numbers, and the place of each number's kind if there are several.
+
+    A kind is that of `kinds_of`, or the type of a column whose values are remembered, or of such a value by itself.
+    """
+    if (only := only_kind(column)) is not None:
+        return [only], None
+    kinds = kinds_of(column)
+    if (kinds == _FLOAT.id).any():
+        kinds[kinds == DOUBLE] = _FLOAT.id  # doubles and missing ones of pandas' Float64 are one column
+    each, place = np.unique(kinds, return_inverse=True)
+    found: list[Any] = each.tolist()
+    if REMEMBERED in found:
+        chosen = kinds == REMEMBERED
+        givens, of_given = givens_of(column[chosen])
+        held: dict[Any, int] = {kind: number for number, kind in enumerate(found)}
+        numbers = [held.setdefault(_kind_of(given), len(held)) for given in givens]
+        place[chosen] = np.array(numbers)[of_given]
+        found = list(held)
+    if (place == place[0]).all():
+        return [found[place[0]]], None
+    return found, place
+
+
+def _kind_of(given: Given) -> Any:
+    """Return the kind of a remembered value: an id, the type of its column, or the type of a value by itself."""
+    if given.column is None:
+        return type(given.value)
+    kind = find_kind(given.column.dtype) if isinstance(given.column.dtype, str) else None
+    return kind.id if kind is not None else OBJECT_TEXT if given.column == OBJECT else given.column
+
+
+def _restore(rows: NDArray[np.float64], kinds: Sequence[Any]) -> GivenRows:
+    return GivenRows(tuple(_column(*pair) for pair in zip(rows.T, kinds, strict=True)), len(rows))
+
+
+def _column(numbers: NDArray[np.float64], kind: Any) -> GivenColumn:
+    """Return the values of numbers of one kind."""
+    if kind == DOUBLE:
+        return GivenColumn(np.ascontiguousarray(numbers))
+    if isinstance(kind, type | ColumnType):
+        return GivenColumn(_remembered(numbers), None, kind if isinstance(kind, ColumnType) else None)
+    apart = numbers < 2 * FIRST  # their values are remembered
+    if kind in _TEXT_TYPES:
+        values = np.empty(len(numbers), object)
+        values[~apart] = texts_of(numbers[~apart])
+        values[apart] = _remembered(numbers[apart])
+        return GivenColumn(values, None, _TEXT_TYPES[kind])
+    own = KINDS[kind]
+    if own is _FLOAT:
+        missing = kinds_of(numbers) != DOUBLE
+        return GivenColumn(np.where(missing, 0.0, numbers), missing, ColumnType.of(own.name))
+    if own.name in MISSING_NAMES:
+        return GivenColumn(np.full(len(numbers), _missing(own.name), object))
+    values, missing = read_kind(own, numbers)
+    if apart.any():
+        whole = _remembered(numbers[apart]).astype(np.uint64 if own.dtype.kind == "u" else np.int64)
+        values[apart] = whole.view(own.dtype)
+        missing = missing if missing is None else missing & ~apart
+    return GivenColumn(values, missing, ColumnType.of(own.name) if own.is_nullable else None)
+
+
+def _remembered(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    givens, place = givens_of(numbers)
+    values = np.empty(len(givens) + 1, object)  # one more keeps NumPy from looking into lists
+    for number, each in enumerate(givens):
+        values[number] = each.value
+    return np.asarray(values[place])

@@ -1,0 +1,139 @@
+"""Tables written as text, read whole or in blocks: cells are numbers by the spelling of the file, or as written."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+from pyarrow import csv
+
+from costframe.core.errors import DataError, shown
+from costframe.core.tables.columns import MISSING_TEXTS, null_texts
+from costframe.datasets.dialects import Dialect, find_dialect
+from costframe.datasets.spelled_columns import find_spelling_of, spelled_numbers, unguard_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
+
+# Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
+_BLOCK, _LINES = 1 << 20, 64
+_EMPTY = ("",)
+_NEVER = "\x01"  # a decimal sign that no number has
+_KINDS = (pa.int64(), pa.float64(), pa.bool_(), pa.date32(), pa.timestamp("s"))  # of what may be written
+
+
+@frozen
+class TextTable:
+    """A text with a table."""
+
+    path: Path
+    dialect: Dialect
+    missing: tuple[str, ...] = ()  # further texts that stand for a missing value, beside those that always do
+
+    @classmethod
+    def open(cls, path: Path, usual: str, missing: tuple[str, ...] = (), decimal: str | None = None) -> TextTable:
+        """Find how a text is written, by all its rows where the first ones do not tell how numbers are spelled.
+
+        Where they do not tell either, `decimal` is the sign of the training table.
+        """
+        found = cls(path, find_dialect(path, usual), missing)
+        spelling = found.dialect.spelling
+        if not found.dialect.whole:
+            with csv.open_csv(path, *found._options(), found._texts_of(found.names())) as reader:
+                spelling = find_spelling_of(reader, missing, found.dialect.separator)
+        return evolve(found, dialect=evolve(found.dialect, spelling=spelling.cleared_by(decimal), whole=True))
+
+    def names(self) -> list[str]:
+        """Return the names of the columns."""
+        with csv.open_csv(self.path, *self._options()) as reader:
+            return list(reader.schema.names)[: -1 if self.dialect.closed else None]
+
+    def read(self, texts: Collection[str], check: Callable[[Sequence[str]], object]) -> Any:
+        """Return a pyarrow table, with what is written in the columns `texts`; `check` takes the names first."""
+        options = self._conversion(column_types=dict.fromkeys(texts, pa.string()))
+        table = csv.read_csv(self.path, *self._options(), options)
+        check(table.column_names[: -1 if self.dialect.closed else None])
+        columns = self._written(dict(zip(table.column_names, table.columns, strict=True)))
+        return pa.table({name: each if name in texts else self._spelled(each) for name, each in columns.items()})
+
+    def blocks(self, names: Sequence[str], texts: Collection[str]) -> Iterator[dict[str, Any]]:
+        """Yield columns by name, some rows at a time, with what is written in the columns `texts`."""
+        every = [*names, *(_EMPTY if self.dialect.closed else ())]
+        with csv.open_csv(self.path, *self._options(), self._texts_of(every)) as reader:
+            for batch in reader:
+                columns = self._written({name: batch.column(name) for name in every})
+                yield {name: each if name in texts else self.as_numbers(each) for name, each in columns.items()}
+
+    def _options(self) -> tuple[Any, Any]:
+        dialect = self.dialect
+        names = {"column_names": list(dialect.names), "skip_rows_after_names": 1} if dialect.names else {}
+        return (
+            csv.ReadOptions(
+                block_size=max(_BLOCK, _LINES * dialect.header),
+                encoding=dialect.encoding,
+                skip_rows=dialect.skip,
+                **names,
+            ),
+            csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True),
+        )
+
+    def _conversion(self, **more: Any) -> Any:
+        spelling = self.dialect.spelling
+        # A sign that may be that of decimals makes texts, which have one reader.
+        decimal = _NEVER if spelling.decimal in spelling.unclear else spelling.decimal
+        return csv.ConvertOptions(decimal_point=decimal, null_values=[*MISSING_TEXTS, *self.missing], **more)
+
+    def _texts_of(self, names: Sequence[str]) -> Any:
+        """Return options that read some columns, as texts."""
+        return self._conversion(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
+
+    def _written(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Return columns as they were before they were written, with nothing for empty cells or behind the rows."""
+        found = {name: unguard_texts(null_texts(column, _EMPTY)) for name, column in columns.items()}
+        if self.dialect.closed:
+            behind = found.pop("")
+            if behind.null_count < len(behind):
+                cell = shown(behind.drop_null()[0].as_py())
+                raise DataError(f"rows end with a separator, but some have a further cell there, such as {cell}")
+        return found
+
+    def as_numbers(self, column: Any) -> Any:
+        """Return a column of a text file as numbers, truth values or dates, or as its texts if some are none."""
+        column = null_texts(column, self.missing)
+        texts = null_texts(column, MISSING_TEXTS)
+        if texts.null_count == len(texts):
+            return pa.nulls(len(texts))
+        texts, kinds = pc.utf8_trim_whitespace(texts), list(_KINDS)
+        spelling = self.dialect.spelling
+        if spelling.decimal in spelling.unclear or (spelling.decimal == "," and _has_points(texts)):
+            kinds.remove(pa.float64())
+        elif spelling.decimal == ",":
+            texts = pc.replace_substring(texts, ",", ".")
+        for kind in kinds:
+            with contextlib.suppress(pa.ArrowInvalid):
+                return pc.cast(texts, kind)
+        return self._spelled(column)
+
+    def _spelled(self, column: Any) -> Any:
+        """Return a column of texts as numbers if all are some, in the spelling of the file."""
+        numbers = spelled_numbers(column, self.dialect.spelling, (*MISSING_TEXTS, *self.missing))
+        return column if numbers is None else numbers
+
+    def as_written(self, column: Any) -> Any:
+        """Return a column of a text file as numbers where each is written as it is printed, else as its texts.
+
+        007, 1E5, 1.50 and a number of more digits than fit are names: as numbers, two of them might be one.
+        """
+        column = null_texts(column, self.missing)
+        sign, numbers = self.dialect.spelling.decimal, self.as_numbers(texts := column.unique())
+        pairs = zip(texts.to_pylist(), numbers.to_pylist(), strict=True)
+        plain = all(text.replace(sign, ".").lower() == str(value).lower() for text, value in pairs if value is not None)
+        return self.as_numbers(column) if plain else column
+
+
+def _has_points(texts: Any) -> bool:
+    return bool(pc.any(pc.match_substring(texts, ".")).as_py())
