@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from costframe.core.stages.stage_model import StageModel
 
 
-def capped_scores(
-    tree: StageModel, prices: PriceArrays, limits: Limits, X: NDArray[np.float64], n_jobs: int | None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return scores, float64 (rows, K), and exits, int64 (rows,), under limits, with path acquisition."""
-    rows = walk_under_limits(tree, prices, limits, X, by_path=True, n_jobs=n_jobs)
-    return rows.final, rows.exits
-
-
 def walk_under_limits(
     tree: StageModel,
     prices: PriceArrays,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import ParameterError, shown
+from costframe.core.errors import CostframeError, ParameterError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +65,45 @@ def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:
         raise ParameterError(
             f"{name}: expected {' or '.join(filter(None, (', '.join(some), last)))}, got {shown(value)}"
         )
+    return value
+
+
+def as_items(values: Any, *, ordered: bool = True) -> tuple[Any, ...] | None:
+    """Return the items of a list, array or other iterable; None for one text, a mapping, a number or other value.
+
+    If their order counts, also for a set, whose order may be another one in the next process.
+    """
+    alone = isinstance(values, str | bytes | bytearray | Mapping | type) or getattr(values, "ndim", 1) != 1
+    if alone or not isinstance(values, Iterable) or (ordered and isinstance(values, AbstractSet)):
+        return None
+    return tuple(values)
+
+
+def check_name_list(
+    name: str, values: Any, *, ordered: bool = True, error: type[CostframeError] = ParameterError
+) -> tuple[str, ...]:
+    """Return a list of names as a tuple of texts, or refuse it by name: one text, a set if the order counts."""
+    names = as_items(values, ordered=ordered)
+    if names is None:
+        what = " in order, not a set" if isinstance(values, AbstractSet) else ""
+        raise error(f"{name}: expected a list of names{what}, got {shown(values)}")
+    for one in names:
+        if not isinstance(one, str):
+            raise error(f"{name}: expected names that are texts, got {shown(one)}")
+    return tuple(map(str, names))  # also texts of NumPy
+
+
+def check_functions(**given: Any) -> None:
+    """Refuse settings by name that are neither functions nor None."""
+    for name, value in given.items():
+        if value is not None and not callable(value):
+            raise ParameterError(f"{name}: expected a function, got {shown(value)}")
+
+
+def check_mapping(name: str, value: Any) -> Any:
+    """Return a setting that is a mapping of names, or None, or refuse it by name."""
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        raise ParameterError(f"{name}: expected a mapping of names, got {shown(value)}")
     return value
 
 

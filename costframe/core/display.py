@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,12 @@ def cost(value: float | None) -> str:
 def with_error(score: float, error: float) -> str:
     """Return a score with its standard error as text."""
     return f"{score:.4f} \u00b1{error:.3f}".replace("\u00b10.", "\u00b1.")
+
+
+def round_up(count: float) -> int:
+    """Return a whole number that is no less, with two digits."""
+    unit: int = 10 ** max(math.floor(math.log10(max(count, 1.0))) - 1, 0)
+    return math.ceil(count / unit) * unit
 
 
 def milliseconds(time: float) -> str:
@@ -79,3 +86,14 @@ def _row(tag: str, cells: Sequence[str], *, bold: bool = False) -> str:
 
 def _text(text: str) -> str:
     return escape(printable(text))
+
+
+_KNOWN = 0.05  # least share of the work that allows an estimate of the time left
+
+
+def time_left(seconds: float, share: float) -> str:
+    """Return a text with the estimated time to go, from the seconds so far and the share of work that is done."""
+    if not _KNOWN <= share < 1:
+        return ""
+    left = seconds * (1 - share) / share
+    return f"about {left:.0f} s left; " if left < 100 else f"about {left / 60:.0f} min left; "

@@ -99,6 +99,10 @@ class PluginError(CostframeError):
     """A plugin that is broken, clashes with another, or lacks the requested entry."""
 
 
+class UnknownValuesWarning(UserWarning):
+    """Most rows have labels that a model does not know, or no row has a value, in a column that the model reads."""
+
+
 @frozen
 class Problems:
     """Problems found while a file is read, each an error that was not raised yet."""

@@ -8,11 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from threading import Lock, Semaphore
-from typing import TYPE_CHECKING, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from costframe.core.calls import Call, CallEnded, check_call
 from costframe.core.errors import DataError, ParameterError, shown
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _MOST = 1024  # threads; more help on no machine
 A = TypeVar("A")
 B = TypeVar("B")
 
-_pools: dict[int, tuple[ThreadPoolExecutor, Semaphore]] = {}  # by size; the semaphore counts idle threads
+_pools: dict[int, tuple[ThreadPoolExecutor, list[Future[None]]]] = {}  # by size; with calls, some of which have ended
 _lock = Lock()
 _limit: ContextVar[int | None] = ContextVar("_limit", default=None)  # for work that names no number
 os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
@@ -57,31 +58,80 @@ class limit_threads:  # noqa: N801 - a context manager, which begins in a fourth
         _limit.reset(self._token)
 
 
-def run_parallel(function: Callable[[A], B], parts: Iterable[A], n_threads: int) -> list[B]:
+def run_parallel(
+    function: Callable[[A], B], parts: Iterable[A], n_threads: int, stop: Callable[[], object] = lambda: None
+) -> list[B]:
     """Apply `function` to every part and return the results in order; the caller's thread works too.
 
-    An exception in one part is raised when all running parts have ended.
+    After an exception in one part, or an interrupt, no other part begins, nor one of calls within the parts; it is
+    raised when the running ones have ended. `stop` is called before, for parts that wait for others.
     """
     work = list(parts)
     if n_threads <= 1 or len(work) <= 1:
-        return [function(part) for part in work]
-    results: list[B | None] = [None] * len(work)
-    waiting = iter(range(len(work)))  # next() on it is atomic, so threads share it without a lock
-
-    def drain() -> None:
-        for index in waiting:
-            results[index] = function(work[index])
-
-    helpers = _submit(drain, n_threads - 1, min(n_threads, len(work)) - 1)
+        return [function(part) for part in _until_ended(work)]
+    running = _Running(function, work, stop)
+    helpers: list[Future[None]] = []
     try:
-        drain()
+        _submit(running.drain, n_threads - 1, min(n_threads, len(work)) - 1, helpers)
+        running.drain()
+        _wait(helpers)
+    except BaseException:  # an interrupt between two parts
+        running.end()
+        raise
     finally:
-        # A helper without a thread has no work left, and waiting for it could be a deadlock.
-        started = [helper for helper in helpers if not helper.cancel()]
-        errors = [error for error in (helper.exception() for helper in started) if error is not None]
-    if errors:
-        raise errors[0]
-    return results  # type: ignore[return-value]
+        _wait(helpers)
+    return running.finish()
+
+
+class _Running(Generic[A, B]):
+    """Parts that threads take one after the other, until all are taken or one has failed."""
+
+    def __init__(self, function: Callable[[A], B], work: list[A], stop: Callable[[], object]) -> None:
+        self._function, self._work, self._stop, self._call = function, work, stop, Call()
+        self._waiting = iter(range(len(work)))  # next() on it is atomic, so threads share it without a lock
+        self._results: list[B | None] = [None] * len(work)
+        self._errors: dict[int, BaseException] = {}
+
+    def drain(self) -> None:
+        """Work on parts that nobody has taken."""
+        with self._call.parts():
+            for index in self._waiting:
+                if self._call.is_ended:
+                    self.end()
+                    break
+                try:
+                    self._results[index] = self._function(self._work[index])
+                except BaseException as error:  # noqa: BLE001 - `finish` raises it
+                    self._errors[index] = error
+                    self.end()
+
+    def end(self) -> None:
+        """Let no other part begin."""
+        self._call.end()
+        self._stop()
+
+    def finish(self) -> list[B]:
+        """Return the results in order, or raise an interrupt, or else the error of the first part that failed."""
+        causes = {index: error for index, error in self._errors.items() if not isinstance(error, CallEnded)}
+        if causes:
+            raise causes[min(causes, key=lambda index: (isinstance(causes[index], Exception), index))]
+        if self._call.is_ended:
+            raise CallEnded
+        return self._results  # type: ignore[return-value]
+
+
+def _until_ended(work: Iterable[A]) -> Iterator[A]:
+    """Yield parts until the call that this thread works for has ended."""
+    for part in work:
+        check_call()
+        yield part
+
+
+def _wait(helpers: Iterable[Future[None]]) -> None:
+    """Wait for those that have a thread; one without has no work left, and waiting for it could be a deadlock."""
+    for helper in helpers:
+        if not helper.cancel():
+            helper.exception()
 
 
 def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None, most: int = CHUNK) -> list[B]:
@@ -90,17 +140,16 @@ def over_chunks(function: Callable[[slice], B], n_rows: int, n_jobs: int | None,
     return run_parallel(function, chunks, thread_count(n_jobs))
 
 
-def _submit(function: Callable[[], None], size: int, count: int) -> list[Future[None]]:
+def _submit(function: Callable[[], None], size: int, count: int, helpers: list[Future[None]]) -> None:
     """Call `function` on at most `count` idle threads of a pool; a queued call would keep its references alive."""
     with _lock:
         if size not in _pools:
-            _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="costframe"), Semaphore(size)
-        pool, idle = _pools[size]
-    helpers: list[Future[None]] = []
-    while len(helpers) < count and idle.acquire(blocking=False):
-        helpers.append(pool.submit(function))
-        helpers[-1].add_done_callback(lambda _: idle.release())
-    return helpers
+            _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="costframe"), []
+        pool, busy = _pools[size]
+        busy[:] = [each for each in busy if not each.done()]
+        while len(helpers) < count and len(busy) < size:
+            helpers.append(pool.submit(function))
+            busy.append(helpers[-1])
 
 
 _LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"  # of a container

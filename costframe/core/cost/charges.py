@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.needs import Needs
     from costframe.core.prices.price_arrays import Limits, PriceArrays
     from costframe.core.stages.capped_layout import CappedRows
+    from costframe.core.stages.ends import Ends
     from costframe.core.stages.stage_model import StageModel
 
 _CELLS = 1 << 24  # of a table of rows and resources
@@ -52,10 +53,8 @@ def hard_charges(
         if layout.below[stage] < 0:
             scores[at], exits[at] = values, stage
     uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
-    predictions = tree.linked(scores, exits)
-    return charge_masks(
-        tree, prices, runner.masks, weight, weights, comparisons, uses, reached, predictions, needs, acquired
-    )
+    ends = tree.ends_of(scores, exits, X)
+    return charge_masks(tree, prices, runner.masks, weight, weights, comparisons, uses, reached, ends, needs, acquired)
 
 
 def charge_masks(
@@ -67,7 +66,7 @@ def charge_masks(
     comparisons: NDArray[np.float64],
     uses: NDArray[np.float64],
     stage_weight: NDArray[np.float64],
-    predictions: NDArray[np.float64],
+    ends: Ends,
     needs: Needs,
     acquired: NDArray[np.bool_],
 ) -> Charges:
@@ -98,7 +97,8 @@ def charge_masks(
         feature_weight=feature_weight,
         resource_weight=resource_weight,
         stage_weight=stage_weight,
-        predictions=predictions,
+        predictions=ends.predictions,
+        places=ends.places,
     )
 
 
@@ -254,7 +254,7 @@ def charge_tree(
     if limits is not None and not tree.cannot_bind(limits, prices):
         by_path = how.acquisition == "path"
         rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
-        return _charge_capped(tree, prices, rows, weight)
+        return _charge_capped(tree, prices, X, rows, weight)
     marks, soft = tree.marks(prices, how.acquisition), how.routing == "soft"
     learners = learners_at(tree, prices) if soft else _sum_first(tree, tree.weights[1])
     needs = prices.direct_needs.restrict(tree.layout.used)
@@ -271,15 +271,16 @@ def charge_tree(
     return found if limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
 
 
-def _charge_capped(tree: StageModel, prices: PriceArrays, rows: CappedRows, weight: NDArray[np.float64]) -> Charges:
-    """Charge rows after their walk under limits."""
+def _charge_capped(
+    tree: StageModel, prices: PriceArrays, X: NDArray[np.float64], rows: CappedRows, weight: NDArray[np.float64]
+) -> Charges:
+    """Charge rows, float64 (rows, d), after their walk under limits."""
     weights, comparisons, uses = rows.spent.T
     reached = np.bincount(rows.exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
     for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
         stage = tree.stages[number]
         if isinstance(stage, Route):
             reached[number] += reached[stage.below] + reached[stage.above]
-    predictions = tree.linked(rows.final, rows.exits)
     charges = charge_masks(
         tree,
         prices,
@@ -289,7 +290,7 @@ def _charge_capped(tree: StageModel, prices: PriceArrays, rows: CappedRows, weig
         comparisons,
         uses,
         reached,
-        predictions,
+        tree.ends_of(rows.final, rows.exits, X, rows.cut),
         prices.direct_needs.restrict(tree.layout.used),
         np.zeros((len(weight), len(prices.cost)), np.bool_),
     )

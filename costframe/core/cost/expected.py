@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from attrs import evolve, field, fields, frozen
 
-from costframe.core.checks import check_choice, check_number
+from costframe.core.checks import check_choice, check_flag, check_number
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from costframe.core.cost.report import Charges
+    from costframe.core.stages.ends import Ends
     from costframe.core.tables.categories import Categories
 
 __all__ = ["CostReport", "ExpectedCost"]
@@ -64,9 +65,7 @@ class Priced(Protocol):
     ) -> Charges:
         """Charge rows."""
 
-    def error_costs(
-        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], how: ExpectedCost
-    ) -> NDArray[np.float64]:
+    def error_costs(self, X: NDArray[np.float64], y: ArrayLike, ends: Ends, how: ExpectedCost) -> NDArray[np.float64]:
         """Return what the answers for rows cost where the truth is y."""
 
     def replay(self, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
@@ -122,6 +121,11 @@ class ExpectedCost:
         return brief(self, *(f"{name}={value}" for name, value in given.items() if value != usual[name]))
 
     @property
+    def row_terms(self) -> dict[str, Any]:
+        """What is asked of the inquiry of each row; see `Predictor.inquire`."""
+        return {"acquisition": self.acquisition, "max_cost": self.max_cost, "unavailable": self.unavailable}
+
+    @property
     def limited(self) -> bool:
         """Whether rows may be cut: there is a cap, or something is unavailable."""
         return self.max_cost is not None or bool(self.unavailable)
@@ -161,6 +165,12 @@ class ExpectedCost:
         CostModelError
             If there are labels, and prices without errors.
         """
+        check_flag("rounds", rounds)
+        check_flag("latency", latency)
+        if not callable(getattr(predictor, "charges", None)):
+            raise ParameterError(
+                f"predictor: expected a Predictor, such as an estimator's predictor_, got {shown(predictor)}"
+            )
         model = self._prices(predictor, X)
         used = predictor.used_features
         if y is not None or rounds or latency:
@@ -188,8 +198,7 @@ class ExpectedCost:
         report = CostReport.of(prices, charges, weight, counted, times)
         if y is None:
             return report
-        assert report.predictions is not None  # noqa: S101 - routing is hard
-        return report.with_errors(predictor.error_costs(rows, y, report.predictions, evolve(self, costs=model)), weight)
+        return report.with_errors(predictor.error_costs(rows, y, report.ends, evolve(self, costs=model)), weight)
 
     def _prices(self, predictor: Priced, X: Any) -> CostModel:
         """Return the prices, of these or the predictor's own."""

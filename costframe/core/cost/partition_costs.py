@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from attrs import evolve
 
+from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.report import BY_ROW, CostReport
 from costframe.core.errors import DataError
 from costframe.core.tables.frames import blocks, delayed_model, is_dask, one_row, whole_rows
@@ -27,10 +28,15 @@ def cost_by_partition(method: F) -> F:
     """
 
     @wraps(method)
-    def cost(self: Any, X: Any, y: Any = None, *, sample_weight: Any = None, **how: Any) -> Any:
+    def cost(self: Any, X: Any, y_or_costs: Any = None, *, sample_weight: Any = None, **how: Any) -> Any:
         if not is_dask(X):
-            return method(self, X, y, sample_weight=sample_weight, **how)
+            return method(self, X, y_or_costs, sample_weight=sample_weight, **how)
         import dask
+
+        model: Any = getattr(self, "predictor_", None)
+        names = () if model is None else model.feature_names
+        y, costs = tell_apart(y_or_costs, how.pop("y", None), how.get("costs"), names)
+        how = how if costs is None else how | {"costs": costs}
 
         owner = next(each for each in type(self).__mro__ if vars(each).get("cost") is cost)
         rows, model = whole_rows(X, getattr(self, "feature_names_in_", None)), delayed_model(self)

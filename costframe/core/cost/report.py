@@ -10,6 +10,7 @@ from attrs import evolve, field, fields, frozen
 
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count
+from costframe.core.stages.ends import Ends
 from costframe.core.stages.links import squeeze
 from costframe.core.sums import as_fraction, exact_digits, exact_squares, from_digits
 
@@ -25,6 +26,7 @@ BY_ROW = (
     "acquired",
     "rounds",
     "predictions",
+    "places",
     "cut",
     "latency",
     "errors",
@@ -62,6 +64,7 @@ class Charges:
     cut: NDArray[np.bool_] | None = None  # (rows,): answered early; None without limits
     rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where a replay must count them
     per_row: NDArray[np.float64] | None = None  # (rows,): all of it, rounded up; None: the sum of the parts
+    places: NDArray[np.int64] | None = None  # (rows,): numbers of classes that predictions do not tell; see `Ends`
 
     @property
     def row_costs(self) -> NDArray[np.float64]:
@@ -208,6 +211,8 @@ class CostReport:
         Trips to the sources, if requested.
     predictions : float64 (rows,) or (rows, K), or None
         The result of `predict`; None with soft routing.
+    places : int64 (rows,), or None
+        Number of each row's class, where predictions do not tell it.
     unit : str
     feature_names : tuple of str (d,)
     cut : bool (rows,), or None
@@ -236,6 +241,7 @@ class CostReport:
     cut: NDArray[np.bool_] | None = None
     latency: NDArray[np.float64] | None = None
     errors: NDArray[np.float64] | None = None
+    places: NDArray[np.int64] | None = None
     totals: Totals = field(kw_only=True, repr=False)
 
     def __repr__(self) -> str:
@@ -263,6 +269,13 @@ class CostReport:
         squares = np.sum([exact_digits(part * weight) for part in exact_squares(bill)], axis=0)
         sums = {"errors": exact_digits(errors * weight), "bill": exact_digits(bill * weight), "squared_bill": squares}
         return evolve(self, errors=errors, totals=evolve(self.totals, **sums))
+
+    @property
+    def ends(self) -> Ends:
+        """Predictions of the rows, and what tells their classes; not with soft routing."""
+        if self.predictions is None:
+            raise ParameterError("routing: rows of a softened routing go all ways; use routing='hard'")
+        return Ends(self.predictions, self.places)
 
     @property
     def bill(self) -> NDArray[np.float64]:
@@ -325,6 +338,7 @@ class CostReport:
             acquired=charges.acquired,
             rounds=rounds,
             predictions=None if charges.predictions is None else squeeze(charges.predictions),
+            places=charges.places,
             cut=charges.cut,
             latency=latency,
         )

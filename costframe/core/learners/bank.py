@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from costframe.core.checks import as_items
 from costframe.core.errors import BankError, brief, format_count, shown
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
-from costframe.core.tables.as_given import AsGiven, restore_values
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import as_categories, check_features
-from costframe.core.tables.rows import as_names, as_rows
+from costframe.core.tables.given_rows import call_as_given
+from costframe.core.tables.rows import as_feature_names, as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -49,7 +51,8 @@ class OpaqueLearner:
     name : str
         Name in saved files.
     function : callable
-        float64 (rows, len(features)) -> float64 (rows,) or (rows, width). Rows with texts are of objects.
+        float64 (rows, len(features)) -> float64 (rows,) or (rows, width). Where rows came with other numbers, or with
+        texts, they are of the dtype that NumPy makes of them, such as int64 and object.
     features : tuple of int
         Columns that it reads, in the order of its argument.
     width : int
@@ -80,9 +83,12 @@ class OpaqueLearner:
             If the function returns another shape, or refuses the rows.
         """
         try:
-            values = np.asarray(self.function(restore_values(rows)), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise BankError(f"opaque learner {self.name!r}: {error}") from error
+            values = call_as_given(self.function, rows)
+        except MemoryError:
+            raise
+        except Exception as error:
+            kind = "" if isinstance(error, TypeError | ValueError) else f"{type(error).__name__}: "
+            raise BankError(f"opaque learner {self.name!r}: {kind}{error}") from error
         if self.width == 1 and values.shape == (len(rows),):
             values = values.reshape(-1, 1)
         if values.shape != (len(rows), self.width):
@@ -93,7 +99,10 @@ class OpaqueLearner:
 
 
 def _as_learners(learners: Iterable[OpaqueLearner]) -> tuple[OpaqueLearner, ...]:
-    return tuple(learners)
+    found = as_items(learners)
+    if found is None or not all(isinstance(learner, OpaqueLearner) for learner in found):
+        raise BankError(f"learners: expected a list of OpaqueLearner, got {shown(learners)}")
+    return found
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -120,7 +129,7 @@ class WeakLearnerBank:
         Labels of the features whose categories are texts; the number of a label in X is its position, or its hash.
     """
 
-    feature_names: tuple[str, ...] = field(converter=as_names)
+    feature_names: tuple[str, ...] = field(converter=as_feature_names)
     kind: NDArray[np.uint8]
     index: NDArray[np.int32]
     evaluation: NDArray[np.float64]
@@ -154,6 +163,8 @@ class WeakLearnerBank:
         cls, trees: TreeTable, feature_names: Sequence[str], *, evaluation: ArrayLike = 1.0
     ) -> WeakLearnerBank:
         """Make a bank of trees; `evaluation` is e_t, one number or one for each tree."""
+        if not isinstance(trees, TreeTable):
+            raise BankError(f"trees: expected a TreeTable, got {shown(trees)}")
         return cls(feature_names, *_kind_arrays(TREE, len(trees), evaluation), trees=trees)
 
     @classmethod
@@ -166,6 +177,7 @@ class WeakLearnerBank:
         evaluation: ArrayLike = 1.0,
     ) -> WeakLearnerBank:
         """Make a bank of columns, phi(x) = x; `fill` replaces NaN, one number or one for each column."""
+        feature_names = as_feature_names(feature_names)
         read = as_columns(np.arange(len(feature_names)) if features is None else features, "columns")
         return cls(
             feature_names,
@@ -179,12 +191,16 @@ class WeakLearnerBank:
         cls, feature_names: Sequence[str], learners: Sequence[OpaqueLearner], *, evaluation: ArrayLike = 1.0
     ) -> WeakLearnerBank:
         """Make a bank of opaque learners."""
+        learners = _as_learners(learners)
         return cls(feature_names, *_kind_arrays(OPAQUE, len(learners), evaluation), opaques=learners)
 
     @classmethod
     def concatenate(cls, banks: Sequence[WeakLearnerBank]) -> WeakLearnerBank:
         """Join the learners of several banks, in order; features match by name, and new ones follow at the end."""
-        if not banks:
+        given = as_items(banks)
+        if given is None or not all(isinstance(bank, WeakLearnerBank) for bank in given):
+            raise BankError(f"banks: expected a list of WeakLearnerBank, got {shown(banks)}")
+        if not given:
             raise BankError("concatenate: expected at least one bank, got none")
         names = tuple(dict.fromkeys(name for bank in banks for name in bank.feature_names))
         aligned = [bank.with_features(names) for bank in banks]
@@ -204,7 +220,7 @@ class WeakLearnerBank:
 
     def with_features(self, names: Sequence[str]) -> WeakLearnerBank:
         """Return the same learners for rows with the columns `names`, which must include all features they read."""
-        names = tuple(names)
+        names = as_feature_names(names)
         if names == self.feature_names:
             return self
         place = {name: column for column, name in enumerate(names)}
@@ -338,13 +354,14 @@ def _join_labels(banks: Sequence[WeakLearnerBank]) -> Categories:
 
 
 def _agree(name: str, one: Any, other: Any) -> Any:
-    """Return labels that do for two banks; numbers alone do for one that reads numbers and one that reads anything."""
+    """Return labels that do for two banks."""
     if one == other:
         return one
-    if isinstance(one, AsGiven) and isinstance(other, AsGiven):
-        return AsGiven(whole_numbers=True)
-    if AsGiven() in (one, other) and None in (one, other):
-        return None
+    if None in (one, other) and AsGiven() in (one, other):
+        raise BankError(
+            f"concatenate: feature {name!r} is compared as a number in one bank, and given to foreign code as it came "
+            "in another; with_categories({}) of a model gives its code doubles"
+        )
     raise BankError(f"concatenate: feature {name!r} has the labels {one} in one bank, {other} in another")
 
 
@@ -356,7 +373,10 @@ def _kind_arrays(
 
 
 def _expand(values: ArrayLike, count: int, name: str) -> NDArray[np.float64]:
-    array = np.asarray(values, np.float64)
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BankError(f"{name}: expected one number, or one a learner, got {shown(values)}") from None
     if array.shape not in {(), (count,)}:
         raise BankError(f"{name}: expected one number, or one a learner ({count}), got shape {array.shape}")
     return np.array(np.broadcast_to(array, (count,)))

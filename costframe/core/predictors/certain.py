@@ -19,6 +19,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.certain import Goal, certain_rows, certain_walk, lay_out_bounds
+from costframe.core.stages.ends import Ends
 from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
 from costframe.core.stages.links import squeeze
 from costframe.core.stages.step import StageStepper
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import RowRequest
     from costframe.core.prices.error_prices import ErrorPrices
     from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain import Until
+    from costframe.core.stages.certain import CertainRows, Until
     from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.stages.stage_model import RowWalk
 
@@ -120,7 +121,9 @@ class CertainPredictor(Alike):
     @cached_property
     def goal(self) -> Goal:
         """What must be certain of a row's scores."""
-        return Goal.of(self.until, self.inner.stages, knows_classes=self.classes is not None)
+        own = self.inner.own_classes
+        slack = 0.0 if own is None else own.slack
+        return Goal.of(self.until, self.inner.stages, knows_classes=self.classes is not None, slack=slack)
 
     @cached_property
     def _bounds(self) -> engine.Record:
@@ -153,20 +156,25 @@ class CertainPredictor(Alike):
         self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Predict rows at the model's own prices; see `StageTree.predict`. It takes no limits."""
-        return squeeze(self.inner.linked(*self._scores(X, n_jobs, max_cost, unavailable)))
+        return self.predict_ends(X, n_jobs=n_jobs, max_cost=max_cost, unavailable=unavailable).predictions
+
+    def predict_ends(self, X: Any, **terms: Any) -> Ends:
+        """Return predictions and classes of rows; see `Predictor.predict_ends`. It takes no limits."""
+        rows, found = self._walk_rows(X, **terms)
+        ends = self._ends_of(found, rows)
+        return Ends(squeeze(ends.predictions), ends.places)
 
     def decision_function(
         self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
     ) -> NDArray[np.float64]:
         """Score rows at the model's own prices; see `StageTree.decision_function`. It takes no limits."""
-        return self.inner.margins(*self._scores(X, n_jobs, max_cost, unavailable))
+        rows, found = self._walk_rows(X, n_jobs, max_cost, unavailable)
+        return self.inner.margins(found.scores, np.zeros(len(rows), np.int64))
 
-    def decide(
-        self, predictions: NDArray[np.float64], X: Any, costs: object = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[Any]:
+    def decide(self, ends: Ends, X: Any, costs: object = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:
         """Return the class of each row; see `Predictor.decide`. Prices cannot decide where a class is certain."""
         self._refuse(self._errors(costs))
-        return super().decide(predictions, X, costs, unavailable)
+        return super().decide(ends, X, costs, unavailable)
 
     def _refuse(self, errors: ErrorPrices | None) -> None:
         if isinstance(self.until, str) and errors is not None:
@@ -174,12 +182,6 @@ class CertainPredictor(Alike):
                 f"certain: rows end when their likeliest class is certain ({shown(self.until)}), not that of least "
                 "expected error cost; use the model itself, or prices without errors"
             )
-
-    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
-        """Return the class of each row, (rows,); see `Predictor.labels`."""
-        if self._errors(costs) is not None:
-            return super().labels(X, costs=costs, **terms)
-        return self.inner.labels_of(*self._scores(X, **terms))
 
     def begin(self, request: RowRequest) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`. It takes no limits."""
@@ -211,7 +213,7 @@ class CertainPredictor(Alike):
             rows.account[:, COMPARISONS],
             rows.account[:, USES],
             np.array([float(weight.sum())]),
-            self.inner.linked(rows.scores, np.zeros(len(X), np.int64)),
+            self._ends_of(rows, X),
             prices.direct_needs.restrict(self.inner.layout.used),
             np.zeros((len(X), len(prices.cost)), np.bool_),
         )
@@ -221,14 +223,22 @@ class CertainPredictor(Alike):
         """Return the gains of columns in the whole sum; see `Predictor.gains`."""
         return self.inner.gains(rows, costs)
 
-    def _scores(
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
+        """Refuse fallbacks: they are for limits, which it does not take."""
+        del X, sample_weight
+        raise ParameterError("with_fallbacks: rows that end when they are certain take no limits; use the model itself")
+
+    def _ends_of(self, found: CertainRows, X: NDArray[np.float64]) -> Ends:
+        """Return the ends of rows, with predictions (rows, K)."""
+        return self.inner.ends_of(found.scores, np.zeros(len(X), np.int64), X, found.early)
+
+    def _walk_rows(
         self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.float64], CertainRows]:
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         _check_terms(Limits.of(max_cost, unavailable, prices))
-        ends = certain_rows(self.walk(prices), rows, n_jobs)
-        return ends.scores, np.zeros(len(rows), np.int64)
+        return rows, certain_rows(self.walk(prices), rows, n_jobs)
 
 
 def _check_terms(limits: Limits | None, acquisition: str = "path") -> None:

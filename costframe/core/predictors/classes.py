@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from costframe.core.errors import DataError, quote_names, shown
+from costframe.core.stages.ends import likeliest_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,7 @@ def likeliest(p: NDArray[np.float64], classes: NDArray[Any], half: float = 0.5) 
 
     Of two classes the second one has p above `half`; with `half` zero, p may be scores.
     """
-    return np.asarray(classes[p.argmax(axis=1) if p.ndim == 2 else (p > half).astype(np.int64)])
+    return np.asarray(classes[likeliest_places(p, half)])
 
 
 def places(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:

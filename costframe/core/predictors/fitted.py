@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
+from attrs.validators import in_, optional
+from sklearn.utils import get_tags
 
 from costframe.core.cost.partition_costs import cost_by_partition
-from costframe.core.errors import ParameterError, brief, shown
+from costframe.core.errors import CostframeError, ParameterError, brief, shown
+from costframe.core.numerals import DECIMALS
 from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.tables.frames import by_partition
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from attrs import Attribute
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.inquiry import Inquiry
@@ -26,9 +29,11 @@ if TYPE_CHECKING:
 KINDS = ("classifier", "regressor", "ranker")
 
 
-def as_predictor(model: Predictor | FittedEstimator) -> Predictor:
-    """Return the predictor of a fitted estimator; a predictor as it is."""
-    predictor: Predictor = getattr(model, "predictor_", model)  # type: ignore[arg-type]
+def as_predictor(model: Any, name: str = "predictor", error: type[CostframeError] = ParameterError) -> Predictor:
+    """Return the predictor of a fitted estimator; a predictor as it is; refuse anything else by name."""
+    predictor: Predictor = getattr(model, "predictor_", model)
+    if not isinstance(predictor, Predictor):
+        raise error(f"{name}: expected a fitted model of costframe, got {what_is(model)}")
     return predictor
 
 
@@ -42,6 +47,16 @@ def what_is(model: object) -> str:
     if hasattr(model, "predict"):
         return f"{name}; cf.adopt makes a Predictor of other libraries' models"
     return shown(model)
+
+
+def kind_of(model: Any) -> str | None:
+    """Return a model's "classifier", "regressor" or "ranker"; None for a predictor that may be either of the last."""
+    if isinstance(model, FittedEstimator):
+        return model.kind
+    if isinstance(model, Predictor):
+        return None if model.classes is None else "classifier"
+    kind: str | None = get_tags(model).estimator_type
+    return kind if kind in {"classifier", "regressor"} else "ranker"
 
 
 def _kind(predictor: Predictor) -> str:
@@ -61,6 +76,8 @@ class FittedEstimator:
         A classifier's has `classes`.
     kind : {"classifier", "regressor", "ranker"}
         By default a classifier, if the predictor has `classes`, else a regressor.
+    decimal : {".", ","}, optional
+        The decimal sign of the training table, a text, which tables to predict may not tell; None if unknown.
 
     Raises
     ------
@@ -70,6 +87,7 @@ class FittedEstimator:
 
     predictor_: Predictor
     kind: str = field()
+    decimal: str | None = field(default=None, kw_only=True, validator=optional(in_(DECIMALS)))
 
     @kind.default
     def _default_kind(self) -> str:
@@ -139,6 +157,6 @@ class FittedEstimator:
         return self.predictor_.inquire(*arguments, **terms)
 
     @cost_by_partition
-    def cost(self, X: Any, y: ArrayLike | None = None, *, costs: object = None, **how: Any) -> CostReport:
+    def cost(self, X: Any, y_or_costs: Any = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`."""
-        return self.predictor_.cost(X, costs, y=y, **how)
+        return self.predictor_.cost(X, y_or_costs, **how)

@@ -8,10 +8,8 @@ import numpy as np
 
 from costframe.core.checks import check_choice
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import ParameterError
 from costframe.core.gains import as_shares, gain_shares
-from costframe.core.predictors.fitted import as_predictor, what_is
-from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.rows import as_rows, check_weights
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.report import Charges
     from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.price_arrays import PriceArrays
 
 __all__ = ["gains", "importances"]
@@ -71,10 +70,7 @@ def gains(predictor: Predictor, rows: FallbackRows, costs: CostModel | None = No
 
 
 def _predictor_of(model: Any) -> Predictor:
-    predictor = as_predictor(model)
-    if not isinstance(predictor, Predictor):
-        raise ParameterError(f"model: expected a fitted estimator or a Predictor, got {what_is(model)}")
-    return predictor
+    return as_predictor(model, "model")
 
 
 def _rows_of(predictor: Predictor, X: Any) -> NDArray[np.float64]:

@@ -17,7 +17,8 @@ from attrs import frozen
 from costframe.core.errors import DataError, InquiryError, brief, format_count, quote_names, shown
 from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.prices.price_arrays import ZERO
-from costframe.core.tables.categories import encode_value
+from costframe.core.tables.as_given import as_doubles
+from costframe.core.tables.categories import encode_value, is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -93,6 +94,10 @@ class Walker(Protocol):
         """Prediction and exit, when `needs` is empty."""
 
     @property
+    def place(self) -> int | None:
+        """Number of the class, when `needs` is empty, where the prediction does not tell it; else None."""
+
+    @property
     def reason(self) -> str:
         """Why the walk ended; see `Prediction`."""
 
@@ -114,10 +119,11 @@ class AskingToo:
     ) -> None:
         self._further, self.values, self._names, self._reason = frozenset(further), dict(values), names, reason
         for f in self._further & values.keys():
-            if not 0.0 <= values[f] < math.inf:
+            price = float(as_doubles(np.array([values[f]]))[0])
+            if not 0.0 <= price < math.inf:
                 raise InquiryError(
                     f"value of {names[f]!r}: expected a finite number >= 0, as it is the price of an error, "
-                    f"got {values[f]:g}"
+                    f"got {price:g}"
                 )
         while (needs := walker.needs) and values.keys() >= set(needs):
             walker = walker.after([values[f] for f in needs])
@@ -134,7 +140,7 @@ class AskingToo:
         return self._reason or self._walker.reason
 
     def __getattr__(self, name: str) -> Any:
-        if name not in {"answer", "evaluated"}:  # nor does it go on together with others
+        if name not in {"answer", "evaluated", "place"}:  # nor does it go on together with others
             raise AttributeError(name)
         return getattr(self._walker, name)
 
@@ -245,6 +251,11 @@ class Inquiry:
         """Price of what the model has evaluated so far; see `Walker`."""
         return self.walker.evaluated
 
+    @property
+    def place(self) -> int | None:
+        """Number of the class of the row, where its prediction does not tell it; see `Walker`."""
+        return self.walker.place
+
     def supply(self, values: Mapping[str, Any]) -> None:
         """Supply the values of exactly the features in `needs`: numbers, or labels where categories are texts.
 
@@ -315,13 +326,13 @@ def _supply(inquiry: Inquiry, values: Mapping[str, Any]) -> Exception | None:
     return None
 
 
-_FLOAT = {float}
+_DOUBLES = {float, np.float64}
 
 
 def as_numbers(values: Mapping[str, Any], names: Iterable[str], categories: Categories) -> list[float]:
     """Return the values of some features as floats, in order, or refuse one by name; see `as_number`."""
     given = list(map(values.__getitem__, names))
-    if categories or {*map(type, given)} != _FLOAT:
+    if categories or not _DOUBLES.issuperset(map(type, given)):
         return [as_number(name, value, categories.get(name)) for name, value in zip(names, given, strict=True)]
     return given
 
@@ -331,6 +342,8 @@ def as_number(name: str, value: object, labels: Labels | None = None) -> float:
     try:
         if labels is not None:
             value = encode_value(value, labels)
+        elif is_missing(value):
+            return math.nan
         if isinstance(value, str | bytes) or value is None:
             raise TypeError  # noqa: TRY301 - float("3") would accept it
         return float(value)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from costframe.core.predictors.predictor import Alike, Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO, Limits, names_of
+from costframe.core.stages.ends import Ends, join_ends
 from costframe.core.tables.row_hashes import draw, hash_table
 from costframe.core.tables.rows import as_names, as_rows
 
@@ -120,6 +121,11 @@ class MixedPredictor(Alike):
         """Return the same predictor with labels of its classes."""
         return evolve(self, first=self.first.with_classes(classes), second=self.second.with_classes(classes))
 
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> MixedPredictor:
+        """Return the same model, both of whose predictors answer rows that limits cut; see `Predictor`."""
+        first, second = (each.with_fallbacks(X, sample_weight) for each in (self.first, self.second))
+        return evolve(self, first=first, second=second)
+
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return itself; it refuses predictors whose rows of a query depend on each other, as it parts them."""
         if any(each.of_queries(qid) is not each for each in (self.first, self.second)):
@@ -128,15 +134,23 @@ class MixedPredictor(Alike):
 
     def predict(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Predict rows; see `Predictor.predict`. Further terms are those of both predictors."""
-        return self._ask("predict", X, terms)
+        parts, second = self._ask("predict", X, terms)
+        return _in_order(parts, second)
 
     def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
         """Return the class of each row; see `Predictor.labels`."""
-        return self._ask("labels", X, terms)
+        parts, second = self._ask("labels", X, terms)
+        return _in_order(parts, second)
+
+    def predict_ends(self, X: Any, **terms: Any) -> Ends:
+        """Return predictions and classes of rows; see `Predictor.predict_ends`."""
+        parts, second = self._ask("predict_ends", X, terms)
+        return join_ends(parts, self.half, lambda arrays: _in_order(arrays, second))
 
     def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Score rows; see `Predictor.decision_function`."""
-        return self._ask("decision_function", X, terms)
+        parts, second = self._ask("decision_function", X, terms)
+        return _in_order(parts, second)
 
     def begin(self, request: RowRequest, **terms: Any) -> MixedWalker:
         """Return a walker for one row; see `Predictor.begin`. Further terms are those of both predictors."""
@@ -177,6 +191,8 @@ class MixedPredictor(Alike):
             ]
             return _in_order(filled, second)
 
+        given = [Ends(np.asarray(each.predictions), each.places) for each in (one, other)]
+        ends = join_ends(given, self.half, lambda arrays: _in_order(arrays, second))
         hashed, total = self.available_columns(gone), weight.sum()
         acquired, by_feature = join("acquired"), one.feature_weight + other.feature_weight
         by_resource = one.resource_weight + other.resource_weight
@@ -189,7 +205,8 @@ class MixedPredictor(Alike):
             feature_weight=by_feature,
             resource_weight=by_resource,
             stage_weight=np.array([weight[~second].sum(), weight[second].sum()]),
-            predictions=join("predictions"),
+            predictions=ends.predictions,
+            places=ends.places,
             cut=join("cut"),
             per_row=_in_order([one.row_costs, other.row_costs], second),
         )
@@ -228,8 +245,8 @@ class MixedPredictor(Alike):
                 f"tradeoff: expected None, as each predictor of a mixture has its own, got {shown(terms['tradeoff'])}"
             )
 
-    def _ask(self, method: str, X: Any, terms: dict[str, Any]) -> NDArray[Any]:
-        """Call a method of both predictors, each for the rows that it answers."""
+    def _ask(self, method: str, X: Any, terms: dict[str, Any]) -> tuple[list[Any], NDArray[np.bool_]]:
+        """Call a method of both predictors, each for the rows that it answers; return also which the second has."""
         self._check_terms(terms)
         costs = CostModel.of(self.costs if terms.get("costs") is None else terms["costs"], self.feature_names)
         self._check_free(costs)
@@ -241,10 +258,8 @@ class MixedPredictor(Alike):
         rows = as_rows(X, self.feature_names, self.categories, used)
         limits = Limits.of(terms.get("max_cost"), terms.get("unavailable", ()), costs.select(self.feature_names))
         second = self.second_answers(rows, _unavailable(limits))
-        return _in_order(
-            [getattr(self.first, method)(rows[~second], **terms), getattr(self.second, method)(rows[second], **terms)],
-            second,
-        )
+        parts = [(self.first, rows[~second]), (self.second, rows[second])]
+        return [getattr(model, method)(some, **terms) for model, some in parts], second
 
 
 def _check_part(name: str, model: Any) -> None:
@@ -306,6 +321,12 @@ class MixedWalker:
         """Prediction, and 0 for the first predictor or 1 for the second."""
         assert self._drawn is not None  # noqa: S101 - needs is empty
         return self._drawn[1].answer.value, self._drawn[0]
+
+    @property
+    def place(self) -> int | None:
+        """Number of the class, where the prediction does not tell it."""
+        assert self._drawn is not None  # noqa: S101 - needs is empty
+        return self._drawn[1].place
 
     @property
     def reason(self) -> str:

@@ -199,7 +199,7 @@ class PlannedPredictor(Predictor):
 
     def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,); see `Predictor.labels`. Other costs decide what is bought, too."""
-        return self.decide(self.predict(X, costs=costs, **terms), X, costs, terms.get("unavailable", ()))
+        return self.decide(self.predict_ends(X, costs=costs, **terms), X, costs, terms.get("unavailable", ()))
 
     def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
         """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
@@ -220,9 +220,10 @@ class PlannedPredictor(Predictor):
             terms = self.terms(request.costs, tradeoff, *limits, request.ledger, request.values)
         return PlannedWalker.begin(self._way(terms), request.values)
 
-    def cost(self, X: Any, costs: object = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
+    def cost(self, X: Any, y_or_costs: Any = None, *, tradeoff: float | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `Predictor.cost`."""
-        return super(PlannedPredictor, self if tradeoff is None else self.with_tradeoff(tradeoff)).cost(X, costs, **how)
+        plan = self if tradeoff is None else self.with_tradeoff(tradeoff)
+        return super(PlannedPredictor, plan).cost(X, y_or_costs, **how)
 
     def charges(
         self,

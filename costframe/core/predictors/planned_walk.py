@@ -136,6 +136,8 @@ class PlannedWalker:
         value = way.plan.stops[state.stop].answer.predictions(scores[None])[0]
         return (float(value[0]) if len(value) == 1 else value), state.stop
 
+    place = None  # predictions tell the class
+
     @property
     def evaluated(self) -> Fraction:
         """Always zero: a plan prices acquisitions only."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges
@@ -21,12 +23,15 @@ from costframe.core.errors import (
     format_count,
     quote_names,
 )
-from costframe.core.predictors.classes import as_classes, both_classes, likeliest, places
+from costframe.core.predictors.classes import as_classes, both_classes, places
 from costframe.core.predictors.inquiry import AskingToo, Inquiry, Ledger, as_number
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
+from costframe.core.stages.ends import Ends, likeliest_place, likeliest_places
 from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.tables.as_given import as_doubles
 from costframe.core.tables.categories import as_categories, check_features, coded_features
+from costframe.core.tables.kinds import has_kinds
 from costframe.core.tables.rows import as_rows, check_target
 
 if TYPE_CHECKING:
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 
     from costframe.core.cost.report import CostReport
     from costframe.core.gains import Gains
-    from costframe.core.predictors.inquiry import Prediction, Walker
+    from costframe.core.predictors.inquiry import Walker
     from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.fallbacks import FallbackRows
@@ -114,22 +119,34 @@ class Predictor(ABC):
 
     def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,), if it knows `classes`; see `decide`. Terms are of `predict`."""
-        return self.decide(self.predict(X, **terms), X, costs, terms.get("unavailable", ()))
+        return self.decide(self.predict_ends(X, **terms), X, costs, terms.get("unavailable", ()))
 
-    def decide(
-        self, predictions: NDArray[np.float64], X: Any, costs: object = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[Any]:
-        """Return the class of each row, (rows,), given its prediction.
+    def predict_ends(self, X: Any, **terms: Any) -> Ends:
+        """Return the predictions of rows, and the classes that they do not tell; terms are of `predict`."""
+        return Ends(self.predict(X, **terms))
+
+    def decide(self, ends: Ends, X: Any, costs: object = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:
+        """Return the class of each row, (rows,), given its end.
 
         Where prices have errors, that of least expected error cost, of equal ones the first; else, or if a column that
-        is a price of errors is unavailable, the likeliest. `costs` replace the predictor's own prices.
+        is a price of errors is unavailable, the one that its end tells. `costs` replace the predictor's own prices.
         """
         classes, errors = self.known_classes, self._errors(costs)
         if errors is None or set(errors.columns).intersection(names_of(unavailable)):
-            return likeliest(predictions, classes, self.half)
-        rows = as_rows(X, self.feature_names, self.categories, errors.columns)
+            found: NDArray[Any] = classes[ends.classes(self.half)]
+            return found
+        rows = self._with_doubles(as_rows(X, self.feature_names, self.categories, errors.columns), errors)
         prices = self._by_class(errors)
-        return np.asarray(classes[prices.decide(both_classes(predictions), rows)])
+        return np.asarray(classes[prices.decide(both_classes(ends.predictions), rows)])
+
+    def _with_doubles(self, rows: NDArray[np.float64], errors: ErrorPrices) -> NDArray[np.float64]:
+        """Return rows with doubles in the columns that are prices of errors, whatever kinds of numbers came there."""
+        chosen = [self.feature_names.index(name) for name in errors.columns if name in self.categories]
+        if not chosen or not has_kinds(rows[:, chosen]):
+            return rows
+        rows = rows.copy()
+        rows[:, chosen] = as_doubles(rows[:, chosen])
+        return rows
 
     def _by_class(self, errors: ErrorPrices) -> DecisionPrices:
         """Return prices of errors by the position of its classes and features; refuse those that do not fit."""
@@ -139,9 +156,7 @@ class Predictor(ABC):
         own = self.costs if costs is None else CostModel.of(costs, self.feature_names)
         return None if own is None else own.errors
 
-    def error_costs(
-        self, X: NDArray[np.float64], y: ArrayLike, predictions: NDArray[np.float64], how: ExpectedCost
-    ) -> NDArray[np.float64]:
+    def error_costs(self, X: NDArray[np.float64], y: ArrayLike, ends: Ends, how: ExpectedCost) -> NDArray[np.float64]:
         """Return what the answers for rows cost where the truth is y, (rows,): float64 (rows,).
 
         `how` has the prices, resolved, and what is unavailable.
@@ -155,14 +170,15 @@ class Predictor(ABC):
         errors = costs.errors
         if errors is None:
             raise CostModelError(
-                "y: expected prices with errors, to tell what wrong answers cost; got prices without any"
+                "y: expected prices with errors, to tell what wrong answers cost; got prices without any; if y holds "
+                "prices by position, give them as costs"
             )
         if self.classes is None:
             errors.check_kind("regressor", None)
-            return errors.of_answers(check_target(y, len(X), "y"), predictions)
+            return errors.of_answers(check_target(y, len(X), "y"), ends.predictions)
         prices, truth = self._by_class(errors), places(y, self.classes)
-        answers = places(self.decide(predictions, X, costs, how.unavailable), self.classes)
-        return prices.of_answers(truth, answers, X)
+        answers = places(self.decide(ends, X, costs, how.unavailable), self.classes)
+        return prices.of_answers(truth, answers, self._with_doubles(X, errors))
 
     @property
     def used_features(self) -> tuple[str, ...]:
@@ -228,7 +244,8 @@ class Predictor(ABC):
         """
         asked = costs, acquisition, known, max_cost, unavailable
         # equal caps of other types may be refused, and few rows have known values
-        is_plain = known == () and unavailable == () and type(max_cost) in _CAPS and type(costs) in _COSTS
+        is_plain = type(known) is type(unavailable) is tuple and not known and not unavailable
+        is_plain = is_plain and type(max_cost) in _CAPS and type(costs) in _COSTS and type(acquisition) is str
         if (request := self._requests.get(asked) if is_plain else None) is None:
             request = RowRequest.of(self, *asked)
             if is_plain:
@@ -240,10 +257,10 @@ class Predictor(ABC):
             walker, label = self._deciding(walker, request)
         return Inquiry(walker, self.feature_names, request.ledger, self.categories, label)
 
-    def _label(self, value: Any, _walker: Walker) -> Any:
-        """Return the likeliest class, for the prediction of one row."""
-        place = int(value > self.half) if isinstance(value, float) else int(value.argmax())
-        return self.classes.item(place)  # type: ignore[union-attr]
+    def _label(self, value: Any, walker: Walker) -> Any:
+        """Return the class that the end of one row tells, given its prediction."""
+        place = walker.place
+        return self.classes.item(likeliest_place(value, self.half) if place is None else place)  # type: ignore[union-attr]
 
     def _deciding(self, walker: Walker, request: RowRequest) -> tuple[Walker, Any]:
         """Return a walker that also asks for columns that are prices of errors, and what decides at its end."""
@@ -256,6 +273,7 @@ class Predictor(ABC):
             row = np.full((1, len(names)), np.nan)
             if isinstance(asking, AskingToo):
                 row[0, list(asking.values)] = list(asking.values.values())
+            row = self._with_doubles(row, errors)
             return classes.item(prices.decide(both_classes(np.array([value])), row)[0])
 
         if not errors.columns:
@@ -344,8 +362,9 @@ class Predictor(ABC):
         `costs` are those of `how`, resolved.
         """
         clocks = [Clock(costs) for _ in X]
-        ends = [replay(self, row, costs, how, clock) for row, clock in zip(X, clocks, strict=True)]
-        return [(end.rounds, clock.time) for end, clock in zip(ends, clocks, strict=True)]
+        terms = how.row_terms
+        ends = [replay(self, row, costs, clock, **terms) for row, clock in zip(X, clocks, strict=True)]
+        return [(end.answer.rounds, clock.time) for end, clock in zip(ends, clocks, strict=True)]
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns on rows: the one method by which a predictor ranks its features.
@@ -364,8 +383,10 @@ class Predictor(ABC):
     def cost(
         self,
         X: Any,
-        costs: object = None,
+        y_or_costs: Any = None,
         *,
+        y: ArrayLike | None = None,
+        costs: object = None,
         acquisition: str = "path",
         routing: str = "hard",
         sample_weight: ArrayLike | None = None,
@@ -373,9 +394,24 @@ class Predictor(ABC):
         latency: bool = False,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
-        y: ArrayLike | None = None,
     ) -> CostReport:
-        """Return the exact cost of predicting rows; shorthand for `ExpectedCost`."""
+        """Return the exact cost of predicting rows; shorthand for `ExpectedCost`.
+
+        Parameters
+        ----------
+        X : float64 (rows, d), or data frame
+        y_or_costs : optional
+            `y`, or `costs` that name their features: a CostModel, a mapping, a file, or a Series.
+        y : (rows,), optional
+            Labels, for what errors cost at prices that have some.
+        costs : CostModel, or anything `CostModel.of` accepts, optional
+            Prices in place of the model's own.
+        acquisition, routing, max_cost, unavailable
+            As for `ExpectedCost`.
+        sample_weight, rounds, latency
+            As for `ExpectedCost.evaluate`.
+        """
+        y, costs = tell_apart(y_or_costs, y, costs, self.feature_names)
         evaluator = ExpectedCost(
             costs, routing=routing, acquisition=acquisition, max_cost=max_cost, unavailable=unavailable
         )
@@ -466,29 +502,53 @@ class AnnotatedPredictor(Alike):
 
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
         """Return the same model with answers for rows that limits cut, if the predictor learns them."""
-        return evolve(self, inner=self.inner.with_fallbacks(X, sample_weight))
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        return evolve(self, inner=self.inner.with_fallbacks(rows, sample_weight))
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return the predictor for rows of these queries; see `Predictor.of_queries`."""
         return evolve(self, inner=self.inner.of_queries(qid))
 
+    @cached_property
+    def _priced(self) -> Predictor | None:
+        """The predictor with the given prices as its own; None if its class takes none."""
+        priced = self.inner.with_costs(self.costs)
+        return None if isinstance(priced, AnnotatedPredictor) else priced
+
     def predict(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
         """Predict rows; see `Predictor.predict`. Further terms are those of the predictor."""
-        rows, barred = as_rows(X, self.feature_names, self.categories), names_of(unavailable)
-        if as_cap(max_cost) is None and not barred:
-            return self.inner.predict(rows, **terms)
-        return predict_by_steps(self, rows, max_cost, barred)
+        rows, limits = self._rows(X), _limits(max_cost, unavailable)
+        if limits and self._priced is None:
+            return self._ends_by_steps(rows, limits, terms).predictions
+        return (self._priced or self.inner).predict(rows, **limits, **terms)
+
+    def predict_ends(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
+    ) -> Ends:
+        """Return predictions and classes of rows; see `Predictor.predict_ends`."""
+        rows, limits = self._rows(X), _limits(max_cost, unavailable)
+        if limits and self._priced is None:
+            return self._ends_by_steps(rows, limits, terms)
+        return (self._priced or self.inner).predict_ends(rows, **limits, **terms)
+
+    def _ends_by_steps(self, rows: NDArray[np.float64], limits: dict[str, Any], terms: dict[str, Any]) -> Ends:
+        signature(self.inner.predict).bind(rows, **limits, **terms)  # refuses terms that it does not take
+        return ends_by_steps(self, rows, **limits, **terms)
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
     ) -> NDArray[np.float64]:
-        """Score rows; see `Predictor.decision_function`. It gives no scores under limits."""
-        if as_cap(max_cost) is not None or names_of(unavailable):
+        """Score rows; see `Predictor.decision_function`. A predictor without prices gives no scores under limits."""
+        limits = _limits(max_cost, unavailable)
+        if limits and self._priced is None:
             name = type(self.inner).__name__
             raise ParameterError(f"max_cost or unavailable: no scores under limits for a {name}; use predict")
-        return self.inner.decision_function(as_rows(X, self.feature_names, self.categories), **terms)
+        return (self._priced or self.inner).decision_function(self._rows(X), **limits, **terms)
+
+    def _rows(self, X: Any) -> NDArray[np.float64]:
+        return as_rows(X, self.feature_names, self.categories, self.used_features)
 
     def begin(self, request: RowRequest, **terms: Any) -> Walker:
         """Return a walker for one row; see `Predictor.begin`."""
@@ -569,26 +629,38 @@ class RowRequest:
         return Limits.of(self.max_cost, self.unavailable, self.prices, self.values)
 
 
+def _limits(max_cost: float | None, unavailable: Iterable[str]) -> dict[str, Any]:
+    """Return limits of rows as terms; empty without any."""
+    names = names_of(unavailable)
+    return {} if as_cap(max_cost) is None and not names else {"max_cost": max_cost, "unavailable": names}
+
+
 def replay(
-    predictor: Predictor, row: NDArray[np.float64], costs: CostModel, how: ExpectedCost, clock: Clock | None = None
-) -> Prediction:
-    """Predict one row, float64 (d,), with an inquiry; the clock counts its rounds' time."""
+    predictor: Predictor, row: NDArray[np.float64], costs: CostModel, clock: Clock | None = None, **terms: Any
+) -> Inquiry:
+    """Return the inquiry of one row, float64 (d,), at its end; terms are of `inquire`, the clock counts its time."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
-    inquiry = predictor.inquire(costs, how.acquisition, max_cost=how.max_cost, unavailable=how.unavailable)
+    inquiry = predictor.inquire(costs, **terms)
     while needs := inquiry.needs:
         inquiry.supply({name: float(row[column[name]]) for name in needs})
         if clock is not None:
             clock.add_round(needs)
-    return inquiry.answer
+    return inquiry
 
 
-def predict_by_steps(
-    predictor: Predictor, rows: NDArray[np.float64], max_cost: float | None, unavailable: Iterable[str]
-) -> NDArray[np.float64]:
-    """Predict rows under limits with an inquiry for each, at the predictor's own prices: (rows,) or (rows, K)."""
+def ends_by_steps(predictor: Predictor, rows: NDArray[np.float64], **terms: Any) -> Ends:
+    """Return the ends of rows with an inquiry for each, at the predictor's own prices; terms are of `predict`."""
     costs = CostModel.of(predictor.costs, predictor.feature_names).without_errors()
-    how = ExpectedCost(costs, max_cost=max_cost, unavailable=unavailable)
-    return stack_values([replay(predictor, row, costs, how).value for row in rows])
+    terms.pop("n_jobs", None)  # which changes no answer
+    predictor.inquire(costs, **terms)  # refuses what no row takes, also where there are none
+    inquiries = [replay(predictor, row, costs, **terms) for row in rows]
+    values = stack_values([each.answer.value for each in inquiries])
+    places = [each.place for each in inquiries]
+    if all(place is None for place in places):
+        return Ends(values)
+    likeliest = likeliest_places(values, predictor.half)
+    own = [other if place is None else place for place, other in zip(places, likeliest, strict=True)]
+    return Ends(values, np.array(own, np.int64))
 
 
 def _replay_charges(
@@ -599,9 +671,9 @@ def _replay_charges(
     prices = costs.select(predictor.feature_names)
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
-    cost, values = np.zeros(len(X)), []
+    cost, values, terms = np.zeros(len(X)), [], how.row_terms
     for i, row in enumerate(X):
-        end = replay(predictor, row, costs, how)
+        end = replay(predictor, row, costs, **terms).answer
         cut[i] = end.reason != "complete"
         acquired[i, [column[name] for name in end.acquired]] = True
         cost[i] = end.cost

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from costframe.core.gains import Gains
     from costframe.core.predictors.inquiry import Inquiry
     from costframe.core.predictors.predictor import RowRequest
+    from costframe.core.stages.ends import Ends
     from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.categories import Categories
     from costframe.core.tables.preparation import Preparation
@@ -128,6 +129,11 @@ class PreparedPredictor(Predictor):
         """Return the same predictor with labels of its classes."""
         return evolve(self, inner=self.inner.with_classes(classes))
 
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> PreparedPredictor:
+        """Return the same model whose inner predictor answers rows that limits cut, learned from raw rows."""
+        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        return evolve(self, inner=self.priced.with_fallbacks(self.preparation.fill(rows, self._used), sample_weight))
+
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return the predictor for rows of these queries; see `Predictor.of_queries`."""
         inner = self.inner.of_queries(qid)
@@ -135,7 +141,7 @@ class PreparedPredictor(Predictor):
 
     def predict(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Predict raw rows; see `Predictor.predict`. Further terms are the inner predictor's."""
-        return self._ask("predict", X, **terms)
+        return np.asarray(self._ask("predict", X, **terms))
 
     def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
         """Return the class of each raw row; see `Predictor.labels`. Prices of errors may be raw columns."""
@@ -143,13 +149,18 @@ class PreparedPredictor(Predictor):
         if costs is not None:
             prices["costs"] = _through(CostModel.of(costs, self.feature_names), self.preparation).costs
         if errors is None or not errors.columns:
-            return self._ask("labels", X, **prices, **terms)
+            return np.asarray(self._ask("labels", X, **prices, **terms))
         bought = prices if isinstance(self.inner, PlannedPredictor) else {}
-        return self.decide(self._ask("predict", X, **bought, **terms), X, costs, terms.get("unavailable", ()))
+        return self.decide(self._ask("predict_ends", X, **bought, **terms), X, costs, terms.get("unavailable", ()))
+
+    def predict_ends(self, X: Any, **terms: Any) -> Ends:
+        """Return predictions and classes of raw rows; see `Predictor.predict_ends`."""
+        found: Ends = self._ask("predict_ends", X, **terms)
+        return found
 
     def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
         """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""
-        return self._ask("decision_function", X, **terms)
+        return np.asarray(self._ask("decision_function", X, **terms))
 
     def begin(self, request: RowRequest, **terms: Any) -> PreparedWalker:
         """Return a walker for one raw row; see `Predictor.begin`. Further terms are the inner predictor's."""
@@ -214,12 +225,11 @@ class PreparedPredictor(Predictor):
 
     def _ask(
         self, method: str, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[Any]:
+    ) -> Any:
         """Call a method of the inner predictor for raw rows; made columns that it does not read are NaN."""
         limits = self._inner_limits(max_cost, unavailable)
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        found: NDArray[Any] = getattr(self.priced, method)(self.preparation.fill(rows, self._used), **limits, **terms)
-        return found
+        return getattr(self.priced, method)(self.preparation.fill(rows, self._used), **limits, **terms)
 
     def _inner_known(
         self, through: ThroughPrices, request: RowRequest, columns: dict[int, NDArray[np.float64]]
@@ -254,6 +264,12 @@ class PreparedPredictor(Predictor):
         return tuple(through.names[name] for name in names if name in through.names)
 
 
+def behind_preparation(predictor: Predictor) -> Predictor:
+    """Return the predictor within a prepared one, another as it is."""
+    inner: Predictor = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+    return inner
+
+
 class PreparedWalker:
     """The model side of an inquiry for raw columns, around the inquiry for made columns."""
 
@@ -273,6 +289,11 @@ class PreparedWalker:
         """Prediction and exit."""
         end = self._inner.answer
         return end.value, end.exit
+
+    @property
+    def place(self) -> int | None:
+        """Number of the class, where the prediction does not tell it."""
+        return self._inner.place
 
     @property
     def reason(self) -> str:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.core.caps import capped_scores
+from costframe.core.caps import walk_under_limits
 from costframe.core.cost.charges import charge_tree
-from costframe.core.errors import StageError, format_count
+from costframe.core.errors import StageError, format_count, shown
 from costframe.core.gains import gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.predictors.classes import as_classes, check_classes, likeliest
+from costframe.core.predictors.classes import as_classes, check_classes
 from costframe.core.predictors.predictor import Predictor, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
+from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.links import log_odds, squeeze
 from costframe.core.stages.run_stages import mean_outputs, predict_rows
@@ -68,6 +69,8 @@ class StageTree(StageModel, Predictor):
         if not isinstance(self.bank, WeakLearnerBank):
             raise StageError(f"bank: expected a WeakLearnerBank, got {type(self.bank).__name__}")
         check_stages(self.stages, self.bank.widths)
+        if not isinstance(self._fallbacks, Fallbacks | FallbackRows | None):
+            raise StageError(f"fallbacks: expected those of `with_fallbacks`, got {shown(self._fallbacks)}")
         if isinstance(self._fallbacks, Fallbacks):
             self._fallbacks.check(self.bank, self.stages)
         check_classes(self.classes, self.n_predictions)
@@ -77,12 +80,6 @@ class StageTree(StageModel, Predictor):
     def half(self) -> float:
         """The prediction above which a row is of the second of two classes; see `Answer`."""
         return 0.5 if self.only_answer is None else self.only_answer.half
-
-    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
-        """Return the class of each row, (rows,); see `Predictor.labels`."""
-        if self._errors(costs) is not None:
-            return super().labels(X, costs=costs, **terms)
-        return self.labels_of(*self._scores(X, **terms))
 
     @property
     def categories(self) -> Categories:
@@ -121,13 +118,6 @@ class StageTree(StageModel, Predictor):
         if (answer := self.only_answer) is not None:
             return squeeze(scores[:, answer.class_scores :] if answer.by_scores else answer.blended(scores))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
-
-    def labels_of(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the class, of those known, of rows with these scores, float64 (rows, K), and exits."""
-        classes = self.known_classes
-        if (answer := self.only_answer) is not None and answer.class_scores:
-            return likeliest(squeeze(scores[:, : answer.class_scores]), classes, 0.0)
-        return likeliest(squeeze(self.linked(scores, exits)), classes, self.half)
 
     def with_costs(self, costs: CostModel | None) -> StageTree:
         """Return the same model with other prices of its own."""
@@ -196,7 +186,16 @@ class StageTree(StageModel, Predictor):
         -------
         float64 (rows,), or (rows, K) for K > 1 outputs
         """
-        return squeeze(self.linked(*self._scores(X, n_jobs, max_cost, unavailable)))
+        _, scores, exits, _ = self._walk(X, n_jobs, max_cost, unavailable)
+        return squeeze(self.linked(scores, exits))
+
+    def predict_ends(self, X: Any, **terms: Any) -> Ends:
+        """Return predictions and classes of rows; see `Predictor.predict_ends`."""
+        rows, scores, exits, cut = self._walk(X, **terms)
+        if self.own_classes is None:
+            return Ends(squeeze(self.linked(scores, exits)))
+        ends = self.ends_of(scores, exits, rows, cut)
+        return Ends(lambda: squeeze(ends.predictions), ends.places)
 
     def decision_function(
         self,
@@ -210,11 +209,12 @@ class StageTree(StageModel, Predictor):
 
         Ranked answers give predictions, because scores of different stages have no common order.
         """
-        return self.margins(*self._scores(X, n_jobs, max_cost, unavailable))
+        _, scores, exits, _ = self._walk(X, n_jobs, max_cost, unavailable)
+        return self.margins(scores, exits)
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the stage that answers each row: int64 (rows,)."""
-        return self._scores(X, n_jobs)[1]
+        return self._walk(X, n_jobs)[2]
 
     def begin(self, request: RowRequest) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`."""
@@ -245,13 +245,15 @@ class StageTree(StageModel, Predictor):
             self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight, self.layout)
         )
 
-    def _scores(
+    def _walk(
         self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_] | None]:
+        """Return rows, float64 (rows, d), their scores and exits, and which of them limits cut; None without limits."""
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)):
-            return predict_rows(self.layout, rows, n_jobs)
+            return rows, *predict_rows(self.layout, rows, n_jobs), None
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         limits = Limits.of(max_cost, unavailable, prices)
         assert limits is not None  # noqa: S101 - there is a cap, or a name
-        return capped_scores(self, prices, limits, rows, n_jobs)
+        found = walk_under_limits(self, prices, limits, rows, by_path=True, n_jobs=n_jobs)
+        return rows, found.final, found.exits, found.cut

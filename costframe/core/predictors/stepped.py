@@ -12,12 +12,12 @@ from attrs.converters import optional
 
 from costframe.core.cost.expected import stack_values
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
-from costframe.core.predictors.predictor import Predictor, predict_by_steps
+from costframe.core.predictors.predictor import Predictor, ends_by_steps
 from costframe.core.prices.price_arrays import ZERO, as_cap, names_of
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import as_categories, check_features
 from costframe.core.tables.frames import check_names
-from costframe.core.tables.rows import as_names, as_rows, check_weights
+from costframe.core.tables.rows import as_feature_names, as_rows, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class SteppedPredictor(Predictor):
         mean of its predictions. Without one, `max_cost` and `unavailable` are refused.
     """
 
-    feature_names: tuple[str, ...] = field(converter=as_names)
+    feature_names: tuple[str, ...] = field(converter=as_feature_names)
     steps: Callable[[], Steps]
     costs: CostModel | None = None
     categories: Categories = field(factory=dict, converter=as_categories)
@@ -97,10 +97,9 @@ class SteppedPredictor(Predictor):
 
     def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
         """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`."""
-        rows = as_rows(X, self.feature_names, self.categories)
-        barred = names_of(unavailable)
+        rows, barred = as_rows(X, self.feature_names, self.categories), names_of(unavailable)
         if as_cap(max_cost) is not None or barred:
-            return predict_by_steps(self, rows, max_cost, barred)
+            return ends_by_steps(self, rows, max_cost=max_cost, unavailable=barred).predictions
         return stack_values([self._predict_row(row) for row in rows])
 
     def decision_function(
@@ -165,6 +164,8 @@ class StepWalker:
         """Prediction and exit, always 0."""
         assert self._answer is not None  # noqa: S101 - needs is empty when the generator returned
         return self._answer, 0
+
+    place = None  # predictions tell the class
 
     @property
     def evaluated(self) -> Fraction:

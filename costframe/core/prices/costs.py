@@ -131,7 +131,8 @@ class CostModel:
     def load(cls, path: str | os.PathLike[str]) -> CostModel:
         """Read a ``.toml``, ``.json`` or ``.csv`` file; a `CostModelError` names the file and the entry that is wrong.
 
-        A CSV has two columns, a feature and its price in each line, with a header or without. Tables
+        A CSV has two columns, a feature and its price in each line, with a header or without; decimal commas and signs
+        between thousands are read where they are clear. A file of prices alone needs no line ``[features]``. Tables
         ``[sources.NAME]`` in other files are left unread; see `Sources.load`.
         """
         file = as_path(path)
@@ -139,6 +140,8 @@ class CostModel:
         if isinstance(table, dict) and isinstance(table.get("sources"), dict):
             del table["sources"]
         try:
+            if isinstance(table, dict) and table:
+                table = entries.as_format(table, keys=[field.name for field in attrs.fields(cls)])
             return cls.from_dict(table)
         except CostModelError as error:
             raise CostModelError(f"{file}: {error}") from error

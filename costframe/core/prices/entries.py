@@ -16,7 +16,14 @@ from typing import Any, TypeVar, cast
 import attrs
 import numpy as np
 
+from costframe.core.checks import as_items
 from costframe.core.errors import CostModelError, shown, suggestion
+from costframe.core.numerals import is_numeral
+
+EPOCHS = {"days": 1, "seconds": 86_400, "milliseconds": 86_400_000, "microseconds": 86_400_000_000}
+"""What numbers since 1970-01-01 may count, each with how many are in a day."""
+PARTS = ("year", "month", "day", "weekday", "hour")
+"""Parts of dates that may be features."""
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")  # what TOML does not quote
 
@@ -39,11 +46,17 @@ class FeaturePrice:
         Paid per comparison with the feature inside a tree (alpha of CEGB); None stands for the model's `split`.
     time : float
         Milliseconds that a fetch takes, after the resources that it needs are there.
+    parts : tuple of str
+        Parts of a feature of dates that models may read beside its days, all paid with the feature: some of "year",
+        "month", "day", "weekday" (0 is Monday) and "hour".
+    epoch : {"days", "seconds", "milliseconds", "microseconds"}, optional
+        What numbers of a feature of dates count, since 1970-01-01 in UTC; None refuses them in place of dates.
 
     Raises
     ------
     CostModelError
-        If a price is not a finite number >= 0, or a name is not a text; the error names the entry.
+        If a price is not a finite number >= 0, a name is not a text, or a part or epoch is unknown; the error names the
+        entry.
     """
 
     name: str
@@ -52,9 +65,18 @@ class FeaturePrice:
     once: float = 0.0
     split: float | None = None
     time: float = 0.0
+    parts: tuple[str, ...] = ()
+    epoch: str | None = None
 
     def __attrs_post_init__(self) -> None:
         _check_entry(self, "features", "cost", "once", "time", *(() if self.split is None else ("split",)))
+        if self.parts != () or self.epoch is not None:
+            _check_date(self)
+
+    @property
+    def is_date(self) -> bool:
+        """Whether the entry says that the feature is a date."""
+        return bool(self.parts) or self.epoch is not None
 
 
 @attrs.frozen
@@ -120,7 +142,8 @@ def as_price(value: object, *where: str) -> float:
             price = math.inf
         if 0.0 <= price < math.inf:
             return price + 0.0  # minus zero becomes zero
-    raise entry_error(where, "a finite number >= 0", value)
+    error = entry_error(where, "a finite number >= 0", value)
+    raise CostModelError(f"{error}; write it without quotes") if isinstance(value, str) and is_numeral(value) else error
 
 
 def as_text(value: object, *where: str) -> str:
@@ -145,10 +168,7 @@ def as_name(value: object, *where: str) -> str:
 
 def as_names(values: object, *where: str) -> tuple[str, ...]:
     """Return a list of different names as a tuple; refuse a single text in place of a list."""
-    try:
-        given = None if isinstance(values, str | bytes | Mapping | set | frozenset) else tuple(cast("Any", values))
-    except TypeError:  # also of an array without a dimension, which looks iterable
-        given = None
+    given = as_items(values)
     if given is None:
         raise entry_error(where, "a list of names", values)
     names = tuple(as_name(value, *where) for value in given)
@@ -173,8 +193,26 @@ def as_table(value: object, *where: str, keys: Sequence[str] | None = None) -> d
         if keys is not None and key not in keys:
             place = f"{entry_path(*where)}: " if where else ""
             hint = suggestion(key, keys)
-            raise CostModelError(f"{place}unknown key {shown(key)}{hint}, expected only {', '.join(keys)}")
+            more = "" if hint else _where_prices_stand(key, value[key], *where)
+            raise CostModelError(f"{place}unknown key {shown(key)}{hint}, expected only {', '.join(keys)}{more}")
     return dict(value)
+
+
+def _where_prices_stand(key: object, value: object, *where: str) -> str:
+    """Return the lines that mend a price at an unknown place: one in no table, or whose name has points."""
+    path, inner = [*where[1:], str(key)], value
+    while isinstance(inner, Mapping) and inner and "cost" not in inner:
+        first, inner = next(iter(inner.items()))
+        path.append(str(first))
+    if isinstance(inner, bool) or not isinstance(inner, numbers.Real | Mapping):
+        return ""
+    lines = [] if where else ["the prices of features stand below a line [features]"]
+    if len(path) > 1:
+        price = f"{inner:g}" if isinstance(inner, numbers.Real) else "{ ... }"
+        lines.append(
+            f"a name with a point stands in quotes: {json.dumps('.'.join(path), ensure_ascii=False)} = {price}"
+        )
+    return f"; {', and '.join(lines)}"
 
 
 def as_format(costs: Mapping[Any, Any], keys: Sequence[str]) -> Mapping[Any, Any]:
@@ -228,6 +266,16 @@ def _check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) ->
         object.__setattr__(price, key, as_price(getattr(price, key), table, name, key))
 
 
+def _check_date(price: FeaturePrice) -> None:
+    """Check the parts and the epoch of a frozen entry while it is being made."""
+    parts = as_names(price.parts, "features", price.name, "parts")
+    object.__setattr__(price, "parts", parts)
+    if unknown := [part for part in parts if part not in PARTS]:
+        raise entry_error(("features", price.name, "parts"), f"some of {', '.join(PARTS)}", unknown[0])
+    if price.epoch is not None and (not isinstance(price.epoch, str) or price.epoch not in EPOCHS):
+        raise entry_error(("features", price.name, "epoch"), f"one of {', '.join(EPOCHS)}", price.epoch)
+
+
 def as_prices(values: object, kind: type[_Price], table: str) -> tuple[_Price, ...]:
     """Return the entries of a price table as a tuple, all of one kind and with different names."""
     if not isinstance(values, tuple | list):
@@ -245,7 +293,7 @@ def to_plain(price: FeaturePrice | ResourcePrice) -> float | dict[str, Any]:
     for field in attrs.fields(type(price)):
         value = getattr(price, field.name)
         if field.name not in {"name", "cost"} and value != field.default:
-            table[field.name] = list(value) if field.name == "needs" else value
+            table[field.name] = list(value) if isinstance(value, tuple) else value
     return table if len(table) > 1 else price.cost
 
 

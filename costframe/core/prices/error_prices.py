@@ -12,7 +12,7 @@ from costframe.core.errors import CostModelError, DataError, quote_names, shown,
 from costframe.core.prices.entries import as_name, as_price, as_table, as_text, check_different, entry_error, entry_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -128,12 +128,19 @@ class ErrorPrices:
         def scaled(price: Any) -> Any:
             return attrs.evolve(price, times=factor * price.times) if isinstance(price, ColumnPrice) else factor * price
 
-        return ErrorPrices(
-            tuple((truth, tuple((a, scaled(price)) for a, price in answers)) for truth, answers in self.by_truth),
-            tuple(tuple(map(scaled, row)) for row in self.matrix),
-            factor * self.absolute,
-            factor * self.squared,
-        )
+        matrix = tuple(tuple(map(scaled, row)) for row in self.matrix)
+        return ErrorPrices(self._each(scaled), matrix, factor * self.absolute, factor * self.squared)
+
+    def renamed(self, names: Mapping[str, str]) -> ErrorPrices:
+        """Return the same prices, with other names of the columns that are prices."""
+
+        def moved(price: Any) -> Any:
+            return attrs.evolve(price, column=names[price.column]) if isinstance(price, ColumnPrice) else price
+
+        return attrs.evolve(self, by_truth=self._each(moved))
+
+    def _each(self, change: Callable[[Any], Any]) -> Any:
+        return tuple((truth, tuple((a, change(price)) for a, price in answers)) for truth, answers in self.by_truth)
 
     def check_kind(
         self,

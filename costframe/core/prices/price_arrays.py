@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
-from costframe.core.checks import check_number
+from costframe.core.checks import as_items, check_number
 from costframe.core.errors import InquiryError, shown
 from costframe.core.prices.exact_prices import ExactPrices, as_multiples, exact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -152,9 +152,12 @@ def names_of(names: Iterable[str], what: str = "unavailable", expected: str = ""
     """Return names of features and resources as a tuple; one text is one name."""
     if type(names) is tuple:  # as in most inquiries
         return names
-    if not isinstance(names, Iterable) or not getattr(names, "ndim", 1):
+    if isinstance(names, str):
+        return (names,)
+    found = as_items(names.keys() if isinstance(names, Mapping) else names, ordered=False)
+    if found is None or not all(isinstance(name, str) for name in found):
         raise InquiryError(f"{what}: expected names of features and resources{expected}, got {shown(names)}")
-    return (names,) if isinstance(names, str) else tuple(names)
+    return found
 
 
 @frozen

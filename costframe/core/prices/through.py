@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from costframe.core.checks import as_items
 from costframe.core.errors import CostModelError, shown
 from costframe.core.plugins import registry
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
@@ -71,7 +72,7 @@ def price_through(
     found = []
     for made, sources in made_from.items():
         if made in alone:
-            found.append(evolve(_renamed(prices[alone[made]], alone[made], names), name=made))
+            found.append(evolve(_renamed(prices[alone[made]], alone[made], names), name=made, parts=(), epoch=None))
         else:
             needs = tuple(names[name] for name in dict.fromkeys(sources))
             highest = _highest_split(split, [prices[name] for name in sources])
@@ -105,8 +106,8 @@ def trace_columns(
 
 
 def _as_names(made: object, sources: object) -> tuple[str, ...]:
-    names = (sources,) if isinstance(sources, str) else tuple(sources) if isinstance(sources, Sequence) else ()
-    if not all(isinstance(name, str) for name in names) or (not names and sources not in ((), [])):
+    names = (sources,) if isinstance(sources, str) else as_items(sources)
+    if names is None or not all(isinstance(name, str) for name in names):
         raise CostModelError(f"through: expected names of raw columns for {shown(made)}, got {shown(sources)}")
     return names
 

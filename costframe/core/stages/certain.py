@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
 _MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding
+_NEAR = 1e-9  # of the score of a prediction that tells classes apart
 _ROWS = 256  # that one thread takes at a time: they take longer than whole evaluations
 Until = float | str
 """When a row may end: a number epsilon, or "class"; see `costframe.certain`."""
@@ -48,8 +49,11 @@ class Goal(NamedTuple):
     by_sigmoid: bool = False
 
     @classmethod
-    def of(cls, until: Until, stages: tuple[Stage, ...], *, knows_classes: bool) -> Goal:
-        """Make the goal of `until`, or refuse it where it does not fit the model."""
+    def of(cls, until: Until, stages: tuple[Stage, ...], *, knows_classes: bool, slack: float = 0.0) -> Goal:
+        """Make the goal of `until`, or refuse it where it does not fit the model.
+
+        Scores no further than `slack` from a tie may be told otherwise by the model's own rule.
+        """
         if len(stages) > 1:
             raise ParameterError(
                 f"model: expected one sum of learners, got {len(stages)} stages, which end rows by thresholds"
@@ -65,6 +69,12 @@ class Goal(NamedTuple):
             return cls(CLOSE, check_number("until", until), divisor if answer.blends else 1.0)
         if until != "class":
             raise ParameterError(f"until: expected 'class' or a number >= 0, got {shown(until)}")
+        if answer.class_above is not None:
+            level = _score_of(answer.link, answer.class_above)
+            return cls(CUT, 0.0, divisor, above=level + _NEAR, below=level - _NEAR)
+        if answer.float32 is not None:
+            several = len(answer.intercept) > 1
+            return cls(LARGEST, slack, 1.0) if several else cls(CUT, 0.0, 1.0, above=slack, below=-slack)
         return cls._of_class(answer, divisor, knows_classes=knows_classes)
 
     @classmethod
@@ -91,6 +101,18 @@ class Goal(NamedTuple):
             f"until='class': a model with the link {answer.link!r} and no labels has no classes; {hint}give a number, "
             "how far the score may be from the whole one"
         )
+
+
+def _score_of(link: str, prediction: float) -> float:
+    """Return the score of one output that has a prediction; infinite for one that no score has."""
+    if link == "identity":
+        return prediction
+    if link != "sigmoid":
+        raise ParameterError(
+            f"until='class': classes told by predictions of the link {link!r} have no scores to be certain"
+        )
+    with np.errstate(divide="ignore"):
+        return float(np.log(max(prediction, 0.0)) - np.log1p(-min(prediction, 1.0)))
 
 
 class CertainRows(NamedTuple):

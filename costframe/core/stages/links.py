@@ -20,7 +20,7 @@ def as_reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
     """Return finite numbers as a read-only array of `ndim` dimensions, one or two; refuse others."""
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StageError(f"{name}: expected numbers, got {shown(values)}") from None
     if ndim == 2 and array.ndim == 1:
         array = array.reshape(-1, 1)
@@ -148,7 +148,7 @@ def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)
 
 
-BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), "normalized", "knots")
+BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), "normalized", "shares", "knots")
 
 
 def _width(value: Any) -> int:
@@ -165,8 +165,8 @@ def _knots(values: object) -> NDArray[np.float64]:
 class Part:
     """Some consecutive values, and the link that a blend applies to them."""
 
-    # a link of answers but "ranked"; "normalized", values divided by their sum, all equal where it is zero; or "knots",
-    # for a single value, linear between knots and constant beyond
+    # a link of answers but "ranked"; "normalized", values divided by their sum, all equal where it is zero; "shares",
+    # the same but zero where it is zero; or "knots", for a single value, linear between knots and constant beyond
     link: str = field()
     width: int = field(default=1, converter=_width)  # number of values
     # positive; the link is applied to values divided by it
@@ -196,15 +196,18 @@ class Part:
         if self.link == "knots":
             found: NDArray[np.float64] = np.interp(values[:, 0], *self.knots)[:, None]
             return found
-        return _normalize(values) if self.link == "normalized" else apply_link(self.link, values)
+        if self.link in {"normalized", "shares"}:
+            return _normalize(values, 1.0 / values.shape[1] if self.link == "normalized" else 0.0)
+        return apply_link(self.link, values)
 
 
-def _normalize(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalize(values: NDArray[np.float64], without: float) -> NDArray[np.float64]:
+    """Return values divided by their sum in each row; all are `without` where that is zero."""
     total = sum_rows(values)
     nothing = total == 0
     total[nothing] = 1.0
     shares = values / total[:, None]
-    shares[nothing] = 1.0 / values.shape[1]
+    shares[nothing] = without
     return shares
 
 

@@ -12,9 +12,11 @@ import numpy as np
 from attrs import define, field
 
 from costframe import engine
-from costframe.core.errors import StageError
+from costframe.core.checks import as_items
+from costframe.core.errors import StageError, shown
 from costframe.core.learners.tree_table import TREE
 from costframe.core.stages.capped_layout import lay_out_bill, lay_out_capped
+from costframe.core.stages.ends import Ends, OwnClasses
 from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID, lay_out
 from costframe.core.stages.links import apply_link
 from costframe.core.stages.run_stages import check_acquisition, marks_for
@@ -141,7 +143,10 @@ class RowWalk:
 def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     if isinstance(stages, Answer | Route):
         raise StageError("stages: expected a list of stages, got one; put it in brackets")
-    return tuple(stages)
+    found = as_items(stages)
+    if found is None:
+        raise StageError(f"stages: expected a list of stages, got {shown(stages)}")
+    return found
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -256,6 +261,24 @@ class StageModel(ABC):
         """An answer with the link, level and temperature of all answers; None if these differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
         return answers[0] if len({(each.link, each.level, each.temperature) for each in answers}) == 1 else None
+
+    @cached_property
+    def own_classes(self) -> OwnClasses | None:
+        """The rule that tells classes which predictions do not, None if these do."""
+        return OwnClasses.of(self.bank, self.only_answer)
+
+    def ends_of(
+        self,
+        scores: NDArray[np.float64],
+        exits: NDArray[np.int64],
+        X: NDArray[np.float64],
+        cut: NDArray[np.bool_] | None = None,
+    ) -> Ends:
+        """Return the ends of rows, float64 (rows, d), with predictions (rows, K); `cut` ones gave up learners."""
+        if (own := self.own_classes) is None:
+            return Ends(self.linked(scores, exits))
+        places = own.places(scores, X, None if cut is None else ~cut)
+        return Ends(lambda: self.linked(scores, exits), places)
 
     def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
         """Apply the link of each row's answer to its scores, float64 (rows, K).

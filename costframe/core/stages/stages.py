@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field, frozen
 
+from costframe.core.checks import as_items
 from costframe.core.errors import StageError, brief, format_count, shown
 from costframe.core.stages.links import (
     LINKS,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from attrs import Attribute
     from numpy.typing import NDArray
+
+    from costframe.core.stages.float32_margins import Float32Margins
 
 
 def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.int64]:
@@ -51,11 +54,18 @@ def _scalar(values: object) -> NDArray[np.float64]:
 
 
 def _blends(values: Iterable[Blend]) -> tuple[Blend, ...]:
-    return tuple(values)
+    found = as_items(values)
+    if found is None:
+        raise StageError(f"blends: expected a list of Blend, got {shown(values)}")
+    return found
 
 
 def _level(values: Any) -> float:
     return as_finite(values, "level")
+
+
+def _above(values: Any) -> float | None:
+    return None if values is None else as_finite(values, "class_above")
 
 
 def _cut(values: Any) -> float:
@@ -87,11 +97,16 @@ class Answer:
     blends : tuple of Blend
         Each takes the outputs of the one before, the first the scores. Only the one answer of a model has blends.
     by_scores : bool
-        The class of a row is that of the largest score, or 1 if the one score is above `cut`, and predictions agree;
-        `decision_function` gives the scores, not what blends make of them. If there are more scores than predictions,
-        the first scores tell the class alone, and `decision_function` gives the others.
+        The class of a row is that of the largest score, or 1 if the one score is above `cut`, and predictions agree,
+        but where the rounding of a softmax makes them equal; `decision_function` gives the scores, not what blends make
+        of them. If there are more scores than predictions, the first scores tell the class alone, and
+        `decision_function` gives the others.
     cut : float
         For one prediction by scores only.
+    float32 : Float32Margins, optional
+        The class of a row is that of the margins of a library that adds in float32; scores and predictions are float64.
+    class_above : float, optional
+        Class 1 has predictions above it, where it is no half; for one prediction, not by scores.
     """
 
     learners: NDArray[np.int64] = field(converter=_learners)
@@ -103,10 +118,12 @@ class Answer:
     blends: tuple[Blend, ...] = field(default=(), converter=_blends)
     by_scores: bool = False
     cut: float = field(default=0.0, converter=_cut)
+    float32: Float32Margins | None = None
+    class_above: float | None = field(default=None, converter=_above)
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
-        if value not in LINKS:
+        if not isinstance(value, str) or value not in LINKS:
             raise StageError(f"link: expected one of {', '.join(LINKS)}, got {shown(value)}")
 
     def __attrs_post_init__(self) -> None:
@@ -122,10 +139,20 @@ class Answer:
             raise StageError(f"answer: a ranked one has one output, got {len(self.intercept)}")
         if self.blends:
             self._check_blends()
-        if self.by_scores not in (False, True) or (self.by_scores and self.n_predictions > len(self.intercept)):
+        self._check_classes()
+
+    def _check_classes(self) -> None:
+        """Refuse rules of classes that do not go with each other, or with the scores."""
+        if not isinstance(self.by_scores, bool) or (self.by_scores and self.n_predictions > len(self.intercept)):
             raise StageError(f"by_scores: expected a score for each prediction, got {len(self.intercept)}")
         if self.cut and not (self.by_scores and self.n_predictions == 1):
             raise StageError(f"cut: is for one prediction by scores, got {self.cut:g}")
+        if self.class_above is not None and (self.n_predictions > 1 or self.by_scores or self.float32 is not None):
+            raise StageError(f"class_above: is for one prediction that tells the class, got {self.class_above:g}")
+        if self.float32 is not None and (self.blends or self.by_scores or self.temperature != 1.0):
+            raise StageError("float32: is for an answer without blends, temperature and classes by scores")
+        if self.float32 is not None and (self.float32.link in {"sigmoid", "step"}) != (len(self.intercept) == 1):
+            raise StageError(f"float32: {self.float32.link!r} does not go with {len(self.intercept)} score(s)")
 
     def __repr__(self) -> str:
         """Count learners and outputs; the arrays would fill pages."""
@@ -164,6 +191,15 @@ class Answer:
         weights, intercept = self.weights / divisor, self.intercept / divisor
         return evolve(self, weights=weights, intercept=intercept, temperature=1.0, blends=())
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it can only be a model's one answer: it has blends, or a rule of its own for classes."""
+        return bool(self.blends or self.by_scores or self.float32 or self.class_above is not None)
+
+    def by_predictions(self) -> Answer:
+        """Return the answer without what tells classes otherwise than its predictions do."""
+        return evolve(self, by_scores=False, cut=0.0, float32=None, class_above=None)
+
     def blended(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values that the link takes, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
         for blend in self.blends:
@@ -173,6 +209,8 @@ class Answer:
     @cached_property
     def half(self) -> float:
         """The prediction above which a row is of class 1, if there is one prediction."""
+        if self.class_above is not None:
+            return self.class_above
         return float(self._linked(np.full((1, 1), self.cut))[0, 0]) if self._has_cut else 0.5
 
     @property
@@ -184,10 +222,15 @@ class Answer:
         """Number of scores, the first ones, that only tell the class, and of which predictions know nothing."""
         return self.n_predictions if self.by_scores and len(self.intercept) > self.n_predictions else 0
 
+    @property
+    def softens(self) -> bool:
+        """Whether scores tell the class, and predictions are their softmax, of the same order but for rounding."""
+        return self.by_scores and self.link == "softmax" and not self.blends
+
     def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the predictions, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
         values = self._linked(scores)
-        agree = self.by_scores and not self.class_scores
+        agree = self.by_scores and not self.class_scores and not self.softens
         return agree_with_scores(values, scores, self.cut, self.half) if agree else values
 
     def _linked(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -266,8 +309,10 @@ def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
         if count != (number > 0):
             raise StageError(f"stage {number}: is reached from {count} stages, expected {int(number > 0)}")
     answers = [stage for stage in stages if isinstance(stage, Answer)]
-    if len(answers) > 1 and any(answer.blends or answer.by_scores for answer in answers):
-        raise StageError("answers: one with blends, or with classes by scores, is a model's only answer, got several")
+    if len(answers) > 1 and any(answer.is_alone for answer in answers):
+        raise StageError(
+            "answers: one with blends, or with a rule of its own for classes, is a model's only answer, got several"
+        )
     outputs, links = {len(answer.intercept) for answer in answers}, {answer.link for answer in answers}
     if len(outputs) > 1:
         raise StageError(f"answers: expected the same number of outputs in all, got {sorted(outputs)}")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 REASONS = ("complete", "max_cost", "unavailable", "certain")
+COMPLETE = REASONS.index("complete")
 MOST_BEGUN = 16  # first states that are kept
 
 
@@ -72,6 +73,20 @@ class StageStepper:
         """The stage, and the number of the reason."""
         stage, _, why = unpack_from("3q", self.state, self.walk.stage)
         return stage, why
+
+    @property
+    def place(self) -> int | None:
+        """Number of the class, where the prediction does not tell it; else None."""
+        if (own := self.tree.own_classes) is None:
+            return None
+        scores = unpack_from(f"{self.tree.n_outputs}d", self.state, self.walk.scores)
+        return own.place(scores, self._row, whole=self._end[1] == COMPLETE)
+
+    def _row(self) -> NDArray[np.float64]:
+        """Return the values of the row, float64 (1, d); those that no learner has read may be any."""
+        row = np.full((1, len(self.tree.feature_names)), np.nan)
+        row[0, self.walk.used] = np.frombuffer(self.state, np.float64, len(self.walk.used))
+        return row
 
     @property
     def reason(self) -> str:

@@ -11,6 +11,7 @@ from costframe.core.checks import as_path
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.files import write_atomically
 from costframe.core.learners.tree_table import TREE
+from costframe.core.numerals import DECIMALS
 from costframe.core.predictors.certain import CertainPredictor
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.mixed import MixedPredictor
@@ -80,7 +81,30 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     CostModelError
         If `costs` does not price every feature of the predictor.
     """
-    file, arrays = as_path(path), dict[str, Any]()
+    file = as_path(path)
+    try:
+        content = content_of(predictor, costs)
+    except StorageError as error:
+        raise StorageError(f"{file}: {error}") from error
+    write_content(file, content)
+
+
+def write_content(file: Path, content: bytes) -> None:
+    """Write the content of `content_of`, whole or not at all."""
+    try:
+        write_atomically(file, content)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise StorageError(f"{file}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
+
+
+def content_of(predictor: object, costs: object = None, decimal: str | None = None) -> bytes:
+    """Return the content of the file that `save` writes; errors are those of `save`, without the file.
+
+    `decimal` is the decimal sign of the training table, by default that which a loaded estimator has.
+    """
+    if predictor is None:
+        raise StorageError("expected a model to save, got None")
+    arrays = dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
     if (core := _strange_part(model)) is not None:
         known = "StageTree or a PlannedPredictor"
@@ -91,18 +115,15 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
             if isinstance(core, CertainPredictor)
             else hint
         )
-        raise StorageError(f"{file}: expected a {known}, only these can be saved; got {type(core).__name__}{hint}")
+        raise StorageError(f"expected a {known}, only these can be saved; got {type(core).__name__}{hint}")
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)
         model = model.with_costs(prices)
     kind = getattr(predictor, "kind", FittedEstimator(model).kind) if hasattr(predictor, "predictor_") else None
     described = _store(model, arrays) | {"classes": store_classes(model.classes), "estimator": kind}
-    content = pack(described, arrays)
-    try:
-        write_atomically(file, content)
-    except (OSError, ValueError) as error:  # ValueError: a path with a null character
-        raise StorageError(f"{file}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
+    decimal = getattr(predictor, "decimal", None) if decimal is None else decimal
+    return pack(described | ({} if decimal is None else {"decimal": decimal}), arrays)
 
 
 def checksum(predictor: Predictor) -> bytes:
@@ -148,10 +169,30 @@ def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) ->
     """
     file = as_path(path)
     try:
-        model, arrays = unpack(_read(file))
-        return _build(model, StoredArrays(arrays), {} if opaque is None else opaque)
+        return from_content(read_content(file), opaque)
     except CostframeError as error:
         raise StorageError(f"{file}: {error}") from error
+
+
+def load_fitted(path: str | os.PathLike[str]) -> FittedEstimator:
+    """Read a saved predictor or estimator as an estimator, with the decimal sign of its table; errors are of `load`."""
+    file = as_path(path)
+    try:
+        return _build(*_unpack(read_content(file)), {})
+    except CostframeError as error:
+        raise StorageError(f"{file}: {error}") from error
+
+
+def from_content(content: bytes, opaque: OpaqueFunctions | None = None) -> Predictor | FittedEstimator:
+    """Return the model of a file's content; errors are those of `load`, without the file."""
+    model, arrays = _unpack(content)
+    fitted = _build(model, arrays, {} if opaque is None else opaque)
+    return fitted.predictor_ if model["estimator"] is None else fitted
+
+
+def _unpack(content: bytes) -> tuple[Any, StoredArrays]:
+    model, arrays = unpack(content)
+    return model, StoredArrays(arrays)
 
 
 def is_saved(path: str | os.PathLike[str]) -> bool:
@@ -163,7 +204,8 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
         raise StorageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _read(file: Path) -> bytes:
+def read_content(file: Path) -> bytes:
+    """Read a file that begins as those of `save`; errors are those of `load`, without the file."""
     try:
         with file.open("rb") as stream:
             begin = stream.read(len(MAGIC))
@@ -175,11 +217,15 @@ def _read(file: Path) -> bytes:
         raise StorageError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> Predictor | FittedEstimator:
-    predictor = _build_kind(model, arrays, functions, "classes", "estimator")
+def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> FittedEstimator:
+    spelled = ("decimal",) if isinstance(model, dict) and "decimal" in model else ()
+    predictor = _build_kind(model, arrays, functions, "classes", "estimator", *spelled)
     arrays.close()
     predictor, kind = predictor.with_classes(build_classes(model["classes"])), model["estimator"]
-    return predictor if kind is None else FittedEstimator(predictor, kind)
+    if spelled and model["decimal"] not in DECIMALS:
+        raise StorageError(f"malformed decimal: expected one of {DECIMALS}, got {model['decimal']!r:.80}")
+    kinds = {} if kind is None else {"kind": kind}
+    return FittedEstimator(predictor, **kinds, decimal=model["decimal"] if spelled else None)
 
 
 def _build_kind(model: Any, arrays: StoredArrays, functions: OpaqueFunctions, *more: str) -> Savable:

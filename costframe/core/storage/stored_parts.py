@@ -14,9 +14,12 @@ from costframe.core.errors import StorageError
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
 from costframe.core.predictors.classes import as_texts
+from costframe.core.prices.entries import EPOCHS
+from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.date_texts import ORDERS
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HASH, HashedLabels
 from costframe.core.tables.operations import Operation
@@ -40,10 +43,21 @@ _TREES = {
 }  # fmt: skip
 _BLEND = {"weights": "<f8", "intercept": "<f8"}
 STAGE = {"learners": "<i8"} | _BLEND
-_LABELS: Any = {HASH: HashedLabels(), "as given": AsGiven(), "whole numbers as given": AsGiven(whole_numbers=True)}
-_LABELS |= {"dates": Dates(), "dates with the month first": Dates(month_first=True)}
+_LABELS: Any = {HASH: HashedLabels(), "as given": AsGiven(), "as given, plain": AsGiven(plain=True)}
+_LABELS |= {
+    f"dates{f' with the {first} first' if first else ''}{f' in {epoch}' if epoch else ''}": Dates(first, epoch)
+    for first in (None, *ORDERS)
+    for epoch in (None, *EPOCHS)
+}
 _NAMES: Any = {labels: name for name, labels in _LABELS.items()}
-_OPTIONS = ("temperature", "blends", "by_scores", "cut")  # of an answer, where they are not as by default
+_OPTIONS = (
+    "temperature",
+    "blends",
+    "by_scores",
+    "cut",
+    "float32",
+    "class_above",
+)  # of an answer, where they are not as by default
 
 
 def store_bank(bank: WeakLearnerBank, arrays: Arrays, prefix: str = "") -> dict[str, Any]:
@@ -92,6 +106,10 @@ def store_answer(answer: Stage, arrays: Arrays, prefix: str) -> dict[str, Any]:
         options["by_scores"] = True
     if answer.cut:
         options["cut"] = answer.cut
+    if answer.class_above is not None:
+        options["class_above"] = answer.class_above
+    if answer.float32 is not None:
+        options["float32"] = {"link": answer.float32.link, "dropout": answer.float32.dropout}
     if answer.blends:
         options["blends"] = [_store_blend(one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(answer.blends)]
     return {"link": answer.link} | options
@@ -192,7 +210,17 @@ def build_answer(title: str, described: object, arrays: StoredArrays, prefix: st
         options["blends"] = [
             _build_blend(title, one, arrays, f"{prefix}.blend.{i}") for i, one in enumerate(as_list(options["blends"]))
         ]
+    if "float32" in options:
+        options["float32"] = _build_float32(title, options["float32"])
     return Answer(**read, link=link, **options)
+
+
+def _build_float32(title: str, described: object) -> Float32Margins:
+    """Make the rule of float32 margins from its description."""
+    link, dropout = fields_of(described, f"{title}: float32", "link", "dropout")
+    if not isinstance(link, str) or not isinstance(dropout, bool):
+        raise StorageError(f"malformed {title}: float32: expected a text and a truth value")
+    return Float32Margins(link, dropout)
 
 
 def _build_blend(title: str, described: object, arrays: StoredArrays, prefix: str) -> Blend:
