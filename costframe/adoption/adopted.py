@@ -53,7 +53,7 @@ def one_answer(
 
     Output column c of all trees, side by side in their order, times `weights[c, k]` is added to score k: `weights` are
     float64 (sum of tree widths, K), `intercept` is float64 (K,). `categories` are labels of features with texts, and
-    `classes` those of the classes; with a `cut`, class 1 has the one score above it.
+    `classes` those of the classes; with a `cut`, scores tell the class: the largest, or 1 if the one is above it.
     """
     bank = WeakLearnerBank.from_trees(table, feature_names)
     by_scores: dict[str, Any] = {} if cut is None else {"by_scores": True, "cut": cut}

@@ -6,8 +6,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from costframe.core.checks import as_path
-from costframe.core.errors import AdoptionError
+from costframe.core.checks import as_path, check_name_list
+from costframe.core.errors import AdoptionError, shown
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ def adopt(
     """Convert a trained model of another library to a predictor that answers as the model does.
 
     Trees keep their structure: a row reaches the original's leaf in every tree, NaN and ties included, and pays for the
-    splits on its way. Linear models become columns with weights. Pipelines ask for raw columns. Any other classifier or
-    regressor becomes an opaque learner that reads all its features, texts as they are given.
+    splits on its way. Linear models become columns with weights. Pipelines ask for raw columns. A fitted estimator of
+    costframe has its predictor, with its prices; so has what wraps or averages it. Any other classifier or regressor
+    becomes an opaque learner that reads all its features, each value as it came.
 
     Parameters
     ----------
-    model : model of LightGBM, XGBoost, CatBoost or scikit-learn, or a path
+    model : model of LightGBM, XGBoost, CatBoost, scikit-learn or costframe, or a path
         Files of the first three are recognised by their content, and read without their library. A function needs
         `features`.
     feature_names : sequence of str, optional
@@ -55,8 +56,10 @@ def adopt(
     from costframe.adoption.opaque import adopt_opaque
     from costframe.core.plugins import registry
 
+    if feature_names is not None:
+        feature_names = check_name_list("feature_names", feature_names, error=AdoptionError)
     if features is not None:
-        return adopt_opaque(model, features, feature_names)
+        return adopt_opaque(model, check_name_list("features", features, error=AdoptionError), feature_names)
     try:
         predictor: Predictor | None = registry().adopt(model, feature_names)
     except OpaqueOnlyError:
@@ -70,10 +73,12 @@ def adopt(
 
 @hookimpl
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
-    """Adopt models of LightGBM, XGBoost, CatBoost and scikit-learn, pipelines of them, and files of the first three."""
+    """Adopt models of costframe, LightGBM, XGBoost, CatBoost and scikit-learn, pipelines, and files of three."""
     from costframe.adoption.catboost import adopt_catboost, is_catboost
     from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
-    from costframe.adoption.pipelines import adopt_pipeline, is_pipeline
+    from costframe.adoption.own import adopt_own, is_own
+    from costframe.adoption.pipelines import adopt_pipeline
+    from costframe.adoption.pipelines.steps import is_pipeline
     from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
     from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
 
@@ -82,6 +87,7 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
     if isinstance(model, dict) and "tree_info" in model:
         raise AdoptionError(f"dict: is {_DUMP}")
     ways: tuple[tuple[Callable[[object], bool], Callable[..., Predictor]], ...] = (
+        (is_own, adopt_own),
         (is_lightgbm, adopt_lightgbm),
         (is_xgboost, adopt_xgboost),
         (is_catboost, adopt_catboost),
@@ -106,6 +112,11 @@ def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | Non
     from costframe.adoption.xgboost import adopt_xgboost_file, looks_like_xgboost
 
     file = as_path(path)
+    if "\n" in str(path):
+        raise AdoptionError(
+            f"model: expected a path, got a text of {len(str(path)):,} characters, {shown(str(path))}; if it is a "
+            "model, write it to a file and give the path of that"
+        )
     try:
         data = file.read_bytes()
     except (OSError, ValueError) as error:

@@ -11,70 +11,96 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from costframe.core.errors import AdoptionError
+from costframe.adoption.check_rows import drawn_rows, handings, tested_values
+from costframe.adoption.foreign import describe_error
+from costframe.core.errors import AdoptionError, CostframeError
+from costframe.core.learners.tree_table import TINY
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.tables.categories import ONLY, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.adoption.check_rows import CheckRows
     from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.operations import Operation
-    from costframe.core.tables.preparation import OpaqueOperation
 
     Column = NDArray[np.float64]
     Pair = tuple[Callable[[Any], Any], Callable[[Any], Any], float]  # the model's answers, ours, and their tolerance
 
-_ROWS = 64
-_NODES = 2**14  # whose thresholds are looked at
-_MISSING = 0.2  # of the cells in further rows
 _CLOSE, _ROUGH = 1e-5, 1e-3
 _FEW = 0.05  # of rows that rounding may send another way, where there are steps after a sum
-_INVERSE: dict[str, Callable[[Column, float], Column]] = {
-    "add": np.subtract,
-    "subtract": np.add,
-    "multiply": np.divide,
-    "divide": np.multiply,
-}
 
 
 def check_answers(model: Any, predictor: Predictor) -> None:
     """Refuse a predictor that answers otherwise than the live model from which it was adopted.
 
-    Opaque learners are the model itself, whose rounding may depend on the rows beside. Rows that one of them refuses
-    show nothing, nor do numbers as categories of data frames, which only the model's own training frame tells.
+    Opaque learners are the model itself, whose rounding may depend on the rows beside. Rows that the model refuses show
+    nothing, nor do numbers as categories of data frames, which only the model's own training frame tells.
 
     Raises
     ------
     AdoptionError
-        If they differ; the text names the library, its version and a row.
+        If they differ, or the predictor refuses what the model takes, or the model refuses all rows that are tried; the
+        text names the library, its version and a row.
     """
-    values = _values(predictor)
+    values = tested_values(predictor)
     if values is None or _has_coded_categories(model, predictor):
         return
-    plain = _draw(values, np.random.default_rng(0))
-    hole = np.random.default_rng(1).random(plain.shape) < _MISSING
-    if isinstance(
-        predictor, PreparedPredictor
-    ):  # an encoder may tell None from NaN among texts, one missing value here
-        hole &= [name not in predictor.categories for name in predictor.feature_names]
-    holed = np.where(hole, np.nan, plain)
-    for rows in (np.vstack([plain, holed]), plain):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                given = _as_given(model, rows, predictor)
-                found = [(_flat(theirs(given)), ours(rows), close) for theirs, ours, close in _pairs(model, predictor)]
-            except Exception:  # noqa: BLE001, S112 - one of them refuses the rows; those without NaN may do
-                continue
-        for theirs, mine, close in found:
-            _compare(model, predictor, rows, (theirs, mine, close))
-        return
+    if _library(model) != "lightgbm":  # which reads numbers so small otherwise from frames of Arrow than from arrays
+        values = [each[(each == 0.0) | (np.abs(each) < TINY / 2) | (np.abs(each) > TINY * 2)] for each in values]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        rows, found = _taken(model, predictor, values)
+        for theirs, ours, close in found:
+            _compare(model, predictor, rows.numbers, (theirs, _answer(model, ours, rows.numbers), close))
+
+
+def _taken(model: Any, predictor: Predictor, values: list[Column]) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
+    """Return the first rows that a model takes, with its answers and what is to be compared with them.
+
+    If it takes no table of those drawn, they are the rows of one that it takes alone.
+    """
+    failed: Exception | None = None
+    for handing in handings(model, predictor, _library(model)):
+        try:
+            for rows in drawn_rows(model, predictor, values, handing):
+                try:
+                    return _answered(model, predictor, rows)
+                except Exception as error:  # noqa: BLE001 - it refuses the rows; those without NaN may do
+                    failed = failed or error
+                alone = [number for number in range(rows.tried_alone) if _takes(model, predictor, rows.take([number]))]
+                if alone:
+                    return _answered(model, predictor, rows.take(alone))
+        except Exception as error:  # noqa: BLE001 - it refuses rows of all kinds; another library's frame may do
+            failed = failed or error
+    raise AdoptionError(
+        f"{type(model).__name__}: refuses all rows with which its answers were to be compared: "
+        f"{describe_error(failed or ValueError())}. costframe.adopt(model, features=[...]) takes the model as one "
+        "opaque learner"
+    ) from failed
+
+
+def _answered(model: Any, predictor: Predictor, rows: CheckRows) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
+    pairs = _pairs(model, predictor)
+    return rows, [(_flat(theirs(rows.given)), ours, close) for theirs, ours, close in pairs]
+
+
+def _takes(model: Any, predictor: Predictor, rows: CheckRows) -> bool:
+    try:
+        _answered(model, predictor, rows)
+    except Exception:  # noqa: BLE001 - of any library
+        return False
+    return True
+
+
+def _answer(model: Any, ours: Callable[[Any], Any], rows: Column) -> Any:
+    try:
+        return ours(rows)
+    except CostframeError as error:
+        raise _differing(model, f"takes rows that are refused as adopted: {error}") from error
 
 
 def _pairs(model: Any, predictor: Predictor) -> list[Pair]:
@@ -164,99 +190,6 @@ def _has_steps(predictor: Any) -> bool:
     return (
         answer is None or bool(answer.blends) or bool(inner.bank.opaques) or any(len(each.reads) > 1 for each in made)
     )
-
-
-# --- rows --------------------------------------------------------------------------------------------------------
-
-
-def _values(predictor: Predictor) -> list[Column] | None:
-    """Return values of each column at which answers may change, None if they are not known."""
-    inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
-    if not isinstance(inner, StageTree) or not len(inner.bank.feature_names) or inner.bank.opaques:
-        return None
-    values = _tested(inner.bank)
-    if isinstance(predictor, PreparedPredictor):
-        values = _raw(predictor, values)
-    for name, labels in predictor.categories.items():
-        if not isinstance(labels, tuple):
-            return None
-        values[predictor.feature_names.index(name)] = np.arange(float(len(labels) - (labels[-1] in {ONLY, OTHER})))
-    spread = np.concatenate([np.arange(-2.0, 3.0), np.random.default_rng(2).normal(size=8)])
-    return [np.unique(each) if len(each) else spread for each in values]
-
-
-def _tested(bank: WeakLearnerBank) -> list[Column]:
-    """Return the thresholds of a bank's trees, and the next numbers, or their categories, of each column."""
-    trees, n_features = bank.trees, len(bank.feature_names)
-    inner = np.flatnonzero((trees.feature >= 0) & np.isfinite(trees.threshold))
-    inner = inner[:: max(1, len(inner) // _NODES)]
-    limits = trees.threshold[inner]
-    feature = np.concatenate([trees.feature[inner]] * 2 + [np.repeat(trees.feature, trees.category_count)])
-    values = np.concatenate([limits, np.nextafter(limits, np.inf), trees.categories])
-    order = np.argsort(feature, kind="stable")
-    found = np.split(values[order], np.searchsorted(feature[order], np.arange(1, n_features)))
-    return [each[np.isfinite(each)] for each in found]
-
-
-def _raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
-    """Return values of raw columns from those of made columns, and from the operations between."""
-    preparation, first = prepared.preparation, len(prepared.feature_names)
-    maker: dict[int, Operation | OpaqueOperation] = {}
-    for operation in preparation.operations:
-        for _ in range(operation.width):
-            maker[first] = operation
-            first += 1
-    raw: list[list[Column]] = [[np.empty(0)] for _ in prepared.feature_names]
-    for column, values in zip(preparation.outputs, made, strict=True):
-        at, found = column, [values]
-        while at in maker and len(maker[at].reads) == 1:
-            found = _before(maker[at], found)
-            at = maker[at].reads[0]
-        if at < len(raw):
-            raw[at] += found
-    return [np.concatenate(each) for each in raw]
-
-
-def _before(operation: Operation | OpaqueOperation, found: list[Column]) -> list[Column]:
-    """Return values of a column from which an operation makes some values, or at which it changes."""
-    kind, numbers = getattr(operation, "kind", ""), getattr(operation, "numbers", np.empty(0))
-    if kind in _INVERSE:
-        with np.errstate(all="ignore"):
-            near = [_INVERSE[kind](values, float(numbers[0])) for values in found]
-        found = [values[np.isfinite(values)] for values in near]
-    elif kind in {"lookup", "replace"}:
-        table = numbers[kind == "lookup" :]
-        keys = table[: len(table) // 2]
-        found = [keys[np.isfinite(keys)], *(found if kind == "replace" else [])]
-    elif kind in {"bin", "greater"}:
-        found = [numbers, np.nextafter(numbers, np.inf)]
-    return found
-
-
-def _draw(values: list[Column], rng: np.random.Generator) -> Column:
-    """Return rows of the values of each column, as many different ones as there is room for: float64 (rows, d)."""
-    columns = [np.resize(rng.permutation(each), _ROWS)[rng.permutation(_ROWS)] for each in values]
-    return np.column_stack(columns)
-
-
-# --- the model's side --------------------------------------------------------------------------------------------
-
-
-def _as_given(model: Any, rows: Column, predictor: Predictor) -> Any:
-    """Return rows as a model takes them: a data frame with labels where it was fitted on one, else an array."""
-    names = getattr(model, "feature_names_in_", getattr(model, "feature_names", None))
-    if names is None or (_library(model) != "sklearn" and not predictor.categories):
-        return rows
-    import pandas as pd
-
-    frame = pd.DataFrame(rows, columns=list(names))
-    for name, labels in predictor.categories.items():
-        place, known = predictor.feature_names.index(name), [*labels] if isinstance(labels, tuple) else []
-        texts: Any = np.array([*known, None], object)  # the last stands for a missing one
-        column = texts[np.where(np.isnan(rows[:, place]), -1, rows[:, place]).astype(int)]
-        whole = isinstance(predictor, PreparedPredictor)
-        frame[frame.columns[place]] = column if whole else pd.Categorical(column, categories=known)
-    return frame
 
 
 def _has_coded_categories(model: Any, predictor: Predictor) -> bool:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from costframe.adoption.adopted import is_unnamed
 from costframe.adoption.checking import check_answers
+from costframe.adoption.foreign import is_unfitted, with_types_of
 from costframe.adoption.opaque import (
     CallableModel,
     OfClassOne,
-    is_unfitted,
+    OfPredictor,
     labels_for,
     opaque_tree,
     refit,
@@ -26,6 +27,7 @@ from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route
+from costframe.core.tables.as_given import AsGiven
 from costframe.training.row_reader import unfrozen
 from costframe.training.sampling import deal_folds
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.stages.stages import Stage
+    from costframe.core.tables.as_given import ColumnType
     from costframe.training.data import Rows, TrainingData
 
     Fit = Callable[[Rows], tuple[Any, StageTree]]  # the fitted model, and its stage tree
@@ -51,12 +54,15 @@ class GivenColumns:
     given: tuple[int, ...]  # columns for the model
     parameter: str  # name of the model in errors
     named: bool = False  # whether the user named the columns for the model
+    types: Mapping[str, ColumnType] = field(factory=dict, eq=False)  # with which they came, by name
 
     @classmethod
-    def choose(cls, names: tuple[str, ...], wanted: Any, parameter: str) -> GivenColumns:
+    def choose(
+        cls, names: tuple[str, ...], wanted: Any, parameter: str, types: Mapping[str, ColumnType] | None = None
+    ) -> GivenColumns:
         """Take all columns, or the wanted ones; refuse other things than names of columns, and an empty list."""
         if wanted is None:
-            return cls(names, tuple(range(len(names))), parameter)
+            return cls(names, tuple(range(len(names))), parameter, types=types or {})
         if (
             isinstance(wanted, str)
             or not isinstance(wanted, Iterable)
@@ -67,7 +73,7 @@ class GivenColumns:
         _check_priced(f"{parameter}: names", listed, names)
         if not listed:
             raise ParameterError(f"{parameter}: expected at least one feature name, got none")
-        return cls(names, tuple(names.index(name) for name in listed), parameter, named=True)
+        return cls(names, tuple(names.index(name) for name in listed), parameter, named=True, types=types or {})
 
     @property
     def given_names(self) -> tuple[str, ...]:
@@ -118,12 +124,15 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
         raise ParameterError(f"{columns.parameter}: expected a model with class probabilities, got {shown(model)}")
     tree = model if isinstance(model, StageTree) else _adopted(inner, columns)
     if tree is not None:
+        tree = with_types_of(tree, columns.types)
         return _without_blends(_of_columns(_two_sided(tree, n_classes, columns.parameter), columns), columns, n_classes)
     if isinstance(model, Predictor):
-        return _opaque(model.predict, columns.read_by(model.feature_names), n_classes)
+        given = {name: each for name, each in columns.types.items() if model.categories.get(name) == AsGiven()}
+        return with_types_of(_opaque(OfPredictor(model), columns.read_by(model.feature_names), n_classes), given)
     if hasattr(model, "predict_proba"):
         own = columns.of_model(model)
-        return _opaque(CallableModel(model, own.given_names, "predict_proba"), own, n_classes)
+        called = CallableModel.of(model, own.given_names, "predict_proba")
+        return with_types_of(_opaque(called, own, n_classes), own.types)
     if callable(model) and not hasattr(model, "predict"):
         return _opaque(model, columns, n_classes)
     raise ParameterError(
@@ -177,13 +186,14 @@ def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> S
 
     What tells its classes is left out: the whole has other probabilities, and the likeliest class.
     """
-    if tree.only_answer is None or not (tree.only_answer.blends or tree.only_answer.by_scores):
+    own = tree.only_answer
+    if own is None or not own.is_alone:
         return tree
-    if not (answer := tree.only_answer.divided()).blends:
-        return StageTree(tree.bank, (evolve(answer, by_scores=False, cut=0.0),))
+    if not (answer := own.divided()).blends:
+        return StageTree(tree.bank, (answer.by_predictions(),))
     read = tree.bank.read
     alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
-    return _opaque(alone.predict, evolve(columns, given=tuple(read.tolist())), n_classes)
+    return _opaque(OfPredictor(alone), evolve(columns, given=tuple(read.tolist())), n_classes)
 
 
 def _two_sided(tree: StageTree, n_classes: int, parameter: str) -> StageTree:
@@ -360,7 +370,7 @@ class GivenModel:
         how: Any = {"parameter": parameter, "seed": self.seed, "framed": self.framed}
         model = refit(self.model, rows, labels[rows.y], names, data, **how)
         check_classes(model, labels, parameter)
-        return model, probability_tree(model, self.columns, len(self.classes))
+        return model, probability_tree(model, evolve(self.columns, types={}), len(self.classes))  # as it was fitted
 
     def _out_of_fold(self, data: TrainingData, fit: Fit) -> NDArray[np.float64]:
         """Predict each row by a model fitted without it and its copies: probabilities, (n,) or (n, M)."""

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from attrs import evolve, frozen
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from costframe.adoption.adopted import choose_names
-from costframe.core.errors import AdoptionError, BankError, CostframeError, DataError, ParameterError, shown
+from costframe.adoption.examples import accepted_row, known_texts, known_values, may_crash
+from costframe.adoption.foreign import (
+    Handing,
+    categories_inside,
+    describe_error,
+    is_unfitted,
+    reads_numbers,
+)
+from costframe.adoption.inside import names_inside, prices_inside
+from costframe.core.errors import (
+    AdoptionError,
+    BankError,
+    CostframeError,
+    DataError,
+    ParameterError,
+    quote_names,
+    shown,
+)
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
-from costframe.core.tables.as_given import AsGiven, restore_values
+from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.given_rows import GivenRows, ReadsGiven, ReadsNumbers, call_as_given, restore_together
 from costframe.training.shell import CostAwareEstimator
 
 if TYPE_CHECKING:
@@ -26,45 +42,35 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from costframe.core.predictors.predictor import Predictor
     from costframe.training.data import Rows, TrainingData
 
     Method = Literal["predict_proba", "decision_function", "predict"]
 
 
 @frozen(eq=False)
-class CallableModel:
-    """The outputs of a fitted model, float64 (n,) or (n, K), as a picklable function of rows (n, len(names))."""
+class CallableModel(ReadsGiven):
+    """The outputs of a fitted model, float64 (n,) or (n, K), as a picklable function of rows (n, d)."""
 
     model: Any
-    names: tuple[str, ...]
-    method: Literal["predict_proba", "decision_function", "predict"]
+    method: Method
+    handing: Handing
 
-    def __call__(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the model's outputs; rows with texts are of objects, and a model with feature names gets a frame."""
+    @classmethod
+    def of(cls, model: Any, names: Sequence[str], method: Method) -> CallableModel:
+        """Return a method of a fitted model of some columns."""
+        own = tuple(map(str, getattr(model, "feature_names_in_", names)))
+        return cls(model, method, evolve(Handing.of(model, len(names)), categories=categories_inside(model, own)))
+
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
+        """Return the model's outputs; it gets rows as they came, with feature names in a frame."""
         return np.asarray(self.call(self.method, rows), np.float64)
 
-    def call(self, method: str, rows: NDArray[Any]) -> Any:
+    def call(self, method: str, rows: Any) -> Any:
         """Return what a method of the model gives for rows, a sparse table as it is."""
-        rows = restore_values(rows) if isinstance(rows, np.ndarray) and rows.dtype != object else rows
-        given: Any = rows if getattr(self.model, "feature_names_in_", None) is None else as_frame(rows, self.names)
-        try:
-            return getattr(self.model, method)(given)
-        except (TypeError, ValueError):
-            if given is rows or not hasattr(given, "isna") or not (empty := given.isna().all()).any():
-                raise
-        objects = given.astype(dict.fromkeys(given.columns[empty], object))  # they may be columns of texts
-        return getattr(self.model, method)(objects)
-
-
-def is_unfitted(model: Any) -> bool:
-    """Return whether a model is a scikit-learn estimator that is not fitted."""
-    if not (hasattr(model, "fit") and hasattr(model, "get_params")):
-        return False
-    try:
-        check_is_fitted(model)
-    except (NotFittedError, TypeError):
-        return True
-    return False
+        if not isinstance(rows, np.ndarray | GivenRows):
+            return getattr(self.model, method)(rows)
+        return self.handing.call(getattr(self.model, method), rows)
 
 
 def require_probabilities(parameter: str, model: Any, expected: str = "a model") -> None:
@@ -116,34 +122,13 @@ def refit(
                 "their own or by class_weight"
             )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
-    X = restore_values(X)
     try:
-        copy.fit(as_frame(X, names) if framed else X, y, **given)
+        copy.fit(Handing(names if framed else None).hand(restore_together(X)), y, **given)
     except (CostframeError, MemoryError):
         raise
     except Exception as error:
         raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe_error(error)}") from error
     return copy
-
-
-def describe_error(error: Exception) -> str:
-    """Return the text of a foreign error, with its type where the text alone is unclear."""
-    return str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
-
-
-def as_frame(X: NDArray[Any], names: Iterable[str]) -> Any:
-    """Return a pandas frame with named columns, those without texts of numbers; the array without pandas."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return X
-    if X.dtype != object:
-        return pd.DataFrame(X, columns=list(names))
-    columns = {}
-    for name, values in zip(names, X.T, strict=True):
-        kind = np.float64 if all(isinstance(value, float) for value in values) else object
-        columns[name] = pd.Series(values, dtype=kind)
-    return pd.DataFrame(columns)
 
 
 def _seed(model: Any, seed: int) -> None:
@@ -163,19 +148,19 @@ _METHODS = ("predict_proba", "decision_function", "predict")
 
 
 @frozen(eq=False)
-class OfClassOne:
+class OfClassOne(ReadsNumbers):
     """A function's probabilities of class 1, (n,) or (n, 1); the function may give both classes."""
 
     function: Callable[..., Any]
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Take the second of two columns."""
-        values = np.asarray(self.function(rows), np.float64)
+        values = call_as_given(self.function, rows)
         return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
 
 
 @frozen(eq=False)
-class WithLabels:
+class WithLabels(ReadsGiven):
     """The labels that a classifier itself predicts, as scores, and beside them the values of another method, if any.
 
     Of two classes the score is -1/2 or 1/2, of more it is 1 for the label and 0 for others.
@@ -190,7 +175,7 @@ class WithLabels:
         """Number of scores of labels."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
-    def __call__(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Return scores of labels and values: float64 (rows, any)."""
         place = {label: number for number, label in enumerate(self.classes)}
         found = np.ravel(np.asarray(self.model.call("predict", rows))).tolist()
@@ -202,7 +187,18 @@ class WithLabels:
             scores = scores[:, 1:] - 0.5
         if self.values is None:
             return scores
-        return np.hstack([scores, np.asarray(self.values(rows), np.float64).reshape(len(scores), -1)])
+        return np.hstack([scores, call_as_given(self.values, rows).reshape(len(scores), -1)])
+
+
+@frozen(eq=False)
+class OfPredictor(ReadsNumbers):
+    """What a predictor predicts for rows."""
+
+    predictor: Predictor
+
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
+        """Return its predictions."""
+        return self.predictor.predict(rows)
 
 
 def opaque_tree(
@@ -217,8 +213,8 @@ def opaque_tree(
     """Return a model of one opaque learner, called `title`, of some columns, whose outputs are the scores."""
     learner = OpaqueLearner(title, function, tuple(columns), width)
     bank = WeakLearnerBank.opaque(names, [learner])
-    labels = AsGiven(whole_numbers=_tells_whole_numbers(function))
-    bank = evolve(bank, categories=dict.fromkeys((names[f] for f in columns), labels))
+    if not reads_numbers(_foreign_of(function)):
+        bank = evolve(bank, categories={names[f]: AsGiven() for f in columns})
     return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width), link, **about),))
 
 
@@ -227,16 +223,19 @@ def adopt_opaque(
 ) -> StageTree:
     """Adopt any fitted classifier or regressor, or a function of rows, as one opaque learner, called as its class.
 
-    A row buys all features before the model is called, which gets them as they were given, texts too; it decides about
-    texts that it has not seen. Labels are those that the model itself predicts. A file holds the model's name only:
-    `cf.load` takes `opaque={name: function}`, a function such as that of the learner, `predictor.bank.opaques[0]`.
+    A row buys all features before the model is called, which gets them as they came: in a table with the dtype of each
+    column, in a frame if the model has names of columns, else in an array. It decides about texts that it has not seen.
+    Labels are those that the model itself predicts, and prices those of costframe's models in it. A file holds the
+    model's name only: `cf.load` takes `opaque={name: function}`, a function such as that of the learner,
+    `predictor.bank.opaques[0]`.
 
     Parameters
     ----------
     model : object with predict_proba, decision_function or predict, or a callable
         Of a classifier with probabilities the predictions are these, of class 1 for two classes; of another one its
-        scores, and for two classes, or without scores, 1 for its label and 0 for others. A callable takes float64
-        (rows, d), or objects if there are texts, and returns (rows,) or (rows, K).
+        scores, and for two classes, or without scores, 1 for its label and 0 for others. A callable takes an array
+        (rows, d) as NumPy makes it of the columns, such as float64, int64 of whole numbers alone, and objects if there
+        are texts; it returns (rows,) or (rows, K).
     features : sequence of str, optional
         The columns that the model reads, in its order, or as it names them. By default all.
     feature_names : sequence of str, optional
@@ -265,15 +264,10 @@ def adopt_opaque(
         raise AdoptionError(f"{title}: features: {unknown[0]!r} is none of the columns {', '.join(names)}")
     columns = [names.index(name) for name in read]
     try:
-        return _of_model(model, title, read, names, columns)
+        tree = _of_model(model, title, read, names, columns)
     except (BankError, DataError) as error:
         raise AdoptionError(f"{title}: {error}") from error
-
-
-def _own_names(model: Any) -> Any:
-    """Return the names that a model has for its columns; CatBoost numbers columns without names."""
-    own = getattr(model, "feature_names_in_", getattr(model, "feature_names_", None))
-    return None if own is None or list(own) == list(map(str, range(len(own)))) else own
+    return tree.with_costs(prices_inside(model, tree.feature_names))
 
 
 def _of_model(model: Any, title: str, read: tuple[str, ...], names: Sequence[str], columns: Sequence[int]) -> StageTree:
@@ -281,18 +275,19 @@ def _of_model(model: Any, title: str, read: tuple[str, ...], names: Sequence[str
     if isinstance(classes, list):
         raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
     if not hasattr(model, "predict"):
-        return opaque_tree(title, model, names, columns, _probe(model, len(read), title))
+        return opaque_tree(title, model, names, columns, _probe(model, read, title))
     method = next((one for one in _METHODS[:2] if classes is not None and hasattr(model, one)), "predict")
     if fits_several(model):
-        every = _callable(model, read, method)  # type: ignore[arg-type]
-        return opaque_tree(title, every, names, columns, _probe(every, len(read), title))
+        every, width = _tried(CallableModel.of(model, read, method), read, title)  # type: ignore[arg-type]
+        return opaque_tree(title, every, names, columns, width)
     if classes is None or len(classes) < 2:
         function, width = _call(model, read, "predict" if classes is None else method)  # type: ignore[arg-type]
         return opaque_tree(title, function, names, columns, width)
     values, n_values = (None, 0) if method == "predict" else _call(model, read, method)  # type: ignore[arg-type]
     if n_values != (1 if len(classes) == 2 else len(classes)):
         values, n_values = None, 0  # such as decisions between pairs of classes
-    function = WithLabels(_callable(model, read, "predict"), tuple(classes.tolist()), values)
+    predict = _labelled(model, read)
+    function = WithLabels(predict, tuple(classes.tolist()), values)
     by_label = method != "predict_proba" and function.n_scores == 1
     width, about = function.n_scores + n_values, {}
     if values is not None:
@@ -306,15 +301,14 @@ def _read(
     model: Any, features: Sequence[str] | None, feature_names: Sequence[str] | None, title: str
 ) -> tuple[str, ...]:
     """Return the columns that a model reads, in its order."""
-    if features is not None and (isinstance(features, str) or not isinstance(features, Iterable)):
-        raise AdoptionError(f"{title}: features: expected a list of names, got {shown(features)}")
-    own = _own_names(model)
+    count, own = getattr(model, "n_features_in_", None), names_inside(model)
+    if own is not None and count not in {None, len(own)}:  # of some columns
+        own = None
     given = feature_names if features is None else tuple(features)
     if own is not None and given is not None:
         missing = set(own).difference(given)
         if not missing and (features is None or len(own) == len(given)):
-            return tuple(str(name) for name in own)
-    count = getattr(model, "n_features_in_", None)
+            return own
     if own is None and given is None and count is None:
         raise AdoptionError(f"{title}: does not say what it reads; name its features, features=[...]")
     if count is None:
@@ -343,7 +337,7 @@ def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
     classes = classes_of(model)
     if classes is None or isinstance(classes, list) or len(classes) < 2 or fits_several(model):
         return None
-    return classes if n_predictions == (1 if len(classes) == 2 else len(classes)) else None
+    return classes if n_predictions == len(classes) or (n_predictions, len(classes)) == (1, 2) else None
 
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:
@@ -352,41 +346,70 @@ def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTr
     return opaque_tree(type(model).__name__, function, names, range(len(names)), width)
 
 
-def _callable(model: Any, names: tuple[str, ...], method: Method) -> CallableModel:
-    return CallableModel(model, tuple(getattr(model, "feature_names_in_", names)), method)
+def _call(model: Any, names: Sequence[str], method: Method) -> tuple[Callable[..., Any], int]:
+    """Return a method as a function of rows, with the number of its outputs, one for probabilities of two classes.
 
-
-def _call(model: Any, names: tuple[str, ...], method: Method) -> tuple[Callable[..., Any], int]:
-    """Return a method as a function of rows, with the number of its outputs, one for probabilities of two classes."""
-    function, classes = _callable(model, names, method), classes_of(model)
-    try:
-        width = _probe(function, len(names), type(model).__name__)
-    except AdoptionError:  # for example of an encoder that refuses unknown texts
-        if method != "predict" and not isinstance(classes, np.ndarray):
-            raise
-        width = 1 if method == "predict" or (method == "decision_function" and len(classes) == 2) else len(classes)
+    Methods of classifiers are those with numbers.
+    """
+    function, classes = CallableModel.of(model, names, method), classes_of(model)
+    if may_crash(model):  # so that it is not tried
+        single = classes is None or (method == "decision_function" and len(classes) == 2)
+        width = 1 if single else len(classes)
+    else:
+        function, width = _tried(function, names, type(model).__name__)
     return (OfClassOne(function), 1) if method == "predict_proba" and width == 2 else (function, width)
 
 
-def _tells_whole_numbers(function: Any) -> bool:
-    """Return whether a function is of a CatBoost model with categories, which are texts or whole numbers."""
+def _labelled(model: Any, names: Sequence[str]) -> CallableModel:
+    """Return a classifier as one that predicts a row's label, perhaps a text."""
+    function, labels = CallableModel.of(model, names, "predict"), tuple(classes_of(model).tolist())
+    if may_crash(model):
+        return function
+    return _tried(function, names, type(model).__name__, lambda way: WithLabels(way, labels, None))[0]
+
+
+def _foreign_of(function: Any) -> Any:
+    """Return the model within a function of rows, another function as it is."""
     while (inner := getattr(function, "function", getattr(function, "model", None))) is not None:
         function = inner
-    return bool(getattr(function, "get_cat_feature_indices", list)())
+    return function
 
 
-def _probe(function: Callable[..., Any], n_features: int, title: str) -> int:
-    """Return the number of outputs of a function, for a row of zeros, or of texts if it takes no zeros."""
-    rows: list[NDArray[Any]] = [np.full((1, n_features), "0", object), np.zeros((1, n_features))]
-    values, failed = np.empty(0), None
-    while rows and not values.size:
+def _tried(
+    function: CallableModel,
+    names: Sequence[str],
+    title: str,
+    as_numbers: Callable[[CallableModel], Callable[..., Any]] = lambda way: way,
+) -> tuple[CallableModel, int]:
+    """Return a model as a function that takes a row, and the number of its outputs, as numbers.
+
+    It is handed frames of polars if it takes no others, and frames if it has no names but takes no array.
+    """
+    failed: AdoptionError | None = None
+    for handing in function.handing.ways(names):
+        way = evolve(function, handing=handing)
         try:
-            values = np.asarray(function(rows.pop()), np.float64)
-        except Exception as error:  # noqa: BLE001 - of any library
+            return way, _probe(as_numbers(way), names, title)
+        except AdoptionError as error:
             failed = failed or error
-    if failed is not None and not values.size:
-        why = describe_error(failed)
-        raise AdoptionError(f"{title}: cannot predict a row of {n_features} zeros: {why}") from failed
+    assert failed is not None  # noqa: S101 - there is a way
+    raise failed
+
+
+def _probe(function: Callable[..., Any], names: Sequence[str], title: str) -> int:
+    """Return the number of outputs of a function, for the first row that it takes."""
+    model = _foreign_of(function)
+    if may_crash(model):
+        raise AdoptionError(f"{title}: reads vectors, of a size that it does not tell, and is not tried")
+    known, texts = known_values(model, names), known_texts(model)
+    try:
+        _, values = accepted_row(lambda row: call_as_given(function, row), names, [known, {}] if known else [{}], texts)
+    except Exception as failed:
+        raise AdoptionError(
+            f"{title}: refuses all rows that were tried, of numbers, texts, dates and missing values in "
+            f"{quote_names(names, 6)}: {describe_error(failed).rstrip('.')}. Adopt a function that calls it, and "
+            "answers where it refuses a row, with features=[...]"
+        ) from failed
     if values.ndim not in {1, 2} or len(values) != 1 or not values.size:
         raise AdoptionError(f"{title}: expected one prediction a row, got shape {values.shape} for one row")
     return int(values.size)

@@ -344,9 +344,12 @@ def _read_link(info: Part, n_outputs: int) -> str:
 
 
 def _read_cut(info: Part) -> float | None:
-    """Return the raw value above which a row is of class 1 of two: 0, or that of `set_probability_threshold`."""
-    if _read_loss(info) not in _BINARY:
-        return None
+    """Return the raw value above which a row is of class 1 of two: 0, or that of `set_probability_threshold`.
+
+    Of more classes it is 0, as the largest raw value tells the class.
+    """
+    if (loss := _read_loss(info)) not in _BINARY:
+        return 0.0 if loss in _MULTICLASS else None
     threshold = 0.5
     if info.has("binclass_probability_threshold"):
         threshold = (part := info.get("binclass_probability_threshold")).number()

@@ -118,6 +118,18 @@ def adopt_lightgbm_file(data: bytes, where: str, feature_names: Sequence[str] | 
     return _assemble(model, feature_names)
 
 
+def pandas_categories(model: Any) -> dict[str, tuple[Any, ...]]:
+    """Return the categories of the columns of pandas' category dtype of a fitted model, as far as it tells them."""
+    booster = getattr(model, "booster_", model)
+    if not getattr(booster, "pandas_categorical", None):
+        return {}
+    try:
+        saved = read_text(booster.model_to_string().encode(), "lightgbm")
+        return {saved.names[f]: tuple(labels) for f, labels in zip(_place(saved), saved.labels, strict=True)}
+    except AdoptionError:
+        return {}
+
+
 def _assemble(model: SavedModel, feature_names: Sequence[str] | None, classes: NDArray[Any] | None = None) -> StageTree:
     """Return the predictor of a model, with labels of its `classes` if it predicts their probabilities."""
     n_trees, n_scores = len(model.trees), model.n_scores

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _SUPPORTED = (
     "Supported are linear models, trees, forests, isolation forests, gradient and histogram boosting, AdaBoost of "
-    "trees, and bagging, voting, calibration and searches of any models"
+    "trees, and bagging, voting, calibration, one-versus-rest, thresholds, feature elimination, transformed targets "
+    "and searches of any models"
 )
 
 
@@ -47,7 +48,10 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         If the class is not supported, the model is not fitted, or it has a part that cannot be adopted exactly, which
         the text names.
     """
+    from costframe.adoption.inside import names_inside
     from costframe.adoption.opaque import labels_of
+    from costframe.adoption.sklearn.wrappers import PASSING, adopt_inner
+    from costframe.core.predictors.prepared import PreparedPredictor
     from costframe.core.predictors.stage_tree import StageTree
 
     name, base, adopters = type(model).__name__, _sklearn_class(model), _adopters()
@@ -56,7 +60,12 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         raise _unsupported(name)
     _check_fitted(model)
     _check_derived(type(model), base)
-    own, count = _own(model, "feature_names_in_"), _own(model, "n_features_in_")
+    if base.__name__ in PASSING:
+        return adopt_inner(model, feature_names)
+    count = _own(model, "n_features_in_")
+    own = names_inside(model)
+    if own is not None and len(own) != (count := len(own) if count is None else count):  # of some columns
+        own = None
     if count is None and feature_names is None:
         raise AdoptionError(f"{name}: does not say what it reads; give feature_names")
     names = choose_names(feature_names, own, len(feature_names or ()) if count is None else count, name)
@@ -69,16 +78,19 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
             f"{name}: {error}; this version of scikit-learn may keep it elsewhere. costframe.adopt(model, "
             "features=[...]) takes the model as one opaque learner"
         ) from error
-    return found.with_classes(labels_of(model, found.n_predictions)) if isinstance(found, StageTree) else found
+    core: Any = found.inner if isinstance(found, PreparedPredictor) else found
+    return found.with_classes(labels_of(model, core.n_predictions)) if isinstance(core, StageTree) else found
 
 
 def _adopters() -> Mapping[str, Callable[[Any, tuple[str, ...]], Predictor]]:
     """Return the functions that adopt models, by class; they import more than `is_sklearn` needs."""
     from costframe.adoption.sklearn.ensembles import ENSEMBLES
+    from costframe.adoption.sklearn.one_versus_rest import RESTS
     from costframe.adoption.sklearn.terms import LINEAR
     from costframe.adoption.sklearn.trees import TREES
+    from costframe.adoption.sklearn.wrappers import AROUND, PASSING, adopt_inner
 
-    return TREES | LINEAR | ENSEMBLES
+    return TREES | LINEAR | ENSEMBLES | RESTS | AROUND | dict.fromkeys(PASSING, adopt_inner)
 
 
 def _sklearn_class(model: object) -> type | None:

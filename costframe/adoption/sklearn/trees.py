@@ -90,8 +90,9 @@ def adopt_boosting(model: Any, names: tuple[str, ...]) -> StageTree:
     trees = Term.scores(one_answer(table, names, weights, np.zeros(n_scores), "identity"))
     link = "identity" if not hasattr(model, "classes_") else "sigmoid" if n_scores == 1 else "softmax"
     temperature = 0.5 if model.loss == "exponential" else 1.0
-    by_scores = link == "sigmoid"
-    cut = -np.finfo(np.float64).smallest_subnormal if by_scores else 0.0  # a score of zero is of class 1 here
+    # A score of zero is of class 1 here.
+    cut = -np.finfo(np.float64).smallest_subnormal if link == "sigmoid" else 0.0
+    by_scores = link != "identity"
     return add_terms([_first_scores(model, names), trees]).answer(link, temperature, by_scores=by_scores, cut=cut)
 
 
@@ -135,7 +136,7 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
     weights = np.tile(np.eye(n_scores), (len(table), 1))
     votes = Term.scores(one_answer(table, names, weights, np.zeros(n_scores), "identity"))
     link = "sigmoid" if n_scores == 1 else "softmax"
-    return votes.answer(link, float(n_classes - 1), by_scores=n_scores == 1)
+    return votes.answer(link, float(n_classes - 1), by_scores=True)
 
 
 def _tree(tree: Any, values: NDArray[np.float64]) -> TreeTable:
@@ -164,7 +165,7 @@ def adopt_histogram(model: Any, names: tuple[str, ...]) -> StageTree:
     weights = np.tile(np.eye(n_scores), (len(rounds), 1))
     baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - there is no public name
     link = _link(model, n_scores)
-    cut = 0.0 if link == "sigmoid" else None
+    cut = None if link in {"identity", "exp"} else 0.0
     return one_answer(table, names, weights, baseline, link, categories.labels, cut=cut)
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from costframe.adoption.adopted import choose_names, float32_less, one_answer, parse_json
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
@@ -24,6 +24,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import PLAIN, WHOLE_FLOAT32, TreeTable
 from costframe.core.predictors.classes import as_texts
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.stages import Answer
 
 if TYPE_CHECKING:
@@ -259,6 +260,8 @@ def adopt_document(
     model = _Model.of(document.get("learner"), feature_names, size)
     try:
         tree = model.linear() if model.booster == "gblinear" else model.trees(rounds)
+        if (answer := tree.only_answer) is not None and (rule := model.float32) is not None:
+            tree = evolve(tree, stages=(evolve(answer, float32=rule),))
         return tree.with_classes(model.labels(classes))
     except (BankError, StageError, DataError) as error:
         raise AdoptionError(f"{document.where}: {error}") from error
@@ -300,6 +303,15 @@ class _Model:
             targets,
             max(_FEW_WEIGHTS, 4 * size),
         )
+
+    @property
+    def float32(self) -> Float32Margins | None:
+        """How xgboost tells the class of a row, for a model of classes."""
+        of_two = self.link in {"sigmoid", "step"}
+        if self.link not in _OF_CLASSES or self.n_targets > 1 or of_two != (len(self.margins) == 1):
+            return None
+        largest = self.learner.get("objective").get("name").text() == "multi:softmax"
+        return Float32Margins("identity" if largest else self.link, self.booster == "dart")
 
     def trees(self, rounds: int | None) -> StageTree:
         """Return the predictor of boosted trees, of the first rounds or all."""

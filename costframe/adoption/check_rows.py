@@ -1,0 +1,264 @@
+"""Rows with which adopted models are compared with the models themselves: of the kinds that training had."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.adoption.examples import accepted_row, known_texts, known_values
+from costframe.adoption.foreign import Handing, categories_inside, may_need_polars
+from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.tables.as_given import OBJECT, STR, AsGiven
+from costframe.core.tables.categories import ONLY, OTHER
+from costframe.core.tables.given_rows import GivenColumn, GivenRows, restore_together
+from costframe.core.tables.kinds import FIRST
+from costframe.core.tables.operations import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from costframe.core.learners.bank import WeakLearnerBank
+    from costframe.core.predictors.predictor import Predictor
+    from costframe.core.tables.operations import Operation
+    from costframe.core.tables.preparation import OpaqueOperation, Preparation
+
+    Column = NDArray[np.float64]
+
+_ROWS = 64
+_NODES = 2**14  # whose thresholds are looked at
+_MISSING = 0.2  # of the cells in further rows
+_DAY = datetime(2024, 1, 31)  # noqa: DTZ001 - as tables have them
+_INVERSE: dict[str, Callable[[Column, float], Column]] = {
+    "add": np.subtract,
+    "subtract": np.add,
+    "multiply": np.divide,
+    "divide": np.multiply,
+}
+
+
+@frozen(eq=False, slots=False)
+class CheckRows:
+    """Rows to compare answers for."""
+
+    numbers: Column  # as a predictor takes them, (rows, d)
+    predictor: Predictor
+    handing: Handing
+    tried_alone: int = 0  # rows to try one by one if the model refuses them together
+
+    @cached_property
+    def given(self) -> Any:
+        """The rows as the model takes them, with labels in place of their numbers in a frame."""
+        return _hand(self.handing, self.numbers, self.predictor)
+
+    def take(self, rows: Sequence[int]) -> CheckRows:
+        """Return some of the rows."""
+        return evolve(self, numbers=self.numbers[list(rows)])
+
+
+def drawn_rows(model: Any, predictor: Predictor, values: Sequence[Column], handing: Handing) -> Iterator[CheckRows]:
+    """Yield rows of values of each column, with missing ones among them, then without, without signs, and ones.
+
+    Columns whose values foreign code reads as they came have values of a kind that the model takes.
+    """
+    plain = _draw(values, np.random.default_rng(0))
+    hole = np.random.default_rng(1).random(plain.shape) < _MISSING
+    names, categories = predictor.feature_names, predictor.categories
+    if isinstance(
+        predictor, PreparedPredictor
+    ):  # an encoder may tell None from NaN among texts, one missing value here
+        hole &= [not isinstance(categories.get(name), tuple) for name in names]
+    given = [name for name, labels in categories.items() if isinstance(labels, AsGiven)]
+    kinds = _accepted(model, handing, predictor, plain, given) if given else {}
+    full, texts = np.zeros_like(hole), [isinstance(categories.get(name), tuple) for name in names]
+    ones = np.where(texts, plain, 1.0)
+
+    def filled(drawn: Column, holes: NDArray[np.bool_]) -> CheckRows:
+        rows = np.where(holes, np.nan, drawn)
+        for name in given:
+            f = names.index(name)
+            rows[:, f] = _of_kind(kinds[name], values[f], holes[:, f])
+        return CheckRows(rows, predictor, handing)
+
+    yield from (filled(*each) for each in ((plain, hole), (plain, full), (np.abs(plain), full), (ones, full)))
+    yield evolve(filled(plain, full), tried_alone=_ROWS)
+
+
+def handings(model: Any, predictor: Predictor, library: str) -> list[Handing]:
+    """Return how a model of a library takes rows: as frames with labels where it was fitted on one, else as arrays."""
+    names = getattr(model, "feature_names_in_", getattr(model, "feature_names", None))
+    if names is None or (library != "sklearn" and not predictor.categories):
+        return Handing(tries_polars=may_need_polars(model)).ways(predictor.feature_names)
+    own = tuple(map(str, names))
+    found, kept = Handing(own, tries_polars=may_need_polars(model)).ways(own), categories_inside(model, own)
+    return [*found[:1], *([evolve(found[0], categories=kept)] if kept else []), *found[1:]]
+
+
+def _hand(handing: Handing, rows: Column, predictor: Predictor) -> Any:
+    """Return rows as a model takes them, with labels in place of their numbers in a frame."""
+    if handing.names is None:
+        return handing.hand(restore_together(rows))
+    columns: list[GivenColumn] = []
+    read = set(predictor.used_features)
+    for f, name in enumerate(predictor.feature_names):
+        labels = predictor.categories.get(name)
+        if labels is None and f in handing.categories and name not in read:
+            some = np.array([*handing.categories[f], None], object)[:-1]
+            columns.append(GivenColumn(np.resize(some, len(rows)), None, OBJECT))
+            continue
+        if labels is None or isinstance(labels, AsGiven):
+            part = restore_together(rows[:, [f]])
+            columns += part.columns if isinstance(part, GivenRows) else [GivenColumn(part[:, 0])]
+            continue
+        known = [*labels] if isinstance(labels, tuple) else []
+        texts = np.array([*known, None], object)  # the last stands for a missing one
+        column = GivenColumn(texts[np.where(np.isnan(rows[:, f]), -1, rows[:, f]).astype(int)], None, OBJECT)
+        columns.append(column if isinstance(predictor, PreparedPredictor) else column.as_category(tuple(known)))
+    return handing.hand(GivenRows(tuple(columns), len(rows)))
+
+
+def _accepted(
+    model: Any, handing: Handing, predictor: Predictor, plain: Column, given: Sequence[str]
+) -> dict[str, list[Any]]:
+    """Return values of a kind that a model takes, of each column that foreign code reads as it came."""
+    names = predictor.feature_names
+    places = [names.index(name) for name in given]
+
+    def ask(row: Column) -> Any:
+        rows = plain[:1].copy()
+        rows[:, places] = row
+        return (getattr(model, "predict_proba", None) or model.predict)(_hand(handing, rows, predictor))
+
+    own = dict(zip(names, handing.names or names, strict=True))
+    told, texts = known_values(model, tuple(own.values())), known_texts(model)
+    found = {name: told[own[name]] for name in given if own[name] in told}
+    tried = {name: [value] for name, value in _examples(predictor).items() if name in given}
+    row, _ = accepted_row(ask, given, [{**tried, **found}, found, {}], texts)
+    return {
+        name: found.get(name, texts if isinstance(value, str) and value in texts else [value])
+        for name, value in zip(given, row, strict=True)
+    }
+
+
+def _examples(predictor: Predictor) -> dict[str, Any]:
+    """Return values of raw columns that the steps called by a predictor have taken."""
+    if not isinstance(predictor, PreparedPredictor):
+        return {}
+    names, found = predictor.feature_names, dict[str, Any]()
+    for each in predictor.preparation.opaques:
+        values = getattr(each.function, "example", ())
+        found |= {names[f]: value for f, value in zip(each.reads, values, strict=False) if f < len(names)}
+    return found
+
+
+def _of_kind(known: Sequence[Any], tested: Column, holes: NDArray[np.bool_]) -> Column:
+    """Return numbers of values such as those known, some of them missing: float64 (rows,)."""
+    rng, value = np.random.default_rng(len(known)), known[0]
+    numbers = tested[np.abs(tested) < FIRST]
+    if type(value) is float:
+        return np.where(holes, np.nan, np.resize(rng.permutation(numbers), _ROWS) if len(numbers) else value)
+    if type(value) is int and len(known) == 1:
+        known = np.unique(np.round(numbers)).astype(int).tolist() or [0, 1, 2, 30]
+    elif isinstance(value, datetime):
+        known = [value, *(_DAY + timedelta(days=days) for days in (0, 1, 40, 400))]
+    elif isinstance(value, bool):
+        known = [False, True]
+    drawn = [known[place] for place in rng.integers(0, len(known), _ROWS)]
+    if value is None or isinstance(value, int):  # columns of which have no missing ones
+        return AsGiven().numbers(drawn, None)
+    texts = [None if hole else each for hole, each in zip(holes.tolist(), drawn, strict=True)]
+    return AsGiven().numbers(texts, STR if isinstance(value, str) else None)
+
+
+def tested_values(predictor: Predictor) -> list[Column] | None:
+    """Return values of each column at which answers may change, None if they are not known."""
+    inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+    if not isinstance(inner, StageTree) or not len(inner.bank.feature_names) or inner.bank.opaques:
+        return None
+    values = _tested(inner.bank)
+    if isinstance(predictor, PreparedPredictor):
+        values = _raw(predictor, values)
+    for name, labels in predictor.categories.items():
+        if isinstance(labels, AsGiven):
+            continue
+        if not isinstance(labels, tuple):
+            return None
+        values[predictor.feature_names.index(name)] = np.arange(float(len(labels) - (labels[-1] in {ONLY, OTHER})))
+    if isinstance(predictor, PreparedPredictor):
+        _keep_allowed(predictor.preparation, values)
+    spread = np.concatenate([np.arange(-2.0, 3.0), np.random.default_rng(2).normal(size=8)])
+    return [np.unique(each) if len(each) else spread for each in values]
+
+
+def _keep_allowed(preparation: Preparation, values: list[Column]) -> None:
+    """Keep those values of raw columns that the checks of a preparation allow."""
+    for each in preparation.operations:
+        f = each.reads[0] if each.reads else -1
+        if getattr(each, "kind", "") not in CHECKS or not 0 <= f < len(values):
+            continue
+        numbers = each.numbers[np.isfinite(each.numbers)]  # type: ignore[union-attr] # as no opaque one is a check
+        if each.kind == "known":  # type: ignore[union-attr] # as above
+            values[f] = numbers
+        else:
+            values[f] = np.append(values[f], np.arange(1.0, 4.0))
+            values[f] = values[f][(values[f] >= each.numbers[0]) & (values[f] <= each.numbers[1])]  # type: ignore[union-attr]
+
+
+def _tested(bank: WeakLearnerBank) -> list[Column]:
+    """Return the thresholds of a bank's trees, and the next numbers, or their categories, of each column."""
+    trees, n_features = bank.trees, len(bank.feature_names)
+    inner = np.flatnonzero((trees.feature >= 0) & np.isfinite(trees.threshold))
+    inner = inner[:: max(1, len(inner) // _NODES)]
+    limits = trees.threshold[inner]
+    feature = np.concatenate([trees.feature[inner]] * 2 + [np.repeat(trees.feature, trees.category_count)])
+    values = np.concatenate([limits, np.nextafter(limits, np.inf), trees.categories])
+    order = np.argsort(feature, kind="stable")
+    found = np.split(values[order], np.searchsorted(feature[order], np.arange(1, n_features)))
+    return [each[np.isfinite(each)] for each in found]
+
+
+def _raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
+    """Return values of raw columns from those of made columns, and from the operations between."""
+    preparation, first = prepared.preparation, len(prepared.feature_names)
+    maker: dict[int, Operation | OpaqueOperation] = {}
+    for operation in preparation.operations:
+        for _ in range(operation.width):
+            maker[first] = operation
+            first += 1
+    raw: list[list[Column]] = [[np.empty(0)] for _ in prepared.feature_names]
+    for column, values in zip(preparation.outputs, made, strict=True):
+        at, found = column, [values]
+        while at in maker and len(maker[at].reads) == 1:
+            found = _before(maker[at], found)
+            at = maker[at].reads[0]
+        if at < len(raw):
+            raw[at] += found
+    return [np.concatenate(each) for each in raw]
+
+
+def _before(operation: Operation | OpaqueOperation, found: list[Column]) -> list[Column]:
+    """Return values of a column from which an operation makes some values, or at which it changes."""
+    kind, numbers = getattr(operation, "kind", ""), getattr(operation, "numbers", np.empty(0))
+    if kind in _INVERSE:
+        with np.errstate(all="ignore"):
+            near = [_INVERSE[kind](values, float(numbers[0])) for values in found]
+        found = [values[np.isfinite(values)] for values in near]
+    elif kind in {"lookup", "replace"}:
+        table = numbers[kind == "lookup" :]
+        keys = table[: len(table) // 2]
+        found = [keys[np.isfinite(keys)], *(found if kind == "replace" else [])]
+    elif kind in {"bin", "greater"}:
+        found = [numbers, np.nextafter(numbers, np.inf)]
+    return found
+
+
+def _draw(values: Sequence[Column], rng: np.random.Generator) -> Column:
+    """Return rows of the values of each column, as many different ones as there is room for: float64 (rows, d)."""
+    columns = [np.resize(rng.permutation(each), _ROWS)[rng.permutation(_ROWS)] for each in values]
+    return np.column_stack(columns)
