@@ -22,3 +22,7 @@ def costframe_sources() -> Mapping[str, str]:
         "http": "costframe.sources.http:HTTPSource",
         "table": "costframe.sources.source:read_source",
     }
+
+
+def __dir__() -> list[str]:
+    return [*__all__, costframe_sources.__name__]  # pluggy looks for hooks here

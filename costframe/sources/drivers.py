@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
 from costframe.sources.live_row import RowTerms
+from costframe.sources.lookups import Lookup, Policy
 from costframe.sources.partitions import Drive, key_blocks, many_by_partition, stream_by_partition
 from costframe.sources.predictions import (
     Predictions,
@@ -28,7 +30,6 @@ from costframe.sources.predictions import (
 from costframe.sources.source import CallSource
 from costframe.sources.sources import Sources
 from costframe.sources.threads import run
-from costframe.sources.trips import Lookup, Policy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable
@@ -101,7 +102,7 @@ def predict_one(
     An exception of the callable passes through, with a note of the features being fetched and the cost so far.
     """
     predictor = as_predictor(predictor)
-    if (live := _live(source, key, deadline, predictor)) is not None:
+    if (live := _live(source, key, deadline, observe, predictor)) is not None:
         drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, deadline, observe)
         return run(drive.one(key))
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
@@ -130,7 +131,7 @@ async def predict_one_async(
 ) -> Prediction:
     """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
     predictor = as_predictor(predictor)
-    if (live := _live(source, key, deadline, predictor)) is not None:
+    if (live := _live(source, key, deadline, observe, predictor)) is not None:
         drive = _drive(live, predictor, costs, acquisition, known, max_cost, unavailable, deadline, observe)
         return await drive.one(key)
     inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
@@ -200,15 +201,17 @@ def predict_many(
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     barred = names_of(unavailable)
     table = as_table(source, keys, predictor, predictor.label_features(prices, barred))
-    paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
+    paid = _read_once(known)
     limits: dict[str, Any] = {"max_cost": max_cost, "unavailable": barred}
     begin = partial(predictor.inquire, prices, acquisition, paid, **limits)
+    if deadline is not None and (table is not None or not callable(source)):
+        raise ParameterError(f"deadline: has no effect on values at hand, got {shown(source)} as the source")
     if table is not None:
         begin()  # refuses terms that do not fit
         how = None if list(paid) else ExpectedCost(prices, acquisition=acquisition, **limits)
         return predict_table(predictor, table, begin, how)
     order, fetch = rows_fetcher(source, keys, predictor.feature_names)
-    if deadline is not None and fetch is source:
+    if deadline is not None:
         live = _calls(CallSource(source), predictor, deadline)
         drive = _drive(live, predictor, prices, acquisition, paid, max_cost, barred, deadline, None)
         return Predictions.of(run(_predict_all(drive, order)), predictor.feature_names)
@@ -276,7 +279,9 @@ def predict_stream(
     Yields
     ------
     (key, Prediction or Exception)
-        An error ends its row only; a `SourceError` says what the row had paid.
+        An error ends its row only; a `SourceError` says what the row had paid. After the last row, an
+        `UnknownValuesWarning` names features of which the sources had no value, or mostly labels that the model does
+        not know.
 
     Raises
     ------
@@ -293,6 +298,7 @@ def predict_stream(
                 yield from ended
         finally:
             run(rows.aclose())
+    drive.warn()
 
 
 async def predict_stream_async(
@@ -316,6 +322,7 @@ async def predict_stream_async(
     async for ended in drive.many(keys, size):
         for each in ended:
             yield each
+    drive.warn()
 
 
 async def _next(rows: AsyncIterator[list[Ended]]) -> list[Ended] | None:
@@ -333,7 +340,9 @@ async def _predict_all(drive: Drive, keys: Collection[Hashable]) -> list[Predict
     return found
 
 
-def _live(source: Any, key: Any, deadline: float | None, predictor: Predictor) -> Sources | None:
+def _live(
+    source: Any, key: Any, deadline: float | None, observe: Observe | None, predictor: Predictor
+) -> Sources | None:
     """Return the sources that a call needs an event loop for; None where values are at hand, or a function waits."""
     if isinstance(source, Sources):
         if key is None:
@@ -341,8 +350,14 @@ def _live(source: Any, key: Any, deadline: float | None, predictor: Predictor) -
         return source
     if key is not None:
         raise ParameterError(f"key: is for Sources; {shown(source)} is one row's source by itself")
-    if deadline is None or not callable(source) or hasattr(source, "__getitem__"):
+    if observe is not None:
+        raise ParameterError(
+            f"observe: is for Sources, whose rows it is called with; got {shown(source)} as the source"
+        )
+    if deadline is None:
         return None
+    if not callable(source) or hasattr(source, "__getitem__"):
+        raise ParameterError(f"deadline: has no effect on values at hand, got {shown(source)} as the source")
 
     def fetch(_key: object, names: tuple[str, ...]) -> Any:
         return source(names)
@@ -354,6 +369,11 @@ def _calls(source: CallSource, predictor: Predictor, deadline: float) -> Sources
     """Return a function of the caller as sources, for which only the deadline is a time limit."""
     policy = Policy(timeout=check_number("deadline", deadline, strict=True))
     return Sources({"source": Lookup(source, predictor.feature_names, policy=policy)})
+
+
+def _read_once(known: Known) -> Known:
+    """Return what rows have paid for, as every row reads it: a mapping, or a tuple of names."""
+    return known if isinstance(known, Mapping) else names_of(known, "known", ", or these with values")
 
 
 def _stream(predictor: Predictor | FittedEstimator, sources: Any, *terms: Any) -> Drive:
@@ -374,6 +394,6 @@ def _drive(
     observe: Observe | None,
 ) -> Drive:
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
-    paid = known if hasattr(known, "__len__") else tuple(known)  # read once for every row
+    paid = _read_once(known)
     terms = RowTerms(predictor, prices, acquisition, paid, max_cost, unavailable, sources.policies)
     return Drive(terms, sources, deadline, observe)

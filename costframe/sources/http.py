@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Hashable, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -17,7 +16,17 @@ from attrs import define, field
 
 from costframe.core.checks import check_number, needed
 from costframe.core.errors import InquiryError, ParameterError, shown
-from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, answer_each, as_text
+from costframe.sources.documents import read_json, scalar
+from costframe.sources.source import (
+    MOST_BYTES,
+    KeyRefusedError,
+    Reply,
+    Source,
+    TripError,
+    Wanted,
+    answer_each,
+    as_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
@@ -158,15 +167,31 @@ class _Client:
         request = httpx.Request("GET", plain, headers=self._headers)
         if url.userinfo:
             request = next(httpx.BasicAuth(url.username, url.password).auth_flow(request))
-        transport = self._idle.pop() if self._idle else self._connect()
-        self._open.add(transport)
+        transport, response = await self._send(request)
         try:
-            async with aclosing(await transport.handle_async_request(request)) as response:
+            async with aclosing(response):
                 yield response
         except BaseException:
             self._close(transport)
             raise
         self._idle.append(transport)
+
+    async def _send(self, request: Any) -> tuple[Any, Any]:
+        """Send a request; once more on a new connection where the service has ended the old one meanwhile."""
+        import httpx
+
+        while True:
+            is_old = bool(self._idle)
+            transport = self._idle.pop() if is_old else self._connect()
+            self._open.add(transport)
+            try:
+                return transport, await transport.handle_async_request(request)
+            except BaseException as error:
+                self._close(transport)
+                if not (is_old and isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)):
+                    raise
+            while self._idle:  # likely ended, too
+                self._close(self._idle.pop())
 
     def _close(self, transport: Any) -> None:
         self._open.discard(transport)
@@ -219,16 +244,9 @@ async def _read_document(response: Any, most_bytes: int) -> object:
 
 def _parse(body: bytes) -> object:
     try:
-        return json.loads(body, object_pairs_hook=_different)
+        return read_json(body)
     except (ValueError, RecursionError):
         raise InquiryError("the service answers with something else than JSON") from None
-
-
-def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        raise ValueError
-    return table
 
 
 def _resolve(document: object, pointer: str) -> list[object]:
@@ -242,6 +260,4 @@ def _resolve(document: object, pointer: str) -> list[object]:
             document = document[int(name)]
         else:
             return []
-    if isinstance(document, dict | list):  # is no value, and may be large
-        document = InquiryError(f"expected a value, got {'a list' if isinstance(document, list) else 'an object'}")
-    return [document]
+    return [scalar(document)]

@@ -167,7 +167,8 @@ class LiveRow:
         self._failures |= {name: outcome.failed.get(name, "it did not come") for name in failed}
         if late:
             self.late_after, self._late = self._rounds, bool(failed)
-        self._go_on(self._policies(failed, late=late))
+        policies = self._policies(failed, late=late)
+        self._go_on(policies if late else policies | dict.fromkeys(outcome.broken.intersection(failed), "raise"))
         if late:
             self.end()
 

@@ -15,7 +15,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.checks import as_path, check_number, needed
-from costframe.core.errors import DataError, InquiryError, format_count, printable, shown
+from costframe.core.errors import DataError, InquiryError, ParameterError, format_count, printable, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.inquiry import Prediction
 from costframe.core.prices.costs import CostModel
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from costframe.sources.sources import Sources, Watch
 
 FORMAT = 1
+_FEW = 5  # rows of a part, with fewer of which its mean tells nothing
+_MISSING = "NaN"
 _TERMS = ("acquisition", "known", "max_cost", "unavailable", "policies")
 
 
@@ -57,7 +59,8 @@ class InquiryLog:
         header = self._header if row.terms is self._terms else _header(row.terms)
         file = self._open()
         lines = [header] if header != self._header else []
-        text = "".join(json.dumps(line, default=_plain) + "\n" for line in [*lines, _record(key, row, end)])
+        written = (json.dumps(to_plain(line), allow_nan=False) for line in [*lines, _record(key, row, end)])
+        text = "".join(f"{line}\n" for line in written)
         left = memoryview(text.encode())
         try:
             while left:
@@ -96,16 +99,29 @@ class InquiryLog:
         self.close()
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON has in the place of a value it does not have: a number of numpy, or a text."""
-    return value.item() if isinstance(value, np.generic) else str(value)
+_INFINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}  # as `float` reads them
+
+
+def to_plain(value: Any) -> Any:
+    """Return what JSON has in the place of values that it does not have: null of NaN, and texts."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return None if math.isnan(value) else _INFINITE.get(value, value)
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): to_plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(each) for each in value]
+    return value if isinstance(value, str | int | None) else str(value)
 
 
 def _header(terms: RowTerms) -> dict[str, Any]:
     known = terms.known
+    if isinstance(known, Mapping):  # here, null is a value that is not at hand, and not one that is missing
+        known = {name: _MISSING if value != value else value for name, value in known.items()}  # noqa: PLR0124 - NaN
     plain = {
         "acquisition": terms.acquisition,
-        "known": dict(known) if isinstance(known, Mapping) else [known] if isinstance(known, str) else list(known),
+        "known": known if isinstance(known, Mapping) else [known] if isinstance(known, str) else list(known),
         "max_cost": terms.max_cost,
         "unavailable": list(terms.unavailable),
         "policies": dict(terms.policies),
@@ -261,12 +277,19 @@ def _terms(line: dict[str, Any], model: Predictor, prices: CostModel, where: str
         raise DataError(f"{where}: expected the terms of format {FORMAT}")
     if line.get("prices") != _digest(prices):
         raise DataError(f"{where}: the rows were paid at other prices; give those that were in force")
+    given = {name: line["terms"].get(name) for name in _TERMS}
     try:
-        terms = RowTerms(model, prices, **{name: line["terms"].get(name) for name in _TERMS})
+        if isinstance(known := given["known"], dict):
+            given["known"] = {name: _read_known(value, name in model.categories) for name, value in known.items()}
+        terms = RowTerms(model, prices, **given)
         LiveRow(terms)
     except Exception as error:  # noqa: BLE001 - a log may hold anything
         raise DataError(f"{where}: terms that do not fit the model: {error}") from None
     return terms
+
+
+def _read_known(value: Any, is_label: bool) -> Any:
+    return float(value) if not is_label and value in (_MISSING, *_INFINITE.values()) else value
 
 
 def _amount(line: dict[str, Any], name: str, where: str) -> float:
@@ -324,7 +347,7 @@ def _same(value: Any, logged: Any) -> bool:
 
 
 def _outcome(record: dict[str, Any]) -> Outcome:
-    values = {str(name): float(value) for name, value in record["values"].items()}
+    values = {str(name): math.nan if value is None else float(value) for name, value in record["values"].items()}
     return Outcome(values, dict(record.get("failed", {})), tuple(map(tuple, record.get("lost", []))))
 
 
@@ -344,6 +367,10 @@ def describe_audit(found: Audit) -> Iterable[str]:
         yield from (f"  {each}" for each in found.differences)
     yield f"paid {found.paid:,.6g} {found.unit}, and {found.failed:,.6g} in vain"
     if len(found.periods) > 1:
+        few = min(found.periods[0].rows, found.periods[-1].rows)
+        if few < _FEW:
+            yield f"mean cost of the last part minus the first: too few rows to tell, {few} in a part"
+            return
         moved, error = found.drift
         sure = "which is no more than chance may do" if not abs(moved) > 2 * error else "which chance does not explain"
         yield f"mean cost of the last part minus the first: {moved:+,.4g} +- {error:.2g}, {sure}"
@@ -362,6 +389,8 @@ def trace_rounds(tracer_provider: Any = None) -> Watch:
         None uses the global one.
     """
     trace = needed("opentelemetry.trace", "otel")
+    if tracer_provider is not None and not callable(getattr(tracer_provider, "get_tracer", None)):
+        raise ParameterError(f"tracer_provider: expected one of OpenTelemetry, got {shown(tracer_provider)}")
     tracer = trace.get_tracer("costframe", tracer_provider=tracer_provider)
 
     @contextmanager
@@ -404,6 +433,8 @@ class PrometheusCounters:
 
     def __init__(self, sources: Sources, *, namespace: str = "costframe", registry: Any = None) -> None:
         client = needed("prometheus_client", "prometheus")
+        if not callable(getattr(sources, "fetch", None)):
+            raise ParameterError(f"sources: expected Sources, got {shown(sources)}")
 
         def counter(name: str, label: str, text: str) -> Any:
             into = client.REGISTRY if registry is None else registry

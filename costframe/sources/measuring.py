@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, SourceError, printable, quote_names
+from costframe.core.checks import LARGEST_WHOLE, check_number
+from costframe.core.errors import ParameterError, SourceError, printable, quote_names, shown
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.sources.partitions import key_blocks
 from costframe.sources.sources import Sources
 from costframe.sources.threads import run
 
@@ -61,9 +62,12 @@ def measure(
     """
     if not isinstance(sources, Sources):
         raise ParameterError(f"sources: expected Sources, got {type(sources).__name__}")
-    rows = list(keys)
+    rows = [key for _, block in key_blocks(keys, LARGEST_WHOLE) for key in block]
     if not rows:
         raise ParameterError("keys: expected at least one, got none")
+    for name, given in (("clock", clock), ("work_clock", work_clock)):
+        if not callable(given):
+            raise ParameterError(f"{name}: expected a function, got {shown(given)}")
     check_number("repeats", repeats, low=1, whole=True)
     lookups = {name: tuple(lookup.features) for name, lookup in sources.lookups.items()}
     served = {name: of for of in lookups for name in lookups[of]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import wraps
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from attrs import define, evolve, frozen
 
-from costframe.core.checks import check_number
-from costframe.core.errors import ParameterError, SourceError, WorkersError, shown
+from costframe.core.checks import check_functions, check_number
+from costframe.core.errors import ParameterError, SourceError, UnknownValuesWarning, WorkersError, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.tables.frames import blocks, delayed_model, is_dask, one_row, whole_rows
+from costframe.core.tables.unknown_values import odd_columns, warn_of
 from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
 from costframe.sources.predictions import Predictions
 from costframe.sources.sources import Sources
+from costframe.sources.told import SourcesEnd
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -47,6 +50,7 @@ class Drive:
     def __attrs_post_init__(self) -> None:
         if self.deadline is not None:
             check_number("deadline", self.deadline, strict=True)
+        check_functions(observe=self.observe)
         self.sources.check_serves(self.terms.asked)
 
     async def open(self) -> None:
@@ -55,6 +59,10 @@ class Drive:
             await self.sources.connect(self.terms.asked)
         else:
             await self.sources.warm(self.terms)
+
+    def warn(self) -> None:
+        """Warn of features of which the sources had no value so far, or mostly labels, that the model knows."""
+        warn_of(odd_columns(self.sources.coverage, "the model", self.terms.predictor.categories).values())
 
     async def one(self, key: Any) -> Prediction:
         """Predict one row; raise the error that ends it."""
@@ -107,7 +115,8 @@ def key_blocks(keys: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]
     """Cut keys into blocks, each with the number of keys before it."""
     if is_dask(keys):
         raise ParameterError("keys: those of dask go to predict_stream, whose rows end in other processes")
-    if isinstance(keys, str | bytes | Mapping) or hasattr(keys, "columns") or not isinstance(keys, Iterable):
+    is_one = isinstance(keys, str | bytes | Mapping | type) or getattr(keys, "ndim", 1) != 1
+    if is_one or not isinstance(keys, Iterable):
         raise ParameterError(f"keys: expected a list of keys, one a row, got {shown(keys)}")
     left, begun = iter(keys), 0
     while block := list(islice(left, size)):
@@ -161,23 +170,36 @@ def stream_by_partition(driver: F) -> F:
         if not is_dask(keys):
             yield from driver(predictor, sources, keys, costs, observe=observe, **terms)
             return
-        import dask
-
-        if isinstance(sources, Sources) or not callable(sources):
-            raise ParameterError(
-                "sources: with keys of dask, expected a function that makes Sources where it is called, such as "
-                f"partial(Sources.load, 'sources.toml'); got {shown(sources)}"
-            )
         if observe is not None:
             raise ParameterError("observe: expected None with keys of dask, whose rows end in other processes")
-        drive, model = dask.delayed(_drive_part, pure=False), delayed_model(as_predictor(predictor))
-        terms = _read_once(terms)
-        tasks = [drive(predict_stream, model, sources, part, costs, terms) for part in _key_blocks(keys)]
-        with closing(_results(tasks)) as parts:
-            for _, ended in parts:
-                yield from ended
+        told = SourcesEnd()
+        yield from stream_parts(driver, predictor, sources, keys, costs, told, **terms)
+        warn_of(odd_columns(told.coverage, "the model", as_predictor(predictor).categories).values())
 
     return predict_stream  # type: ignore[return-value]
+
+
+def stream_parts(
+    driver: Any, predictor: Any, make: Any, keys: Any, costs: object, told: SourcesEnd, **terms: Any
+) -> Iterator[Ended]:
+    """Yield the rows of dask's keys, a partition after the other, and add to `told` what their sources tell.
+
+    `driver` is `predict_stream`, for the keys of a partition; `make` makes the sources of each.
+    """
+    import dask
+
+    if isinstance(make, Sources) or not callable(make):
+        raise ParameterError(
+            "sources: with keys of dask, expected a function that makes Sources where it is called, such as "
+            f"partial(Sources.load, 'sources.toml'); got {shown(make)}"
+        )
+    drive, model = dask.delayed(_drive_part, pure=False), delayed_model(as_predictor(predictor))
+    terms = _read_once(terms)
+    tasks = [drive(driver, model, make, part, costs, terms) for part in _key_blocks(keys)]
+    with closing(_results(tasks)) as parts:
+        for _, (ended, end) in parts:
+            told.add(end)
+            yield from ended
 
 
 @define
@@ -231,12 +253,14 @@ def _predict_part(
 
 def _drive_part(
     driver: Any, model: Any, make: Callable[[], Sources], keys: Any, costs: object, terms: Mapping[str, Any]
-) -> list[Ended]:
+) -> tuple[list[Ended], SourcesEnd]:
     sources: Any = make()
     if not isinstance(sources, Sources):
         raise ParameterError(f"sources: expected a function that makes Sources, but it made {shown(sources)}")
-    with sources:
-        return list(driver(model, sources, _listed(keys), costs, **terms))
+    with sources, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownValuesWarning)  # the end of all parts tells of these
+        ended = list(driver(model, sources, _listed(keys), costs, **terms))
+        return ended, SourcesEnd.of(sources)
 
 
 def _listed(keys: Any) -> list[Any]:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.core.checks import as_items
 from costframe.core.cost.expected import stack_values
 from costframe.core.errors import DataError, InquiryError, ParameterError, brief, format_count, shown
+from costframe.core.machine import CHUNK
 from costframe.core.predictors.inquiry import Prediction, as_numbers
 from costframe.core.tables.rows import as_rows
 
@@ -64,9 +66,9 @@ def as_table(source: Any, keys: object, predictor: Predictor, read: Sequence[str
 
 
 def _check_keys(keys: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
-    if keys is None or isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-        raise ParameterError(f"keys: a callable source needs a list of keys, one a row; got {shown(keys)}")
-    listed = tuple(keys)
+    listed = None if hasattr(keys, "columns") else as_items(keys)
+    if listed is None:
+        raise ParameterError(f"keys: a callable source needs a list of keys in order, one a row; got {shown(keys)}")
     seen: set[Hashable] = set()
     for key in listed:
         try:
@@ -301,13 +303,25 @@ def predict_table(
     try:
         report = how.evaluate(predictor, X)
     except Exception:
-        for i in range(len(X)):
-            predict(i)  # if a learner raises, this names the row
+        _raise_of_row(predictor, X, how, predict)
         raise
     assert report.predictions is not None  # noqa: S101 - routing is hard
     cut = np.zeros(len(X), np.bool_) if report.cut is None else report.cut
     acquired = np.asarray(report.acquired, np.bool_)
     return Predictions(report.predictions, report.per_row, acquired, cut, range(len(X)), predict)
+
+
+def _raise_of_row(
+    predictor: Predictor, X: NDArray[np.float64], how: ExpectedCost, predict: Callable[[int], object]
+) -> None:
+    """Find the first row for which a learner raises, if there is one: `predict` names the row in its error."""
+    for first in range(0, len(X), CHUNK):
+        part = X[first : first + CHUNK]
+        try:
+            how.evaluate(predictor, part)
+        except Exception:  # noqa: BLE001 - raised below
+            for i in range(first, first + len(part)):  # all rows one by one would take long
+                predict(i)
 
 
 def _predict_row(begin: Callable[[], Inquiry], columns: dict[str, int], X: NDArray[np.float64], i: int) -> Prediction:

@@ -24,6 +24,7 @@ from costframe.core.checks import check_number, needed
 from costframe.core.errors import DataError, InquiryError, ParameterError, quote_names, shown
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names
+from costframe.sources.code_errors import check_takes
 from costframe.sources.threads import Threads
 
 if TYPE_CHECKING:
@@ -58,6 +59,25 @@ class TripError(InquiryError):
     def __init__(self, text: str, *, wait: float = 0.0) -> None:
         super().__init__(text)
         self.wait = wait
+
+
+class LackingError(InquiryError):
+    """A source lacks a table, a place or a permission, so that every trip fails, whatever it asks for."""
+
+
+class OddValueError(InquiryError):
+    """A value of a kind that no feature has, in place of that value; other values of its row are read.
+
+    Parameters
+    ----------
+    text : str
+    spelled : str
+        The value as the source spells it, which a marker of missing values may name.
+    """
+
+    def __init__(self, text: str, spelled: str) -> None:
+        super().__init__(text)
+        self.spelled = spelled
 
 
 def may_pass(reply: Any) -> bool:
@@ -111,6 +131,10 @@ def _converted(key: Any, kind: Any) -> Any:
         return value
     if not isinstance(key, kind) or is_missing(key):
         raise TypeError
+    if kind is date and isinstance(key, datetime):  # whose day is not all of it
+        if key.time() != time.min or key.tzinfo is not None:
+            raise ValueError
+        return key.date()
     return key
 
 
@@ -164,7 +188,8 @@ class Source(ABC):
         Raises
         ------
         Exception
-            Anything: the trip failed for all its keys.
+            Anything: the trip failed for all its keys. Unless it says that the source itself is down, as `TripError`,
+            `LackingError` and errors of connections and time limits do, the trip is made again in parts.
         """
 
     async def close(self) -> None:  # noqa: B027 - most sources hold nothing open
@@ -264,9 +289,14 @@ class CallSource(Source):
         check_number("workers", self.workers, low=1, whole=True)
 
     async def connect(self, places: Collection[str]) -> None:
-        """Check that there is a function for each place, where functions have places."""
-        if not callable(self.calls) and (lacking := [place for place in places if place not in self.calls]):
+        """Check that there is a function for each place, where functions have places, and what functions take."""
+        if callable(self.calls):
+            check_takes(self.calls, ("key", "places") if self.each else ("wanted",), "calls")
+            return
+        if lacking := [place for place in places if place not in self.calls]:
             raise ParameterError(f"calls: no function for {quote_names(lacking)}")
+        for place in places:
+            check_takes(self.calls[place], ("key",), f"calls, {shown(place)}")
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Call the function once, or once for each key, or for each key and place."""
@@ -278,7 +308,8 @@ class CallSource(Source):
     async def _one(self, key: Hashable, places: tuple[str, ...]) -> object:
         if callable(self.calls):
             return await self._call(self.calls, key, places)
-        await self.connect(places)
+        if lacking := [place for place in places if place not in self.calls]:
+            raise ParameterError(f"calls: no function for {quote_names(lacking)}")
         return {place: await self._call(self.calls[place], key) for place in places}
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -322,7 +353,9 @@ class TableSource(Source):
         names = list(self.table) if isinstance(self.table, dict) else column_names(self.table)
         if not names:
             raise ParameterError(f"table: expected columns with names, at least one, got {type(self.table).__name__}")
-        self._columns = {name: _listed(self.table[name]) for name in names}
+        if self.key is not None and not isinstance(self.key, str):
+            raise ParameterError(f"key: expected the name of a column, got {shown(self.key)}")
+        self._columns = {name: _listed(self.table[name], name) for name in names}
         sizes = {len(column) for column in self._columns.values()}
         if len(sizes) > 1:
             raise DataError(f"table: expected columns of one length, got {sorted(sizes)}")
@@ -362,11 +395,14 @@ class TableSource(Source):
         return {place: self._columns[place][rows[0]] for place in places if place in self._columns}
 
 
-def _listed(column: Any) -> list[Any]:
+def _listed(column: Any, name: str) -> list[Any]:
     for method in ("to_pylist", "to_list"):  # of pyarrow; of pandas and polars
         if hasattr(column, method):
             return list(getattr(column, method)())
-    return list(np.asanyarray(column).tolist())  # a masked array has None for what it hides
+    values = np.asanyarray(column)
+    if values.ndim != 1:
+        raise ParameterError(f"table: expected a list of values as column {name!r}, got {shown(column)}")
+    return list(values.tolist())  # a masked array has None for what it hides
 
 
 def read_source(path: str, key: str, folder: Path = Path()) -> TableSource:

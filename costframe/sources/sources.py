@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
-from costframe.core.checks import as_path
+from costframe.core.checks import as_path, check_functions
 from costframe.core.errors import (
     CostframeError,
     InquiryError,
@@ -25,19 +25,13 @@ from costframe.core.errors import (
 )
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
+from costframe.sources.failures import describe_failure
+from costframe.sources.fields import as_fields
 from costframe.sources.live_row import RowTerms, warm_up
+from costframe.sources.lookups import POLICY_NAMES, Lookup, Policy, check_served
 from costframe.sources.source import Source, as_key
 from costframe.sources.threads import run
-from costframe.sources.trips import (
-    POLICY_NAMES,
-    Lookup,
-    Outcome,
-    Policy,
-    Trips,
-    as_fields,
-    check_served,
-    describe_failure,
-)
+from costframe.sources.trips import Outcome, Trips
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +40,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.categories import Categories
+    from costframe.core.tables.unknown_values import Coverage
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _COMMON = ("kind", "features", "resource", "by", "missing")  # keys of every source, besides those of policies
@@ -220,6 +215,7 @@ class Sources:
         self._lookups = dict(lookups)
         self._served = check_served(self._lookups)
         self._trips = {name: Trips(name, lookup) for name, lookup in self._lookups.items()}
+        check_functions(watch=watch)
         self._watch = watch
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_collected = False
@@ -271,6 +267,11 @@ class Sources:
     def without_keys(self) -> dict[str, bool]:
         """For each lookup that said so far which keys it has, whether it has none."""
         return {name: not trips.found for name, trips in self._trips.items() if trips.found or trips.absent}
+
+    @property
+    def coverage(self) -> dict[str, Coverage]:
+        """For each feature that was asked for so far, what keys with a row had of it; see `Coverage`."""
+        return {name: each for trips in self._trips.values() for name, each in trips.coverage.items()}
 
     @property
     def failures(self) -> dict[str, str]:
@@ -368,6 +369,8 @@ class Sources:
             If a table or a place of a lookup is not there. A source that is down is no error: its policy holds.
         """
         if predictor is None:
+            if lone := next((name for name, value in {"costs": costs, **terms}.items() if value is not None), None):
+                raise ParameterError(f"{lone}: has no effect without a predictor")
             await self.connect(self._served)
             return self
         model = as_predictor(predictor)
@@ -407,8 +410,8 @@ class Sources:
     def _check_loop(self) -> None:
         if self._loop not in {None, asyncio.get_running_loop()} and not self._loop.is_closed():
             raise ParameterError(
-                "sources: their connections belong to another event loop; close them there (async with), or make "
-                "sources for each loop (the sync drivers have a loop of their own)"
+                "sources: their connections belong to another event loop, or to the process before a fork; close them "
+                "there (async with), or make sources for each loop and process (the sync drivers have their own loop)"
             )
 
     async def aclose(self) -> None:

@@ -1,265 +1,35 @@
-"""Lookups, each a source with its features and a policy, and trips to their sources within the policy."""
+"""Trips to a lookup's source, with time limits, retries and parts, within its policy."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-import numbers
 import traceback
-from collections.abc import Collection, Coroutine, Hashable, Iterable, Mapping
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Collection, Coroutine, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from attrs import define, field, fields, frozen
+from attrs import define, evolve, field
 
-from costframe.core.checks import check_choice, check_number, needed
-from costframe.core.errors import CostframeError, DataError, InquiryError, ParameterError, printable, quote_names, shown
-from costframe.core.tables.categories import encode_value, is_missing
-from costframe.sources.source import KeyRefusedError, Source, TripError, may_pass
+from costframe.core.checks import needed
+from costframe.core.errors import CostframeError, InquiryError, ParameterError, shown
+from costframe.core.tables.unknown_values import Coverage
+from costframe.sources.code_errors import Broken, describe_code_error, is_code_error
+from costframe.sources.failures import describe_failure, explain
+from costframe.sources.fields import as_plain
+from costframe.sources.source import KeyRefusedError, TripError, may_pass
 
 if TYPE_CHECKING:
-    from costframe.core.tables.categories import Categories, Labels
+    from costframe.core.tables.categories import Categories
+    from costframe.sources.lookups import Lookup
     from costframe.sources.source import Wanted
-
-TYPES = ("number", "text", "truth")
-_TRUTHS = {"true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "1": 1.0, "false": 0.0, "f": 0.0, "no": 0.0, "n": 0.0, "0": 0.0}
-
-
-def _as_markers(markers: Any) -> tuple[str, ...]:
-    listed = (markers,) if isinstance(markers, str) else tuple(markers) if isinstance(markers, Iterable) else (markers,)
-    if wrong := [each for each in listed if not isinstance(each, str)]:
-        raise ParameterError(f"missing: expected texts that stand for a missing value, got {shown(wrong[0])}")
-    return tuple(each.strip().lower() for each in listed)
-
-
-@frozen
-class Field:
-    """One feature at a source.
-
-    Parameters
-    ----------
-    place : str
-        Column of a table, field of a hash, JSON pointer into a document, or whatever the source calls a value.
-    type : {"number", "text", "truth"}, optional
-        None reads a label where the model knows labels of the feature, and else a number. "number" reads a number, also
-        the number of a label. "text" demands a text, "truth" a boolean, or a text such as yes, t or false, which
-        becomes 1 or 0.
-    missing : tuple of str
-        Texts that stand for a missing value, in any case, without spaces at their ends. None and NaN always do.
-    """
-
-    place: str
-    type: str | None = None
-    missing: tuple[str, ...] = field(default=("",), converter=_as_markers)
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.place, str) or not self.place:
-            raise ParameterError(f"place: expected a text, got {shown(self.place)}")
-        check_choice("type", self.type, (*TYPES, None))
-
-    def read(self, raw: object, labels: Labels | None) -> float:
-        """Return a raw value as a number, or the number of a label; NaN if it is missing.
-
-        Raises
-        ------
-        InquiryError
-            If it is of another type.
-        BaseException
-            If it is an exception: this value failed alone.
-        """
-        if type(raw) is float and labels is None and self.type in {None, "number"}:
-            return raw  # most values: NaN is missing already
-        if isinstance(raw, BaseException):
-            raise raw
-        value = _plain(raw)
-        if is_missing(value) or (isinstance(value, str) and value.strip().lower() in self.missing):
-            return math.nan
-        if self.type == "truth":
-            return _truth(value, raw)
-        if self.type == "text" and not isinstance(value, str):
-            raise InquiryError(f"expected a text, got {_named(raw)}")
-        if self.type is None and isinstance(labels, tuple) and labels and not isinstance(value, str):  # as in frames
-            raise InquiryError(
-                f"expected a label such as {shown(labels[0])}, got {_named(raw)}; numbers need their type"
-            )
-        if labels is not None and self.type != "number":
-            try:
-                value = encode_value(value, labels)
-            except DataError as error:  # an unknown label, where the model refuses these
-                raise InquiryError(str(error)) from None
-        return _number(value, raw)
-
-
-def _plain(raw: object) -> object:
-    """Return bytes, which caches give, as a text."""
-    if isinstance(raw, bytes | bytearray | memoryview):
-        try:
-            return bytes(raw).decode()
-        except UnicodeDecodeError:
-            raise InquiryError(f"expected a text in UTF-8, got {_named(raw)}") from None
-    return raw
-
-
-def _number(value: object, raw: object) -> float:
-    try:
-        if isinstance(value, str):
-            if "_" in value:  # float("1_000") is a number to Python only
-                raise ValueError  # noqa: TRY301
-            return float(value)
-        if isinstance(value, numbers.Real | Decimal | np.number | np.bool_):
-            return float(value)
-    except (ValueError, OverflowError):
-        pass
-    raise InquiryError(f"expected a number, got {_named(raw)}")
-
-
-def _truth(value: object, raw: object) -> float:
-    truth = _TRUTHS.get(value.strip().lower()) if isinstance(value, str) else None
-    if truth is None and isinstance(value, bool | int | float | np.bool_ | np.integer) and value in {0, 1}:
-        truth = float(value)
-    if truth is None:
-        raise InquiryError(f"expected yes or no, got {_named(raw)}")
-    return truth
-
-
-def _named(raw: object) -> str:
-    return f"{shown(raw)} of type {type(raw).__name__}"
-
-
-def as_fields(features: Any, missing: Iterable[str] = ("",)) -> dict[str, Field]:
-    """Make fields by feature from names, or from a mapping of features to places, tables or fields.
-
-    Parameters
-    ----------
-    features : iterable of str, or mapping of str to str, mapping or Field
-        A name alone is its place too; a mapping has the keys of `Field`.
-    missing : iterable of str
-        Markers of fields that give none.
-
-    Raises
-    ------
-    ParameterError
-        If an entry is of another kind; the error names it.
-    """
-    if isinstance(features, str) or not isinstance(features, Iterable):
-        raise ParameterError(f"features: expected names, or names with their places, got {shown(features)}")
-    entries = features.items() if isinstance(features, Mapping) else [(name, name) for name in features]
-    found: dict[str, Field] = {}
-    for name, entry in entries:
-        if not isinstance(name, str):
-            raise ParameterError(f"features: expected names that are texts, got {shown(name)}")
-        if name in found:
-            raise ParameterError(f"features: {shown(name)} is there twice")
-        try:
-            found[name] = _as_field(name, entry, missing)
-        except (ParameterError, TypeError) as error:
-            raise ParameterError(f"features, {shown(name)}: {error}") from None
-    if not found:
-        raise ParameterError("features: expected at least one, got none")
-    return found
-
-
-def _as_field(name: str, entry: Any, missing: Iterable[str]) -> Field:
-    if isinstance(entry, Field):
-        return entry
-    if isinstance(entry, str):
-        return Field(entry, missing=missing)
-    if not isinstance(entry, Mapping):
-        raise ParameterError(f"expected a place, or a table with a place, got {shown(entry)}")
-    if unknown := [key for key in entry if key not in {"place", "type", "missing"}]:
-        raise ParameterError(f"expected place, type and missing, got {shown(unknown[0])}")
-    return Field(**{"place": name, "missing": missing, **entry})
-
-
-ON_FAILURE = ("raise", "missing", "without")
-ON_ABSENT = ("fail", "missing")
-
-
-@frozen
-class Policy:
-    """What to do when a source fails.
-
-    Parameters
-    ----------
-    on_failure : {"raise", "missing", "without"}
-        What a row does without the values that did not come. "raise" ends the row with an error; other rows go on.
-        "missing" takes them as missing, so trees send the row their default way. "without" goes without them: a plan
-        plans around them, a stage tree answers with the best that the rest allows.
-    absent : {"fail", "missing"}
-        Whether a key that the source has no row for is a failure, or a row of missing values that was paid for.
-    timeout : float
-        Seconds that one trip may take, and that the wait for a busy service (`Retry-After`) may take.
-    retries : int
-        Further trips for keys that failed, unless the source answered and its answer was wrong, or asks to wait longer
-        than the time limit or the deadline allow. They need the extra "retries".
-    backoff : float
-        Seconds before the first retry, at most; each further one waits up to twice as long. The wait is drawn at
-        random, so that many clients do not come back at once.
-    """
-
-    on_failure: str = "raise"
-    absent: str = "fail"
-    timeout: float = 10.0
-    retries: int = 0
-    backoff: float = 0.1
-
-    def __attrs_post_init__(self) -> None:
-        check_choice("on_failure", self.on_failure, ON_FAILURE)
-        check_choice("absent", self.absent, ON_ABSENT)
-        check_number("timeout", self.timeout, strict=True)
-        check_number("retries", self.retries, whole=True, high=1000)
-        check_number("backoff", self.backoff)
-
-
-POLICY_NAMES = tuple(each.name for each in fields(Policy))
-
-
-@frozen
-class Lookup:
-    """A source with the features that it serves; in prices, often a resource.
-
-    Parameters
-    ----------
-    source : Source
-    features : iterable of str, or mapping of str to str, mapping or Field
-        The features it serves, with their places; see `Field`.
-    key : str, optional
-        Where keys of rows are mappings: the entry that is the key at this source.
-    policy : Policy
-    """
-
-    source: Source
-    features: dict[str, Field] = field(converter=as_fields)
-    key: str | None = None
-    policy: Policy = field(factory=Policy)
-
-    def __attrs_post_init__(self) -> None:
-        if not isinstance(self.source, Source):
-            raise ParameterError(f"source: expected a Source, got {shown(self.source)}")
-        if not isinstance(self.policy, Policy):
-            raise ParameterError(f"policy: expected a Policy, got {shown(self.policy)}")
-        if self.key is not None and not isinstance(self.key, str):
-            raise ParameterError(f"key: expected the name of a key, got {shown(self.key)}")
-
-
-def check_served(lookups: Mapping[str, Lookup]) -> dict[str, str]:
-    """Return the lookup of each feature, or refuse a feature that two lookups serve."""
-    served: dict[str, str] = {}
-    for name, lookup in lookups.items():
-        if twice := [feature for feature in lookup.features if feature in served]:
-            raise ParameterError(
-                f"sources {printable(name)} and {printable(served[twice[0]])}: both serve {quote_names(twice)}"
-            )
-        served |= dict.fromkeys(lookup.features, name)
-    return served
-
 
 T = TypeVar("T")
 
 _OPENING = 10.0  # seconds that a source has to connect, which may import
 _CLOSING = 5.0  # seconds that a source has to close
 _PATIENCE = 0.5  # seconds between cancellations of a trip
+_MOST_PARTS = 200  # trips for parts of one that failed
 Wants = Mapping[Hashable, tuple[str, ...]]  # features by key
 
 
@@ -270,11 +40,13 @@ class Outcome:
     values: dict[str, float] = field(factory=dict)  # by feature
     failed: dict[str, str] = field(factory=dict)  # why a feature did not come
     lost: tuple[tuple[str, ...], ...] = ()  # features of each trip that failed or was given up, in vain
+    broken: set[str] = field(factory=set)  # features whose source has code that fails for all keys: no policy helps
 
     def join(self, other: Outcome, features: tuple[str, ...]) -> None:
         """Add some features of what trips brought for this row's key and others."""
         self.values |= {name: other.values[name] for name in features if name in other.values}
         self.failed |= {name: other.failed[name] for name in features if name in other.failed}
+        self.broken |= other.broken.intersection(features)
         lost = [tuple(name for name in each if name in features) for each in other.lost]
         self.lost += tuple(each for each in lost if each)
 
@@ -285,7 +57,12 @@ class Trips:
     def __init__(self, name: str, lookup: Lookup) -> None:
         self.name, self.lookup, self.made = name, lookup, 0
         self.found, self.absent = 0, 0  # keys with a row, and without one
+        self._read_together: dict[tuple[str, ...], int] = {}  # how often features were read, by those of a key
+        # unknown labels of each, and minus the keys for which it could not be read
+        self._lacked: dict[str, Coverage] = {name: Coverage() for name in lookup.features}
+        self._without = set(lookup.features)  # of which no value was known so far
         self.failure: str | None = None  # the last one, of a connection or for a key
+        self._broken = Broken()
         self._retrying = needed("tenacity", "retries") if lookup.policy.retries else None  # a while: before any row
         self._left_behind: set[asyncio.Task[Any]] = set()
 
@@ -342,7 +119,12 @@ class Trips:
         except Exception as error:
             if isinstance(error, CostframeError) and not isinstance(error, TripError):
                 raise
-            self.failure = describe_failure(error)
+            if is_code_error(error):
+                raise ParameterError(describe_code_error(error)) from error
+            failure = explain(error)
+            if failure.is_lasting:
+                raise InquiryError(failure.text) from None
+            self.failure = failure.text
 
     async def close(self) -> None:
         """End trips that were left behind, and close the source."""
@@ -362,8 +144,12 @@ class Trips:
         if end <= (now := clock()):
             self._fail(wants, outcomes, "the deadline passed", lost=False)
             return {}, 0.0
-        self.made += 1
         replies = await self._replies(wants, min(timeout, end - now))
+        if (why := self._broken.judge(replies)) is not None:
+            self._fail(wants, outcomes, why)
+            for key, names in wants.items():
+                outcomes[key].broken.update(names)
+            return {}, 0.0
         again: dict[Hashable, tuple[str, ...]] = {}
         pause, longest = 0.0, min(timeout, end - clock())
         for key, names in wants.items():
@@ -383,15 +169,48 @@ class Trips:
         return again, pause
 
     async def _replies(self, wants: Wants, seconds: float) -> dict[Hashable, Any]:
-        """Make one trip; return each key's reply, or why it failed."""
+        """Make one trip; return each key's reply, or why it failed.
+
+        A trip that one key may have spoiled is made again in parts, so that its neighbours have their replies.
+        """
+        clock = asyncio.get_running_loop().time
+        end, more = clock() + seconds, _MOST_PARTS
+        replies: dict[Hashable, Any] = {}
+        parts = [wants]
+        while parts:
+            part = parts.pop()
+            error, is_shared = await self._reply_to(part, end - clock(), replies)
+            if error is None:
+                continue
+            if is_shared or clock() >= end:
+                for each in (part, *parts):
+                    replies |= dict.fromkeys(each, error)
+                break
+            if len(part) > 1 and more >= 2:
+                keys, more = list(part), more - 2
+                half = len(keys) // 2
+                parts += [{key: part[key] for key in some} for some in (keys[half:], keys[:half])]
+            else:
+                replies |= dict.fromkeys(part, error)
+        return replies
+
+    async def _reply_to(
+        self, wants: Wants, seconds: float, replies: dict[Hashable, Any]
+    ) -> tuple[InquiryError | None, bool]:
+        """Make one trip, and add its replies; return why it failed, and whether that is so whatever is asked for."""
+        self.made += 1
         try:
             raw = await self._wait(self.lookup.source.fetch(self._places(wants)), seconds)
-            if isinstance(raw, Mapping):
-                return {key: raw.get(key) for key in wants}
-            error = InquiryError(f"expected a mapping of keys, got {type(raw).__name__}")
+            if not isinstance(raw, Mapping):
+                return TripError(f"expected a mapping of keys, got {type(raw).__name__}"), True
+            replies |= {key: raw.get(key) for key in wants}
         except Exception as raised:  # noqa: BLE001 - a source may raise anything; the policy says what follows
-            error = raised if isinstance(raised, TripError) else TripError(describe_failure(raised))
-        return dict.fromkeys(wants, error)
+            failure = explain(raised)
+            make = InquiryError if failure.is_lasting else TripError
+            error = raised if isinstance(raised, TripError) else make(failure.text)
+            error.__cause__ = None if error is raised else raised  # which tells errors of code from failures that pass
+            return error, failure.is_shared
+        return None, False
 
     def _places(self, wants: Wants) -> Wanted:
         fields, places = self.lookup.features, dict[tuple[str, ...], tuple[str, ...]]()  # many rows want the same
@@ -457,14 +276,32 @@ class Trips:
         for name in names:
             field = fields[name]
             try:
-                outcome.values[name] = field.read(reply[field.place], categories.get(name))
+                outcome.values[name] = value = field.read(raw := reply[field.place], categories.get(name))
+                if value != value:  # noqa: PLR0124 - NaN
+                    is_label = isinstance(categories.get(name), tuple) and not field.is_missing(raw)
+                    self._lacked[name].note([str(as_plain(raw))] if is_label else ())
+                elif self._without:
+                    self._without.discard(name)
             except Exception as error:  # noqa: BLE001 - a mapping of a source's own may raise anything
                 is_absent = isinstance(error, KeyError)
                 why = f"no value at {shown(field.place)}" if is_absent else describe_failure(error)
                 outcome.failed[name] = self.failure = why
                 failed.append(name)
+                self._lacked[name].rows -= 1
         if failed:
             outcome.lost += (tuple(failed),)
+        self._read_together[names] = self._read_together.get(names, 0) + 1
+
+    @property
+    def coverage(self) -> dict[str, Coverage]:
+        """What keys with a row had so far of each feature that was asked for, where it could be read."""
+        rows = Counter({name: each.rows for name, each in self._lacked.items()})
+        for names, times in self._read_together.items():
+            rows.update(dict.fromkeys(names, times))
+        found = {name: each for name, each in self._lacked.items() if rows[name]}
+        return {
+            name: evolve(each, rows=rows[name], has_known=name not in self._without) for name, each in found.items()
+        }
 
     def _fail(self, wants: Wants, outcomes: Mapping[Any, Outcome], why: str, *, lost: bool = True) -> None:
         self.failure = why
@@ -472,10 +309,3 @@ class Trips:
             outcomes[key].failed |= dict.fromkeys(names, why)
             if lost:
                 outcomes[key].lost += (names,)
-
-
-def describe_failure(error: BaseException) -> str:
-    """Return the kind of a source's exception, with its text only where it is ours: others quote URLs and passwords."""
-    if isinstance(error, CostframeError):
-        return str(error)
-    return f"{type(error).__name__}, whose own text may hold a secret"
