@@ -1,4 +1,4 @@
-"""Candidates of a study: algorithms by name, estimators, fitted models, and the constant, which reads nothing."""
+"""Candidates of a study: algorithms by name, estimators, fitted models, references, and the constant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from costframe.adoption.adopting import adopt
-from costframe.adoption.opaque import describe_error, labels_for, require_probabilities
+from costframe.adoption.foreign import describe_error
+from costframe.adoption.opaque import labels_for, require_probabilities
 from costframe.core.errors import (
     AdoptionError,
     CostframeError,
@@ -26,28 +27,33 @@ from costframe.core.errors import (
 )
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.plugins import estimator, registry
-from costframe.core.predictors.classes import likeliest
-from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.classes import places
+from costframe.core.predictors.fitted import FittedEstimator, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.ends import contradicts
 from costframe.core.stages.links import log_odds
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.frames import column_names
 from costframe.frontier.checks import KINDS, name_failures
 from costframe.frontier.points import CONSTANT
+from costframe.frontier.references import REFERENCES
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import Trial
 from costframe.training.data import Traits
+from costframe.trees import BoostedEstimator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
     from typing import Self
 
     from numpy.typing import NDArray
 
     from costframe.datasets import Dataset
+    from costframe.frontier.references import Reference
+    from costframe.frontier.rows import Fold
     from costframe.frontier.store import Fitted
     from costframe.training.library_scores import LibraryScore
 
@@ -70,41 +76,58 @@ class Prices:
 
 @frozen(eq=False)
 class Entrant:
-    """An algorithm that a study fits on a data set, by its name."""
+    """An algorithm that a study fits on a data set, by its name; a reference is fitted once, without prices."""
 
     label: str
+    algorithm: str
     task: str
     costs: CostModel
     parameters: Mapping[str, Any]
     categorical: Mapping[str, Any]
     dates: Mapping[str, Any]
+    is_reference: bool = False
 
-    is_fitted, has_tradeoff = False, True
+    is_fitted = False
 
     @classmethod
-    def of(cls, name: str, data: Dataset, parameters: Mapping[str, Any]) -> Entrant:
-        """Return the entrant of an algorithm's name; `parameters` are further ones of its estimators."""
-        return cls(name, data.task, data.costs, dict(parameters), dict(data.categorical), dict(data.dates))
+    def of(cls, name: str, data: Dataset, parameters: Mapping[str, Any], *, reference: str | None = None) -> Entrant:
+        """Return the entrant of an algorithm's name; `parameters` are further ones of its estimators.
+
+        `reference` is the label of a reference.
+        """
+        given = dict(parameters), dict(data.categorical), dict(data.dates)
+        return cls(reference or name, name, data.task, data.costs, *given, reference is not None)
+
+    @property
+    def has_tradeoff(self) -> bool:
+        """Whether a study fits it at several tradeoffs."""
+        return not self.is_reference
 
     @property
     def begins(self) -> tuple[bool, bool]:
-        """Its place in the order in which fits begin: first those that search sets, then those that have a path."""
-        kind = registry().kind(self.label, self.task)
-        return not Traits.of(kind).searches_sets, not hasattr(kind, "fit_path")
+        """Its place in the order in which fits begin: those that search sets, references, those with a path, others."""
+        if self.is_reference:
+            return False, True
+        return not Traits.of(registry().kind(self.algorithm, self.task)).searches_sets, not self.has_path
+
+    @property
+    def has_path(self) -> bool:
+        """Whether one fit trains all its models."""
+        return self.has_tradeoff and hasattr(registry().kind(self.algorithm, self.task), "fit_path")
 
     def guard(self) -> AbstractContextManager[None]:
         """Name the algorithm and its plugin in failures."""
-        return name_failures(self.label)
+        return name_failures(self.algorithm)
 
     def make(self, tradeoff: float) -> Any:
         """Return an unfitted estimator for a tradeoff; refuse an algorithm that does not split by categories."""
         given = dict(self.parameters)
         if self.categorical:
-            if "categorical_features" not in estimator(self.label, self.task).get_params():
+            if "categorical_features" not in estimator(self.algorithm, self.task).get_params():
                 column = next(iter(self.categorical))
-                raise ParameterError(f"{self.label}: does not split by categories, and column {column!r} has some")
+                raise ParameterError(f"{self.algorithm}: does not split by categories, and column {column!r} has some")
             given["categorical_features"] = dict(self.categorical)
-        made = estimator(self.label, self.task, costs=self.costs, tradeoff=tradeoff, **given)
+        made = estimator(self.algorithm, self.task, costs=self.costs, tradeoff=tradeoff, **given)
         return made.reading_dates(self.dates) if self.dates else made
 
 
@@ -117,11 +140,22 @@ class Given:
     prices: Prices | None = None
 
     begins = True, True  # in the order in which they are given
+    is_reference = False
     guard = contextlib.nullcontext
 
     def priced(self, prices: Prices) -> Given:
         """Return it with the prices of the study."""
         return evolve(self, prices=prices)
+
+    @property
+    def algorithm(self) -> str:
+        """Its label, which is the name of an algorithm if that made it."""
+        return self.label
+
+    @property
+    def has_path(self) -> bool:
+        """Whether one fit trains all its models."""
+        return hasattr(self.model, "fit_path")
 
     @property
     def is_fitted(self) -> bool:
@@ -258,16 +292,6 @@ def _width(X: Any) -> int:
     return int(shape[1])
 
 
-def kind_of(model: Any) -> str | None:
-    """Return a model's "classifier", "regressor" or "ranker"; None for a predictor that may be either of the last."""
-    if isinstance(model, FittedEstimator):
-        return model.kind
-    if isinstance(model, Predictor):
-        return None if model.classes is None else "classifier"
-    kind: str | None = get_tags(model).estimator_type
-    return kind if kind in {"classifier", "regressor"} else "ranker"
-
-
 @define(eq=False)
 class AdoptingEstimator:
     """An estimator for a `Trial`: `fit` trains another library's estimator and adopts it, or takes a fitted model."""
@@ -310,7 +334,7 @@ class AdoptingEstimator:
 def check_labels(whose: str, predictor: Predictor, X: Any) -> None:
     """Refuse a classifier whose classes are not those of its largest probabilities, by which points are scored."""
     classes = predictor.classes
-    if classes is not None and not np.array_equal(predictor.labels(X), likeliest(predictor.predict(X), classes)):
+    if classes is not None and contradicts(predictor.predict(X), places(predictor.labels(X), classes)).any():
         raise AdoptionError(f"{whose}: its classes are not those of its largest probabilities, which are scored")
 
 
@@ -347,17 +371,56 @@ def _fit_by_query(label: str, model: Any, rows: Rows) -> None:
     model.fit(rows.X, rows.y, **given)
 
 
-def fit_constant(data: Dataset, score: str | LibraryScore) -> Fitted:
-    """Return the constant of a data set's train rows, scored on valid and test: shares of classes, mean, or a tie."""
+def references_of(data: Dataset, algorithms: Collection[str], parameters: Mapping[str, Any]) -> list[Entrant]:
+    """Return the references of a study of a data set.
+
+    There are a linear model and boosting on the free features, if some are free and some are not, and both on all
+    features; for rankings, boosting on the free ones alone. It leaves out what one of the `algorithms` fits without
+    prices anyway, what no plugin has, and linear models of tables with categories, which are no numbers. `parameters`
+    are those of all estimators of the study, of which a reference takes those that its estimator has.
+    """
+    prices = data.costs.select(data.feature_names)
+    free = (prices.alone == 0) & (prices.once == 0)
+    found = []
+    for each in REFERENCES:
+        asked = (free.any() and not free.all()) if each.free else data.task != "ranking"
+        if asked and _can_fit(each, data) and (each.free or not _is_fitted_by(algorithms, each, data.task)):
+            known = estimator(each.algorithm, data.task).get_params()
+            own = {name: value for name, value in parameters.items() if name in known}
+            found.append(Entrant.of(each.algorithm, data, own | each.settings, reference=each.label))
+    return found
+
+
+def _can_fit(reference: Reference, data: Dataset) -> bool:
+    name = reference.algorithm
+    if not registry().loads(name, data.task):
+        return False
+    kind = registry().kind(name, data.task)
+    return kind is not None and (not data.categorical or Traits.of(kind).takes_categories)
+
+
+def _is_fitted_by(algorithms: Collection[str], reference: Reference, task: str) -> bool:
+    """Return whether one of some algorithms has the model of a reference on all features as its plain point."""
+    if reference.algorithm in algorithms:
+        return True
+    kinds = [registry().kind(name, task) for name in algorithms] if reference.algorithm == "boosting" else []
+    return any(issubclass(kind, BoostedEstimator) for kind in kinds)
+
+
+def fit_constant(data: Dataset, score: str | LibraryScore, folds: tuple[Fold, ...] = ()) -> Fitted:
+    """Return the constant of a data set's train rows: shares of classes, mean, or a tie.
+
+    Its score is that of the rows of folds, if there are some, else of valid.
+    """
     began = time.perf_counter()
-    train, valid, test = (Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test")))
-    trial = Trial(CONSTANT, _refuse, train, valid, test, score)
+    train, valid, test = map(Rows.of_part, map(data.part, ("train", "valid", "test")))
+    trial = Trial(CONSTANT, _refuse, train, valid, test, score, folds=folds, fits_repeat=True)
     bank = WeakLearnerBank.columns(data.feature_names, [])
     tree = StageTree(
         bank, (_answer(data, train),), data.costs, classes=np.array(data.classes) if data.classes else None
     )
     model = FittedEstimator(tree, KINDS[data.task])
-    return trial.measure(model, 0.0, time.perf_counter() - began)
+    return trial.measure(model, 0.0, time.perf_counter() - began, trial.over_folds(model, 0.0))
 
 
 def _answer(data: Dataset, train: Rows) -> Answer:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from costframe.core.checks import as_items, check_flag, check_name_list, check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
 from costframe.core.plugins import TASKS, estimator, plugin_title, registry, two_classes_only
 from costframe.training.data import Traits
@@ -30,31 +31,60 @@ EVERY = "all"  # in place of names of algorithms
 
 def check_budget(budget: Any) -> None:
     """Refuse a budget on the mean cost per row that is no number >= 0; None is no budget."""
-    if budget is not None and not (is_real_number(budget) and budget >= 0):
-        raise ParameterError(f"budget: expected a number >= 0, got {shown(budget)}")
+    if budget is not None and not (is_real_number(budget) and 0 <= budget < math.inf):
+        raise ParameterError(f"budget: expected a number >= 0 that is finite, got {shown(budget)}")
 
 
 def check_tradeoffs(tradeoffs: Sequence[float] | None) -> None:
     """Refuse tradeoffs that are not numbers >= 0, and an empty list."""
     if tradeoffs is None:
         return
-    if isinstance(tradeoffs, str) or not hasattr(tradeoffs, "__len__") or not hasattr(tradeoffs, "__iter__"):
+    given = as_items(tradeoffs)
+    if given is None or not hasattr(tradeoffs, "__len__"):
         raise ParameterError(f"tradeoffs: expected a list of numbers >= 0, got {shown(tradeoffs)}")
-    if not len(tradeoffs):
+    if not given:
         raise ParameterError("tradeoffs: expected at least one, got none")
-    for tradeoff in tradeoffs:
+    for tradeoff in given:
         if not (is_real_number(tradeoff) and math.isfinite(tradeoff) and tradeoff >= 0):
             raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {shown(tradeoff)}")
 
 
-def check_time_limit(seconds: Any, directory: object) -> None:
+def read_data(data: Any) -> Dataset:
+    """Return a data set, given or by name; refuse anything else."""
+    from costframe.datasets import Dataset, load
+
+    if isinstance(data, str):
+        return load(data)
+    if not isinstance(data, Dataset):
+        raise ParameterError(f"data: expected a Dataset, or the name of one, got {shown(data)}")
+    return data
+
+
+def check_plan(budget: Any, tradeoffs: Sequence[float] | None, points: Any) -> None:
+    """Refuse a wrong budget, tradeoffs or number of points, and points where tradeoffs are given."""
+    check_budget(budget)
+    check_tradeoffs(tradeoffs)
+    if points is not None:
+        check_number("points", points, low=1, whole=True)
+        if tradeoffs is not None:
+            raise ParameterError("points: has no effect on given tradeoffs; leave one of them out")
+
+
+def check_time_limit(seconds: Any, *, keeps_fits: bool = True) -> None:
     """Refuse a time limit that is no number of seconds, or has no directory that keeps the finished fits."""
     if seconds is None:
         return
     if not (is_real_number(seconds) and seconds > 0):
         raise ParameterError(f"time_limit: expected a number of seconds > 0, got {shown(seconds)}")
-    if directory is None:
+    if not keeps_fits:
         raise ParameterError("time_limit: needs a directory, which keeps the finished fits")
+
+
+def check_kept(directory: object, time_limit: Any, *, resume: Any) -> None:
+    """Refuse a time limit that is no number of seconds, and what needs a directory without one."""
+    if check_flag("resume", resume) and directory is None:
+        raise ParameterError("resume: needs a directory, which keeps the finished fits")
+    check_time_limit(time_limit, keeps_fits=directory is not None)
 
 
 def check_share(name: str, value: Any) -> None:
@@ -118,8 +148,12 @@ def check_searched(estimator: Any) -> None:
 
 
 def is_real_number(value: Any) -> bool:
-    """Return whether a value is a real number, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Return whether a value is a real number that a double can hold, and no truth value."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    with contextlib.suppress(OverflowError):
+        return not math.isnan(float(value))
+    return False
 
 
 def choose_algorithms(
@@ -131,7 +165,8 @@ def choose_algorithms(
     refuses unknown names, and names of other tasks' or other numbers of classes. `n_classes` is 0 if it is unknown, or
     the task has no classes.
     """
-    names = list(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted or ()))
+    given = () if wanted is None else (wanted,) if isinstance(wanted, str) else check_name_list("algorithms", wanted)
+    names = list(dict.fromkeys(given))
     if wanted is not None and not names:
         raise ParameterError("algorithms: expected at least one name, got none")
     named = [name for name in names if name != EVERY]

@@ -1,183 +1,32 @@
-"""Estimates of scores and costs on fresh rows, and choices that rest on them: under a budget, or for the least bill.
-
-An estimate comes from the validation rows (`estimate_on_rows`), from folds of all rows that are not test rows
-(`join_folds`), or from the algorithm itself. It keeps the influence of each row, to compare two estimates on the same
-rows.
-"""
+"""Choices among points by their estimated scores and costs: under a budget, near the best, for the least bill."""
 
 from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
-from costframe.core.errors import DataError, ParameterError, printable, quote_names, shown, suggestion
-from costframe.frontier.checks import check_budget, check_share
+from costframe.core.checks import as_items
+from costframe.core.errors import ParameterError, printable, quote_names, shown, suggestion
+from costframe.frontier.checks import check_budget, check_share, is_real_number
+from costframe.frontier.estimates import difference_error, of_bill, paired_error, product
+from costframe.frontier.intervals import NINE_OF_TEN, Difference, interval_of_counts, score_interval
 from costframe.frontier.points import Point, at_tradeoff, best_first
-from costframe.frontier.rows import LEAST
+from costframe.frontier.promised import certify
+from costframe.frontier.references import is_reference
 from costframe.training.error_costs import ERROR_COST
 from costframe.training.model_path import keep_non_dominated
-from costframe.training.scoring import best_value, influence, score_named, standard_error, with_labels
+from costframe.training.scoring import best_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from costframe.frontier.rows import Rows
-    from costframe.training.library_scores import LibraryScore
-
-NINE_OF_TEN = 1.645  # standard errors on both sides
-
-
-@frozen(eq=False)
-class Estimate:
-    """An estimated score with its standard error."""
-
-    score: float
-    error: float
-    influence: NDArray[np.float64] | None = field(default=None, repr=False)  # of each row; the last are those of valid
-    rows_lacked: float = 0.0  # share of the final model's training rows that the models of the estimate did not have
-
-
-def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
-    """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
-    y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)
-    score = score_named(name)(y, predictions, rows.weight, rows.qid)
-    if math.isnan(score):
-        raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or variation")
-    units = None if rows.groups is None else np.asarray(rows.units)
-    moved = influence(name, y, predictions, rows.weight, rows.qid, units)
-    moved = sum_by_unit(moved, units)
-    return Estimate(float(score), standard_error(moved), moved)
-
-
-def sum_by_unit(moved: NDArray[np.float64], units: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the influences of rows, (n,), where their groups vary: the first row of a group has the group's."""
-    if units is None:
-        return moved
-    found = np.zeros(len(moved))
-    found[np.unique(units, return_index=True)[1]] = np.bincount(units, moved)
-    return found
-
-
-def of_bill(moved: NDArray[np.float64] | None, spent: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return the influence of rows on minus the bill, given those on minus the cost of errors, and on the cost.
-
-    The latter are those of the last rows; None without both.
-    """
-    if moved is None or spent is None:
-        return None
-    found = moved.copy()
-    found[len(moved) - len(spent) :] -= spent
-    return found
-
-
-def mix_estimates(one: Estimate, other: Estimate, share: float) -> Estimate:
-    """Estimate the score of a random choice between two models that takes the other one with probability `share`."""
-    assert one.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
-    assert other.influence is not None  # noqa: S101
-    moved = (1 - share) * one.influence + share * other.influence
-    return Estimate((1 - share) * one.score + share * other.score, standard_error(moved), moved)
-
-
-def model_variance(folds: Sequence[Estimate]) -> float:
-    """Return the variance of the scores of folds beyond that of their rows; it may be negative.
-
-    It is 0 for halves of valid: their models share the training rows, and two scores do not tell a variance.
-    """
-    if len(folds) < LEAST:
-        return 0.0
-    return float(np.var([fold.score for fold in folds], ddof=1) - np.mean([fold.error**2 for fold in folds]))
-
-
-def join_folds(folds: Sequence[Estimate], places: Sequence[NDArray[np.int64]], variance: float) -> Estimate:
-    """Join estimates of the same kind of model, each from the rows of one held-out fold.
-
-    `places`, int64, are the positions of each fold's rows among all rows; `variance` is of the true scores of models
-    trained in the same way on other rows, as the final model is.
-    """
-    share = np.array([len(place) for place in places]) / sum(len(place) for place in places)
-    moved = np.zeros(sum(len(place) for place in places))
-    for part, place, fold in zip(share, places, folds, strict=True):
-        if fold.influence is not None:
-            moved[place] = part * fold.influence
-    error = np.sqrt(standard_error(moved) ** 2 + max(variance, 0.0) * (1 + 1 / len(folds)))
-    return Estimate(float(share @ [fold.score for fold in folds]), float(error), moved)
-
-
-def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the standard error of the difference of two scores, from the influences of their rows.
-
-    If one has fewer rows, its rows are the last ones of the other.
-    """
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    shared = product(longer[len(longer) - len(shorter) :], shorter)
-    return math.sqrt(max(product(one, one) + product(other, other) - 2 * shared, 0.0))
-
-
-def _paired_error(moved: Sequence[NDArray[np.float64]], errors: Sequence[float]) -> float:
-    """Return the standard error of a difference, from two influences of rows and what errors have beyond their rows."""
-    rows = difference_error(*moved)
-    beyond = sum(max(error**2 - product(each, each), 0.0) for each, error in zip(moved, errors, strict=True))
-    return math.sqrt(rows**2 + beyond)
-
-
-def product(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the scalar product of two float64 (n,), without BLAS, whose threads wait on a busy machine."""
-    return float(np.einsum("i,i", one, other))
-
-
-@frozen
-class Difference:
-    """The difference of two scores, estimated on common rows.
-
-    Attributes
-    ----------
-    value : float
-        Above zero if the first score is better.
-    error : float
-        Standard error; 0 between points of the same model.
-    low, high : float
-        Nine times of ten the difference is between them.
-    """
-
-    value: float
-    error: float
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval."""
-        return self.value - NINE_OF_TEN * self.error
-
-    @property
-    def high(self) -> float:
-        """Upper end of the interval."""
-        return self.value + NINE_OF_TEN * self.error
-
-
-def score_interval(point: Point, best: float) -> tuple[float, float]:
-    """Return an interval that has a point's score on many fresh rows nine times of ten; `best` is the best value.
-
-    The square root of the score's distance to the best value is taken as normal, as for counts of rare mistakes. So the
-    interval ends at that value, and reaches further down than up. At the upper end, the distance shrinks by the share
-    of rows that the models of the estimate lacked.
-    """
-    margin = NINE_OF_TEN * point.score_error
-    if math.isinf(best) or not margin:
-        return point.score - margin, point.score + margin
-    away = max(best - point.score, margin / 2)  # else a better score could have an interval that begins lower
-    left = max(best - point.score, 0.0) * (1 - point.rows_lacked)
-    return best - _shift(away, margin), best - _shift(left, -margin) if 2 * left > margin else best
-
-
-def _shift(distance: float, margin: float) -> float:
-    """Return the square of the square root of a distance plus its margin, given the distance's own."""
-    return distance + margin + margin**2 / (4 * distance)
-
+    from costframe.promises import Certified
 
 NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 
@@ -195,9 +44,14 @@ class Choices:
     spent: tuple[NDArray[np.float64] | None, ...] = ()
 
     def __attrs_post_init__(self) -> None:
-        if not self.points:
+        points = as_items(self.points)
+        if points is None or not all(isinstance(point, Point) for point in points):
+            raise ParameterError(f"points: expected a list of Point, got {shown(self.points)}")
+        if not points:
             raise ParameterError("points: expected at least one point, got none")
         for name, given in (("models", self.models), ("influences", self.influences), ("spent", self.spent)):
+            if not isinstance(given, tuple | list):
+                raise ParameterError(f"{name}: expected a tuple, one a point, got {shown(given)}")
             if given and len(given) != len(self.points):
                 raise ParameterError(f"{name}: expected {len(self.points)}, one a point, got {len(given)}")
 
@@ -267,12 +121,11 @@ class Choices:
         It is within one standard error of the best, by the lower ends of intervals, or surely within 0.5 % of it.
         It is a constant only if no affordable point beats that by more than the error.
 
-        Where prices have errors, it is the point with the least bill: what costs nothing more needs no surer proof.
+        Where prices have errors, it is the cheapest whose bill is within one standard error of the least, by the upper
+        ends of intervals; of several at that cost, a reference of the study, if there is one.
         """
         affordable = self._affordable(budget)
-        if self.has_bills:
-            return min(affordable, key=lambda point: (self.bill(point), point.cost))
-        return self._cheapest_near_best(affordable)
+        return (self._cheapest_near_least_bill if self.has_bills else self._cheapest_near_best)(affordable)
 
     @property
     def has_bills(self) -> bool:
@@ -301,6 +154,33 @@ class Choices:
             variance -= 2 * product(moved[len(moved) - len(spent) :], spent)
         return math.sqrt(max(variance, 0.0))
 
+    def bill_interval(self, point: Point | str) -> tuple[float, float]:
+        """Return an interval that has a point's bill on many fresh rows nine times of ten.
+
+        It joins the interval of the errors' cost, whose law knows counts (see `score_interval`), with that of the cost:
+        each end is as far from the bill as those are together, with their correlation (Zou and Donner, 2008).
+        """
+        point, bill = self[point], self.bill(point)
+        best, worst = (-end for end in self.score_interval(point)[::-1])
+        paid, own = NINE_OF_TEN * point.cost_error, self.errors(point)
+        both = self.bill_error(point) ** 2 - point.cost_error**2 - point.score_error**2
+        spread = 2 * point.cost_error * point.score_error
+        shared = float(np.clip(both / spread, -1.0, 1.0)) if spread > 0 else 0.0
+
+        def reach(away: float) -> float:
+            return math.sqrt(max(away**2 + paid**2 + 2 * shared * away * paid, 0.0))
+
+        return bill - reach(own - best), bill + reach(worst - own)
+
+    @cached_property
+    def _dearest(self) -> dict[int, float]:
+        """What one more of the dearest wrong answers that any point made adds to the mean over a number of rows."""
+        found: dict[int, float] = {}
+        for each in self.influences:
+            if each is not None:
+                found[len(each)] = max(found.get(len(each), 0.0), float(np.abs(each).max(initial=0.0)))
+        return found
+
     def _bill_influence(self, point: Point) -> NDArray[np.float64] | None:
         place = self._place(point)
         return of_bill(self.influences[place], self.spent[place]) if self.influences and self.spent else None
@@ -317,7 +197,7 @@ class Choices:
         moved = [self._bill_influence(point) for point in (one, other)]
         known = [each for each in moved if each is not None]
         if len(known) == 2:
-            error = _paired_error(known, [self.bill_error(point) for point in (one, other)])
+            error = paired_error(known, [self.bill_error(point) for point in (one, other)])
         else:
             error = math.hypot(found.error, one.cost_error, other.cost_error)
         return Difference(found.value + other.cost - one.cost, error)
@@ -326,18 +206,55 @@ class Choices:
         """Return the best point that reads no feature, if there is one."""
         return max((point for point in self.points if not point.n_features), key=best_first, default=None)
 
-    def cheapest(self, within: float | None = None) -> Point:
-        """Return the cheapest point whose score is within a share of the best score, or that of the least bill.
+    @overload
+    def cheapest(self, within: float | None = None) -> Point: ...
 
-        Where prices have errors, that of the least bill. Else `within` is at least 0 and below 1, by default 0.01.
+    @overload
+    def cheapest(self, within: None = None, *, promise: object, **rows: Any) -> Certified: ...
+
+    def cheapest(self, within: float | None = None, *, promise: object = None, **rows: Any) -> Point | Certified:
+        """Return the cheapest point whose score is within a share of the best score.
+
+        Where prices have errors, the recommended one. Else `within` is at least 0 and below 1, by default 0.01.
         Scores are estimates: the test score of the point may be further from that of the best; see `interval`.
+
+        With a `promise`, return the cheapest model that is certified to keep it on labelled rows that nothing chose by;
+        docs/promises.md explains how.
+
+        Parameters
+        ----------
+        within : float, optional
+        promise : Promise, text, or list of them, optional
+            What must hold on fresh rows, all together, with the promise's confidence; see `costframe.Promise`.
+        X, y : (n, d), (n,)
+            Labelled rows that neither trained nor chose anything.
+        groups : (n,), optional
+            Group of each row, such as the patient, which counts as one; a promise is of the mean over groups.
+        plan : (X, y) or (X, y, groups), optional
+            Further labelled rows, such as the validation rows, that fix the order of tests; they may have chosen.
+        plan_share : float
+            Without `plan`: the share of the rows that fix the order and certify nothing, 0.2 by default. With 0, points
+            are tested by descending cost, and there are no cascades.
+        cascades : bool
+            Whether cascades of a cheap and a safe model may be chosen too, by default; see `Certified.model`.
+
+        Raises
+        ------
+        CostframeError
+            If no model is certified; the text says the best that can be promised on these rows.
         """
+        if promise is not None:
+            if within is not None:
+                raise ParameterError("within: has no effect with a promise; leave one of them out")
+            return certify(self, promise, **rows)
+        if rows:
+            raise ParameterError(f"{min(rows)}: has no effect without a promise")
         if self.has_bills:
             if within is not None:
-                raise ParameterError("within: has no effect where points have bills, of which the least is cheapest")
+                raise ParameterError("within: has no effect where points have bills; see recommended")
             return self.recommended()
         within = 0.01 if within is None else within
-        if within != 0:
+        if not (is_real_number(within) and within == 0):
             check_share("within", within)
         best = self.best().score
         good = [point for point in self.points if point.score >= best - within * abs(best)]
@@ -369,7 +286,7 @@ class Choices:
         if first is None or second is None:
             error = self.difference_error(one, other)
         else:
-            error = _paired_error((first, second), (one.score_error, other.score_error))
+            error = paired_error((first, second), (one.score_error, other.score_error))
         return Difference(one.score - other.score, error)
 
     def influence(self, point: Point | str) -> NDArray[np.float64] | None:
@@ -377,8 +294,17 @@ class Choices:
         return self.influences[self._place(point)] if self.influences else None
 
     def score_interval(self, point: Point | str) -> tuple[float, float]:
-        """Return an interval that has the score on many fresh rows nine times of ten; it ends before the best value."""
-        return score_interval(self[point], best_value(self.score_name))
+        """Return an interval that has the score on many fresh rows nine times of ten; it ends before the best value.
+
+        That of minus the cost of errors is of a law that knows counts: see `interval_of_counts`.
+        """
+        point = self[point]
+        if not self.has_bills:
+            return score_interval(point, best_value(self.score_name))
+        moved = self.influence(point)
+        dearest = 0.0 if moved is None else self._dearest[len(moved)]
+        low, high = interval_of_counts(-point.score, point.score_error, dearest)
+        return -high, -low
 
     def interval(self, point: Point | str) -> tuple[float, float]:
         """Return an interval that has the score on test in nine of ten cases; without test rows, on many rows.
@@ -413,6 +339,20 @@ class Choices:
             f"budget: no model costs at most {budget:g} {printable(self.unit)} per row; the cheapest found costs "
             f"{least.cost:g} ({at_tradeoff(least)})"
         )
+
+    def _cheapest_near_least_bill(self, points: Sequence[Point]) -> Point:
+        """Return the cheapest point whose bill is within one standard error, of their difference, of the least.
+
+        Bills count by the upper ends of their intervals, so that a less certain one counts more. Of several at that
+        cost, a reference comes first: it wins where nothing surely beats it.
+        """
+        least = min(points, key=lambda point: (self._high_bill(point), point.cost))
+        most = self._high_bill(least)
+        near = [point for point in points if self._high_bill(point) - most <= self.gain(least, point).error]
+        return min(near, key=lambda point: (point.cost, not is_reference(point), self._high_bill(point)))
+
+    def _high_bill(self, point: Point) -> float:
+        return self.bill_interval(point)[1]
 
     def _cheapest_near_best(self, points: Sequence[Point]) -> Point:
         """Return the cheapest point as good as the best one; a constant only if no point beats it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -10,33 +11,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.checks import as_path
+from costframe.core.checks import as_path, check_flag, check_functions, check_mapping
 from costframe.core.errors import ParameterError
 from costframe.core.files import write_together
 from costframe.core.machine import thread_count
-from costframe.frontier.candidates import Entrant, candidates_of, common_prices, fit_constant, task_of
+from costframe.frontier.candidates import (
+    Entrant,
+    candidates_of,
+    common_prices,
+    fit_constant,
+    references_of,
+    task_of,
+)
 from costframe.frontier.checks import (
-    check_budget,
+    check_kept,
+    check_plan,
     check_time_limit,
-    check_tradeoffs,
     choose_algorithms,
     choose_error_cost,
     choose_score,
     choose_score_of_study,
+    read_data,
 )
 from costframe.frontier.choices import Choices
 from costframe.frontier.optimism import correct_choice, correct_choice_of_algorithm
 from costframe.frontier.rows import Division, Rows, check_groups
-from costframe.frontier.store import (
-    Fitted,
-    SavedModel,
-    Store,
-    describe_run,
-    load_fits,
-    open_run,
-    save_fits,
-)
-from costframe.frontier.study import Study, by_cluster, by_joblib, by_processes, process_count
+from costframe.frontier.runs import describe_run, hold_alone, open_run
+from costframe.frontier.saved import load_fits, save_fits
+from costframe.frontier.store import Fitted, SavedModel, Store
+from costframe.frontier.study import Study, UnfinishedError, by_cluster, by_joblib, by_processes, process_count
 from costframe.frontier.words import describe_frontier, frontier_html, points_csv, points_frame
 from costframe.training.cluster.fitting import open_client
 from costframe.training.error_costs import ERROR_COST
@@ -108,7 +111,7 @@ class Frontier(Choices):
         points: int | None = None,
         score: Any = None,
         budget: float | None = None,
-        folds: int | None = None,
+        cv: Any = None,
         parameters: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
         failed: Callable[[str, CostframeError], None] | None = None,
@@ -118,11 +121,17 @@ class Frontier(Choices):
         resume: bool = False,
         time_limit: float | None = None,
         interim: Callable[[Callable[[], Any]], None] | None = None,
+        references: bool | None = None,
     ) -> Self:
         """Fit algorithms at many tradeoffs, and estimate their scores on held-out rows.
 
         It fits models on train, and estimates scores on valid, minus the optimism of the best. If valid is small, it
         estimates scores on folds of train and valid, with further fits for each fold; docs/choosing.md explains it.
+
+        That takes seconds for hundreds of rows, and minutes to hours for a hundred thousand: an algorithm with a path
+        has one fit and five for folds, another one 12, each with five for folds if `cv` asks for them. `progress` gets
+        this plan, and then the time left. `time_limit` bounds it; `cv` of 0, fewer `algorithms` and `points` shorten
+        it.
 
         Parameters
         ----------
@@ -143,9 +152,10 @@ class Frontier(Choices):
             As `scoring` of `BudgetSearch`. By default ROC AUC for two classes, accuracy for more, R^2, NDCG@5.
         budget : float, optional
             Mean cost per row on valid; adds the best point of a path within it, or fits with a cost just below it.
-        folds : int, optional
-            Number of folds, 0 or at least 3. By default 5 where valid has fewer than 1,000 rows (a ranking's, 100
-            queries) and each class has 5 rows, else 0.
+        cv : int or splitter of scikit-learn, optional
+            Number of folds, 0 or at least 3, or a splitter that holds out each row of train, then valid, once. By
+            default 5 where valid has fewer than 1,000 rows (a ranking's, 100 queries) and each class has 5 rows, else
+            0.
         parameters : mapping, optional
             Further parameters of every estimator.
         progress : callable, optional
@@ -167,7 +177,7 @@ class Frontier(Choices):
             are first looks then: further fits with few rows, whose points come soon and have "quick" in their names;
             those at smaller tables go when the first fit has ended.
         resume : bool
-            Whether to go on from the fits in `directory`, of the same table, prices, score, folds and parameters. What
+            Whether to go on from the fits in `directory`, of the same table, prices, score, `cv` and parameters. What
             counts are values: of arrays all, of estimators the parameters and what they learned, of functions the code
             and what it closes over. An object without readable values, such as a lock, is an error.
         time_limit : float, optional
@@ -176,6 +186,12 @@ class Frontier(Choices):
             once; a fit in this process, as with `n_jobs` of 1, ends when it next reports progress.
         interim : callable, optional
             Called when further fits have ended, with a function that returns the frontier so far.
+        references : bool, optional
+            Whether the study has, beside its algorithms, the models that everyone would try, as candidates like others:
+            the constant, a linear model and boosting on the free features, and both on all features, each fitted once
+            without prices, if no algorithm fits it anyway. A linear model reads numbers, so tables with categories have
+            none; rankings have the constant and boosting on the free features. By default it has them, but not where
+            `tradeoffs` name each fit.
 
         Raises
         ------
@@ -184,35 +200,44 @@ class Frontier(Choices):
         PluginError
             If an algorithm raises another exception, which is the cause; the text names the algorithm and its plugin.
         """
-        if isinstance(data, str):
-            from costframe.datasets import load
-
-            data = load(data)
-        check_budget(budget)
-        check_tradeoffs(tradeoffs)
-        check_time_limit(time_limit, directory)
+        data = read_data(data)
+        check_plan(budget, tradeoffs, points)
+        check_kept(directory, time_limit, resume=resume)
+        check_functions(progress=progress, failed=failed, interim=interim)
+        check_mapping("parameters", parameters)
+        beside = tradeoffs is None if references is None else check_flag("references", references)
+        thread_count(n_jobs)  # refuses what is no number
         chosen = choose_score_of_study(data, score)
         names, left_out = choose_algorithms(data.task, algorithms, len(data.classes))
         if failed is not None:
             for name, unfit in left_out.items():
                 failed(name, unfit)
-        entrants, division = [Entrant.of(name, data, parameters or {}) for name in names], Division.of_data(data, folds)
-        store = Store(None if directory is None else as_path(directory, "directory"))
+        entrants, division = [Entrant.of(name, data, parameters or {}) for name in names], Division.of_data(data, cv)
+        entrants += references_of(data, names, parameters or {}) if beside else []
+        store = Store(None if directory is None else as_path(directory, "directory"), data.decimal)
         study = Study(entrants, division, chosen, tradeoffs, points, budget, store, time_limit)
-        if store.directory is not None:
-            open_run(store.directory, describe_run(data, chosen, folds, parameters or {}), resume=resume)
+
+        @functools.cache
+        def constant() -> Fitted:
+            return fit_constant(data, chosen, division.folds)
 
         def make(found: list[Fitted]) -> Any:
             first = all(each.point.is_first_look for each in found)
-            if first or (str(chosen) == ERROR_COST and all(each.point.n_features for each in found)):
-                found = [*found, fit_constant(data, chosen)]  # to buy nothing may be the least bill
+            asked = beside or str(chosen) == ERROR_COST  # to buy nothing may be the least bill
+            if first or (asked and all(each.point.n_features for each in found)):
+                found = [*found, constant()]
             return cls.of(found, str(chosen), data.costs.unit, data.full_cost)
 
         def show(so_far: Callable[[], list[Fitted]]) -> None:
             if interim is not None:
                 interim(lambda: make(so_far()))
 
-        with contextlib.nullcontext() if cluster is None else open_client(cluster) as client:
+        with contextlib.ExitStack() as stack:
+            if store.directory is not None:
+                described = describe_run(data, chosen, cv, parameters or {})
+                stack.enter_context(hold_alone(store.directory))
+                open_run(store.directory, described, resume=resume)
+            client = None if cluster is None else stack.enter_context(open_client(cluster))
             if client is not None:
                 parallel = by_cluster(client)
             else:
@@ -251,8 +276,12 @@ class Frontier(Choices):
         progress: Progress | None = None,
         failed: Callable[[str, CostframeError], None] | None = None,
         n_jobs: int | None = None,
+        time_limit: float | None = None,
     ) -> Self:
         """Fit any estimators, and estimate their scores as `sweep` does.
+
+        It takes as long as `sweep`: seconds for hundreds of rows, minutes to hours for a hundred thousand. `time_limit`
+        bounds it; `cv` of 0, fewer `points` or `tradeoffs`, and smaller estimators (`n_estimators`) shorten it.
 
         Parameters
         ----------
@@ -271,20 +300,24 @@ class Frontier(Choices):
             Prices of all models that have none, and of all fitted ones; anything `CostModel.of` accepts. By default the
             estimators' own, which must agree.
         cv : int or splitter of scikit-learn, optional
-            Number of folds, as `folds` of `sweep`, or a splitter that holds out each row of X (then X_val) once.
+            As `cv` of `sweep`; a splitter holds out each row of X (then X_val) once.
         scoring, budget, tradeoffs, points, progress, failed
             As `score`, `budget`, ... of `sweep`; errors have the labels.
         n_jobs : int, optional
             Number of estimators to fit side by side, by joblib: `joblib.parallel_config` sets the backend, and the
             number for None. Results are the same.
+        time_limit : float, optional
+            Seconds after which the study ends with the fits that have ended. A fit of costframe in this process ends
+            when it next reports progress; one of another library, or in another process, is waited for or left out.
 
         Raises
         ------
         CostframeError
-            If an argument is wrong, or an estimator refuses the data.
+            If an argument is wrong, an estimator refuses the data, or no fit has ended in time.
         """
-        check_budget(budget)
-        check_tradeoffs(tradeoffs)
+        check_time_limit(time_limit)
+        check_plan(budget, tradeoffs, points)
+        check_functions(progress=progress, failed=failed)
         given = Rows.of(X, y, sample_weight, qid, groups=groups)
         valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
         check_groups(given, valid)
@@ -300,29 +333,49 @@ class Frontier(Choices):
         rows = Division.of_rows(
             given, valid, test, cv=cv, share=validation_fraction, seed=random_state, classes=classes
         )
-        study = Study([each.priced(prices) for each in candidates], rows, score, tradeoffs, points, budget)
+        priced = [each.priced(prices) for each in candidates]
+        study = Study(priced, rows, score, tradeoffs, points, budget, time_limit=time_limit)
+        failed = _skip_late if failed is None and time_limit is not None else failed
         found = study.fit(by_joblib(n_jobs), progress=progress, failed=failed)
+        if not found:
+            raise UnfinishedError(
+                f"time_limit: {time_limit:g} s passed before the first fit ended; give more time, fewer rows, cv=0, or "
+                "smaller estimators"
+            )
         return cls.of(found, str(score), prices.costs.unit, prices.full_cost)
 
-    def save(self, directory: str | os.PathLike[str]) -> None:
+    def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write points and models to a folder; `load` reads it, and `cf.load` each `models/NAME.model` in it.
 
-        Models of kinds that cannot be saved are left out.
+        Models of kinds that cannot be saved are left out. A label with blanks, slashes, or more than 80 letters has a
+        file with a checksum in its name; `file` of the loaded frontier returns it.
+
+        Parameters
+        ----------
+        directory : path
+        overwrite : bool
+            Whether to replace another frontier in the folder, whose models go, and other files in the places of models.
 
         Raises
         ------
         StorageError
             If a file cannot be written.
+        ParameterError
+            If the folder has another frontier and `overwrite` is False; or if it is that of a run which did not fit
+            these models, another process writes to it, or two points have one name.
         """
         unknown = (None,) * len(self.points)
         others = (each or unknown for each in (self.models, self.influences, self.spent))
         found = zip(self.points, *others, strict=True)
         header = {"score_name": self.score_name, "unit": self.unit, "full_cost": self.full_cost}
-        save_fits(as_path(directory, "directory"), [Fitted(*each) for each in found], header)
+        check_flag("overwrite", overwrite)
+        save_fits(as_path(directory, "directory"), [Fitted(*each) for each in found], header, overwrite=overwrite)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
         """Read the folder of `save`, or of `costframe compare`; models are loaded when `model` asks for them.
+
+        If a model's file is another one by then, `model` raises a StorageError.
 
         Raises
         ------
@@ -351,7 +404,10 @@ class Frontier(Choices):
         return model.load() if isinstance(model, SavedModel) else model
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the points as CSV, floats to the last bit; if `path` is given, also write it, whole or not at all."""
+        """Return the points as CSV, floats to the last bit; if `path` is given, also write it, whole or not at all.
+
+        Texts that a spreadsheet would run have an apostrophe in front.
+        """
         text = points_csv(self)
         if path is not None:
             write_together({as_path(path): text.encode()})
@@ -372,6 +428,12 @@ class Frontier(Choices):
         import costframe  # displays are above this room; the package loads them by name
 
         return costframe.plot.FrontierDisplay.from_frontier(self, ax=ax, **options)
+
+
+def _skip_late(_algorithm: str, error: CostframeError) -> None:
+    """Raise an error of a fit, but not that it was late."""
+    if not isinstance(error, UnfinishedError):
+        raise error
 
 
 def _name_points(found: Sequence[Fitted]) -> list[Fitted]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import evolve
 
-from costframe.frontier.choices import of_bill
+from costframe.frontier.estimates import of_bill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +43,8 @@ def correct_choice_of_algorithm(found: Sequence[Fitted], *, bills: bool = False)
 
 
 def _lower(fitted: Fitted, amount: float) -> Fitted:
+    if not fitted.point.n_features:
+        return fitted
     return evolve(fitted, point=evolve(fitted.point, score=fitted.point.score - float(amount)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -11,10 +12,17 @@ from attrs import evolve
 from sklearn.base import is_classifier
 
 from costframe.core.errors import ParameterError, format_count
-from costframe.frontier.choices import Estimate, estimate_on_rows, join_folds, mix_estimates, model_variance
-from costframe.frontier.trial import optional_arguments
+from costframe.frontier.estimates import (
+    Estimate,
+    difference_error,
+    estimate_on_rows,
+    join_folds,
+    mix_estimates,
+    model_variance,
+)
+from costframe.frontier.intervals import NINE_OF_TEN
+from costframe.frontier.trial import STOPPING, optional_arguments
 from costframe.training.data import Traits
-from costframe.training.error_costs import ERROR_COST
 from costframe.training.scoring import with_labels
 
 if TYPE_CHECKING:
@@ -30,6 +38,8 @@ if TYPE_CHECKING:
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
+_JUMP = 0.25  # least difference of neighbors that is a jump, as a share of the gain of a whole path
+_APPARENT = 0.368  # weight of an estimate by the rows that chose, beside that of the repeated search: exp(-1)
 _NOTHING = 1e-9  # least improvement of a further point, as a share of the spread of scores
 
 
@@ -44,6 +54,9 @@ class ModelPath(Protocol):
 
     def predictor(self, point: Any, /) -> Predictor:
         """Return the model of a point."""
+
+    # Optional: `counterpart(point, whole)`, the point of this path that stands for one of `whole`, a path of the same
+    # estimator on more rows, or None if that is any point of equal cost.
 
 
 @runtime_checkable
@@ -80,23 +93,18 @@ def fit_along(
     return found, front
 
 
-def has_bills(trial: Trial) -> bool:
-    """Return whether a trial's score is what errors cost."""
-    return str(trial.score) == ERROR_COST
-
-
 def _make(trial: Trial) -> Any:
     """Return the estimator of a path, which plans in money where the score is the cost of errors."""
     model = trial.make(0.0)
-    return model.set_params(tradeoff=None) if has_bills(trial) and Traits.of(model).plans_bills else model
+    return model.set_params(tradeoff=None) if trial.has_bills and Traits.of(model).plans_bills else model
 
 
 def _fit_path(
     trial: Trial, points: int, budget: float | None, progress: Progress
 ) -> tuple[list[Fitted], list[tuple[float, float]]]:
     began, name, model = time.perf_counter(), f"{trial.algorithm} along its path", _make(trial)
-    folds = trial.folds_for(model)
-    paths = 1 + len(folds)
+    trial = _apart_from_valid(trial, model)
+    paths = 1 + trial.count_folds(model)
 
     def fit_path(model: Any, train: Rows, valid: Rows, done: int) -> ModelPath:
         def report(share: float) -> None:
@@ -119,23 +127,28 @@ def _fit_path(
         seconds = time.perf_counter() - began
         front, plain = path.frontier(), path.plain()
         full = model.costs_.full_cost(model.predictor_.feature_names)
-        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=has_bills(trial))
+        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=trial.has_bills)
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
-        if trial.train.groups is not None and any(own):
-            if not trial.folds:
+        if trains := any(own):
+            folds = trial.folds_of_search(model)
+            if trial.train.groups is not None and not folds:
                 raise ParameterError(
                     f"cv: {trial.algorithm} estimates scores by folds that ignore groups; give a number of folds"
                 )
-            own = [None] * len(chosen)
-        known: Sequence[Estimate | None] = own
-        if folds and None in known:
+            if trial.train.groups is not None:  # which its own estimates ignore
+                own = [None] * len(chosen)
+        else:
+            folds = trial.folds_for(model)
+        paths = 1 + len(folds)
+        known: Sequence[Estimate | None] = [None] * len(chosen) if folds else own
+        if folds:
             each = []
             for done, fold in enumerate(folds, 1):
                 other = _make(trial)
-                each.append(
-                    _estimate_on_fold(trial, fold, other, fit_path(other, fold.train, fold.valid, done), chosen, plain)
-                )
-            known = _join(chosen, folds, each)
+                repeated = fit_path(other, fold.train, fold.valid, done)
+                each.append(_estimate_on_fold(trial, fold, other, repeated, path, chosen, own=trains))
+            joined = _join(chosen, folds, each, trial.rows_lacked(folds, model), own=trains)
+            known = [_join_with_own(*one) for one in zip(own, joined, strict=True)]
         largest = max(point.tradeoff for point in [*front, plain])
         found = []
         for point, estimate, one in zip(chosen, known, own, strict=True):
@@ -144,8 +157,22 @@ def _fit_path(
             copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if one is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
             fitted = trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost)
-            found.append(fitted if one is None else evolve(fitted, spent=getattr(point, "spent", None)))
+            if one is not None:
+                is_repeated = bool(folds) and estimate is not None
+                fitted = evolve(fitted, spent=getattr(point, "spent", None), repeated=is_repeated)
+            found.append(fitted)
     return found, [(point.cost, point.score) for point in front]
+
+
+def _apart_from_valid(trial: Trial, model: Any) -> Trial:
+    """Return a trial whose valid rows estimate only, if groups would be on both sides of a model's own folds."""
+    if trial.train.groups is None or trial.folds or trial.stopping is not None:
+        return trial
+    if not Traits.of(model).trains_on_validation:
+        return trial
+    parts = trial.train.hold_out(STOPPING, 0, classes=is_classifier(model))
+    train, stopping = map(trial.train.take, parts)
+    return evolve(trial, train=train, stopping=stopping)
 
 
 def _own_estimate(point: Any) -> Estimate | None:
@@ -158,45 +185,92 @@ def _own_estimate(point: Any) -> Estimate | None:
 
 
 def _estimate_on_fold(
-    trial: Trial, fold: Fold, model: Any, path: ModelPath, chosen: Sequence[Any], plain: Any
-) -> list[Estimate]:
-    """Estimate each chosen point on a fold's held-out rows, by models of equal cost on the fold's path.
+    trial: Trial, fold: Fold, model: Any, path: ModelPath, whole: ModelPath, chosen: Sequence[Any], *, own: bool
+) -> list[Estimate | None]:
+    """Estimate each chosen point of the whole path on a fold's held-out rows, by a point of the fold's path.
 
-    The model is a random choice between the two models of the frontier with the nearest costs; for the plain point, the
-    fold's plain one.
+    It is the path's counterpart of the point, or for the plain point the plain one; else a random choice between the
+    two models of the frontier with the nearest costs. It is None where the score jumps between these two, as with the
+    last of some features that tell little alone: neither stands for the point, which valid estimates, unless it has
+    trained on that, as those with estimates of their `own`.
     """
 
-    @functools.cache
-    def estimate(place: int) -> Estimate:
-        point = path.plain() if place < 0 else front[place]
+    def estimate(point: Any) -> Estimate:
         predictor = path.predictor(point).of_queries(fold.out.qid)
         return estimate_on_rows(trial.score, fold.out, model, predictor.predict(fold.out.X))
 
-    front = path.frontier()
+    @functools.cache
+    def at(place: int) -> Estimate:
+        return estimate(front[place])
+
+    front, plain = path.frontier(), whole.plain()
     costs = np.array([point.cost for point in front])
-    found = []
+    counterpart = getattr(path, "counterpart", None)
+    found = list[Estimate | None]()
     for point in chosen:
-        if same_point(point, plain):
-            found.append(estimate(-1))
+        same = path.plain() if same_point(point, plain) else counterpart and counterpart(point, whole)
+        if same is not None:
+            found.append(estimate(same))
             continue
         below = max(int(np.searchsorted(costs, point.cost, "right")) - 1, 0)
         above = min(below + 1, len(front) - 1)
         share = (point.cost - costs[below]) / (costs[above] - costs[below]) if above > below else 0.0
-        found.append(mix_estimates(estimate(below), estimate(above), float(np.clip(share, 0.0, 1.0))))
+        share = float(np.clip(share, 0.0, 1.0))
+        jumps = not own and 0 < share < 1 and _jumps(at(below), at(above), at(len(front) - 1).score - at(0).score)
+        found.append(None if jumps else mix_estimates(at(below), at(above), share))
     return found
 
 
-def _join(chosen: Sequence[Any], folds: Sequence[Fold], found: Sequence[Sequence[Estimate]]) -> list[Estimate]:
+def _join_with_own(own: Estimate | None, repeated: Estimate | None) -> Estimate | None:
+    """Return the estimate of a point, from the algorithm's own and that of its repeated search.
+
+    The own one is too high, as its rows chose the point; that of the repeated search is too low, as its models had two
+    thirds of the rows. They count .368 and .632, as in Efron's estimator (1983), whose models see about as many rows.
+    The error is that of the latter, and that of which of the two is right.
+    """
+    if own is None or repeated is None:
+        return repeated
+    score = _APPARENT * own.score + (1 - _APPARENT) * repeated.score
+    between = _APPARENT * (1 - _APPARENT) * (own.score - repeated.score) ** 2
+    return evolve(
+        repeated, score=score, error=math.hypot(repeated.error, math.sqrt(between)), rows_lacked=own.rows_lacked
+    )
+
+
+def _jumps(one: Estimate, other: Estimate, gain: float) -> bool:
+    """Return whether two scores on the same rows surely differ, and by a large share of the gain of a whole path."""
+    assert one.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
+    assert other.influence is not None  # noqa: S101
+    apart = abs(other.score - one.score)
+    return apart > _JUMP * gain and apart > NINE_OF_TEN * difference_error(one.influence, other.influence)
+
+
+def _join(
+    chosen: Sequence[Any],
+    folds: Sequence[Fold],
+    found: Sequence[Sequence[Estimate | None]],
+    lacked: float,
+    *,
+    own: bool,
+) -> list[Estimate | None]:
     """Join the estimates of each point over folds, with one variance of trained models for all points.
 
-    It is the mean variance of models that cost something: the F1 of a constant jumps between folds.
+    It is the mean variance of models that cost something: the F1 of a constant jumps between folds. Of a search, whose
+    models have estimates of their `own`, each point has its own variance, as some sets are found on all folds and
+    others on few. A point that no model of some fold stands for has none. Their models `lacked` a share of the rows.
     """
-    points = list(zip(*found, strict=True))
-    paid = [each for point, each in zip(chosen, points, strict=True) if point.cost > 0] or points
+    points = [None if None in point else point for point in zip(*found, strict=True)]
+    known = [(place, each) for place, each in enumerate(points) if each is not None]
+    paid = [each for place, each in known if chosen[place].cost > 0] or [each for _, each in known]
     varied = [model_variance(each) for each in paid if len({one.score for one in each}) > 1]
-    variance = float(np.mean(varied)) if varied else 0.0
+    shared = float(np.mean(varied)) if varied else 0.0
     places = [fold.place for fold in folds]
-    return [join_folds(each, places, variance if len({one.score for one in each}) > 1 else 0.0) for each in points]
+    joined: list[Estimate | None] = [None] * len(points)
+    for place, each in known:
+        variance = model_variance(each) if own else shared
+        varies = len({one.score for one in each}) > 1
+        joined[place] = join_folds(each, places, variance if varies else 0.0, rows_lacked=lacked)
+    return joined
 
 
 def choose_points(

@@ -51,6 +51,9 @@ class Point:
         Standard error of `cost`; 0 if all rows cost the same.
     mixed_with : float or None
         Of a mixture (`MixedPredictor`): the tradeoff of the second model, which answers a part of the rows.
+    mistakes : str
+        Where wrong answers of classes have prices: how many held-out rows had which; "" if `score` is of the
+        algorithm's own rows.
     """
 
     algorithm: str
@@ -70,6 +73,7 @@ class Point:
     cost_error: float = 0.0
     name: str = ""
     mixed_with: float | None = None
+    mistakes: str = ""
 
     @property
     def is_first_look(self) -> bool:

@@ -14,19 +14,20 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.predictors.classes import places
-from costframe.core.tables.frames import is_arrow
-from costframe.core.tables.rows import as_frame, check_queries, check_target, check_weights, exact_labels
+from costframe.core.tables.frames import is_arrow, take_rows
+from costframe.core.tables.rows import as_frame, check_nested, check_queries, check_target, check_weights, exact_labels
 from costframe.frontier.checks import check_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from costframe.datasets import Dataset
+    from costframe.datasets import Dataset, dataset
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
 _CHOOSE_WELL = 10_000  # rows of valid
+_FEW_SEARCHED, _FEW_EVENTS, _OUTER = 5_000, 200, 3  # most rows and events that repeat a search, and number of its folds
 _FEWEST_HALVED = 10  # rows, queries or groups of each class in valid; scores of fewer are often undefined
 
 
@@ -68,14 +69,17 @@ class Rows:
         made = cls(X, column_or_1d(y, warn=True) if y.shape[1:] == (1,) else y, weight, qid)
         return made if groups is None else made.with_groups(np.asarray(groups), suffix)
 
+    @classmethod
+    def of_part(cls, part: dataset.Rows) -> Rows:
+        """Make rows of a part of a data set."""
+        return cls(part.X, part.y, None, part.qid, part.groups)
+
     def with_groups(self, groups: NDArray[Any], suffix: str) -> Rows:
         """Return the rows in groups; refuse groups that cut a query."""
-        found = evolve(self, groups=groups)
         if self.qid is not None:
-            queries = np.unique(self.qid, return_inverse=True)[1]
-            if len({*zip(queries.tolist(), np.asarray(found.units).tolist(), strict=True)}) > len(np.unique(queries)):
-                raise DataError(f"groups{suffix}: expected each query in one group")
-        return found
+            queries, units = (np.unique(each, return_inverse=True)[1] for each in (self.qid, groups))
+            check_nested(queries, units, f"groups{suffix}")
+        return evolve(self, groups=groups)
 
     @property
     def units(self) -> NDArray[np.int64] | None:
@@ -126,14 +130,22 @@ class Rows:
         return train, valid
 
     def _hold_out_groups(self, share: float, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Hold out whole groups, with about a share of the rows of each class: some of many folds."""
+        """Hold out whole groups, with about a share of the rows of each class: some of many folds.
+
+        Each class keeps rows to train on, if there are such folds: its only group is not held out.
+        """
         most = min(_MOST_PARTS, len(np.unique(self.groups)))
         if most < 2:
             raise ValueError("there is one group only")
         parts = Fraction(share).limit_denominator(most)
         held, count = (parts.numerator, parts.denominator) if 0 < parts < 1 else (1 if parts < 1 else most - 1, most)
-        fold = self.fold_groups(count, seed)
-        return np.flatnonzero(fold >= held), np.flatnonzero(fold < held)
+        fold, y = self.fold_groups(count, seed), np.asarray(self.y)
+        is_held = fold < held
+        for shift in range(1, count):
+            if len(np.unique(y[~is_held])) == len(np.unique(y)):
+                break
+            is_held = (fold + shift) % count < held
+        return np.flatnonzero(~is_held), np.flatnonzero(is_held)
 
     def fold_groups(self, count: int, seed: Any) -> NDArray[np.int64]:
         """Return a fold for each row, whole groups with even shares of the classes in each: int64 (n,)."""
@@ -155,11 +167,8 @@ class Rows:
 
     def take(self, chosen: NDArray[np.int64]) -> Rows:
         """Keep some rows, by number."""
-        from sklearn.utils import _safe_indexing
-
-        given = (self.y, self.weight, self.qid, self.groups)
-        X = self.X.take(chosen) if is_arrow(self.X) else _safe_indexing(self.X, chosen)
-        return Rows(X, *(None if each is None else _safe_indexing(each, chosen) for each in given))
+        given = (self.X, self.y, self.weight, self.qid, self.groups)
+        return Rows(*(None if each is None else take_rows(each, chosen) for each in given))
 
     def append(self, other: Rows) -> Rows:
         """Append other rows with X of the same type; if only one part has weights, the other gets ones."""
@@ -210,13 +219,13 @@ class Division:
     folds_repeat: bool = False  # whether folds repeat single fits of estimators with a tradeoff too
 
     @classmethod
-    def of_data(cls, data: Dataset, folds: int | None = 0) -> Division:
-        """Divide a data set by its parts, and train and valid into a number of folds."""
-        train, valid, test = (
-            Rows(part.X, part.y, None, part.qid) for part in map(data.part, ("train", "valid", "test"))
+    def of_data(cls, data: Dataset, cv: Any = 0) -> Division:
+        """Divide a data set by its parts, and train and valid into a number of folds, or by a splitter."""
+        train, valid, test = map(Rows.of_part, map(data.part, ("train", "valid", "test")))
+        order = np.arange(len(train.y) + len(valid.y))
+        return cls(
+            train, valid, test, _folds(train, valid, cv, order, classes=data.task == "classification"), cv is not None
         )
-        made = folds_of(train, valid, folds, classes=data.task == "classification")
-        return cls(train, valid, test, made, folds is not None)
 
     @classmethod
     def of_rows(
@@ -228,37 +237,38 @@ class Division:
             check_share("validation_fraction", share)
             parts = rows.hold_out(share, seed, classes=classes)
             order, (rows, valid) = np.concatenate(parts), map(rows.take, parts)
-        splits = hasattr(cv, "split") or hasattr(cv, "__iter__")
-        if splits and not isinstance(cv, str):
-            folds = folds_by(rows, valid, cv, order)
-        else:
-            folds = folds_of(rows, valid, cv, classes=classes, name="cv")
-        return cls(rows, valid, test, folds, cv is not None)
+        return cls(rows, valid, test, _folds(rows, valid, cv, order, classes=classes), cv is not None)
 
 
-def check_groups(train: Rows, valid: Rows | None) -> None:
-    """Refuse validation rows whose groups are unknown, or are in train too."""
+def _folds(train: Rows, valid: Rows, cv: Any, order: NDArray[np.int64], *, classes: bool) -> tuple[Fold, ...]:
+    """Divide train and valid into a number of folds, or by a splitter; see `folds_of` and `folds_by`."""
+    splits = hasattr(cv, "split") or hasattr(cv, "__iter__")
+    if splits and not isinstance(cv, str):
+        return folds_by(train, valid, cv, order)
+    return folds_of(train, valid, cv, classes=classes)
+
+
+def check_groups(train: Rows, valid: Rows | None, name: str = "_val") -> None:
+    """Refuse validation rows, or others by a `name`, whose groups are unknown, or are in train too."""
     if valid is None or (train.groups is None and valid.groups is None):
         return
-    for suffix, other, rows in (("", "_val", train), ("_val", "", valid)):
+    for suffix, other, rows in (("", name, train), (name, "", valid)):
         if rows.groups is None:
             raise ParameterError(
                 f"groups{suffix}: expected the group of each row of X{suffix}, as groups{other} has them"
             )
     if len(both := np.intersect1d(train.groups, valid.groups)):
-        raise DataError(f"groups_val: group {shown(both[0].item())} is in X too; rows of a group stay together")
+        raise DataError(f"groups{name}: group {shown(both[0].item())} is in X too; rows of a group stay together")
 
 
-def folds_of(
-    train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0, name: str = "folds"
-) -> tuple[Fold, ...]:
+def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0) -> tuple[Fold, ...]:
     """Divide train and valid into `count` folds with equal shares of `classes`, if the labels are classes.
 
     None chooses the default number, or no folds if valid is large, or a class or the queries are too few.
     """
     whole = count is None or (isinstance(count, int | np.integer) and not isinstance(count, bool))
     if not whole or (count is not None and (count < 0 or 0 < count < LEAST)):
-        raise ParameterError(f"{name}: expected 0, or a whole number >= {LEAST}, got {shown(count)}")
+        raise ParameterError(f"cv: expected 0, or a whole number >= {LEAST}, got {shown(count)}")
     if count == 0 or (count is None and not (_is_small(valid) and _fit_together(train, valid))):
         return ()
     rows, number = train.append(valid), FOLDS if count is None else count
@@ -267,9 +277,22 @@ def folds_of(
             return ()
         what = "rows" if rows.units is None else "queries" if rows.groups is None else "groups"
         what += " of each class" if classes else ""
-        raise ParameterError(f"{name}: {count} need as many {what}, the smallest number in train and valid is {fewest}")
+        raise ParameterError(f"cv: {count} need as many {what}, the smallest number in train and valid is {fewest}")
     fold = _number_folds(rows, number, seed, classes=classes)
     return tuple(_make_fold(rows, fold, k, number) for k in range(number))
+
+
+def count_outer_folds(train: Rows, valid: Rows, *, classes: bool) -> int:
+    """Return the number of folds that repeat a whole search, if rows or events are few; else 0.
+
+    Events are the rows of the rarest class. There are few folds, as each repeats all fits of the search.
+    """
+    if not _fit_together(train, valid):
+        return 0
+    rows = _without_columns(train).append(_without_columns(valid))  # large tables are only counted
+    fewest = _fewest(rows, classes=classes)
+    few = len(rows.y) <= _FEW_SEARCHED or (classes and fewest <= _FEW_EVENTS)
+    return _OUTER if few and fewest >= _FEWEST_HALVED else 0
 
 
 def halves_of(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
@@ -304,6 +327,10 @@ def _kinds_and_units(rows: Rows, *, classes: bool) -> tuple[NDArray[np.int64], N
     """Return the class of each row, or 0, and the number of its group or query, or its own: int64 (n,) each."""
     kinds = np.unique(np.asarray(rows.y), return_inverse=True)[1] if classes else np.zeros(len(rows.y), np.int64)
     return kinds, np.arange(len(rows.y)) if rows.units is None else rows.units
+
+
+def _without_columns(rows: Rows) -> Rows:
+    return evolve(rows, X=np.empty((len(rows.y), 0)))
 
 
 def _fewest(rows: Rows, *, classes: bool) -> int:

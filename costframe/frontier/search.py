@@ -14,15 +14,17 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.core.checks import needed
+from costframe.core.checks import check_choice, check_number, needed
 from costframe.core.display import cost
-from costframe.core.errors import ParameterError, printable, shown
+from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
-from costframe.frontier.checks import check_searched
+from costframe.frontier.checks import KINDS, check_searched
 from costframe.frontier.frontier import Frontier
+from costframe.frontier.promised import check_promised, hold_out
 from costframe.frontier.rows import Rows
 from costframe.frontier.trial import silent
-from costframe.frontier.words import describe_useless_budget, next_buys
+from costframe.frontier.words import Buy, describe_useless_budget, next_buys
+from costframe.promises.promise import Promise, as_promises
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from costframe.frontier.trial import Progress as ProgressCallback
 
 MOST_BUYS = 3  # that a search names
+TASK_OF = {kind: task for task, kind in KINDS.items()}
 
 
 def _models(estimator: Any) -> list[Any]:
@@ -53,9 +56,9 @@ def _has(method: str) -> Callable[[Any], bool]:
 
 def _show_progress() -> AbstractContextManager[ProgressCallback]:
     needed("rich", "cli")
-    from costframe.training.console import show_progress
+    from costframe.training.console import show_plan_and_progress
 
-    return show_progress()
+    return show_plan_and_progress()
 
 
 class UselessBudgetWarning(UserWarning):
@@ -76,8 +79,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Upper bound on the mean cost per row of the validation rows, in the cost model's unit, without once-per-batch
         prices. It may be None with `minimize`.
     minimize : "bill", optional
-        Keep the model with the least bill, of cost and errors; prices must have errors. Where they have, and there is
-        no `scoring`, it is the default.
+        Choose by the bill, of cost and errors, as `Frontier.recommended` does; prices must have errors. Where they
+        have, and there is no `scoring`, it is the default.
+    promise : Promise, text, or list of them, optional
+        Keep the cheapest model that is certified to keep all, such as "recall(ill) >= 0.95", in place of a budget; see
+        `Promise`. It may be a cascade of two.
+    promise_fraction : float
+        Share of the rows, or groups, that certify the promise if `fit` gets no X_promise. They are held out before
+        anything is fitted.
     tradeoffs : sequence of float, optional
         First tradeoffs. By default one fit of an estimator with `fit_path` gives all models; other estimators begin at
         0 and a grid in units of (loss of the best constant) / (cost of all features).
@@ -93,16 +102,19 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         a function of (estimator, X, y) that only asks for predictions; not for rankings. By default ROC AUC for two
         classes, accuracy for more, R^2, NDCG@5.
     cv : int or splitter of scikit-learn, optional
-        Number of folds of all rows for estimates of scores, as `folds` of `Frontier.sweep`; 0 uses validation rows
-        alone. A splitter holds out each row of X (then X_val) once; another part in turn stops the training.
+        Number of folds of all rows for estimates of scores, as `cv` of `Frontier.sweep`; 0 uses validation rows alone.
+        A splitter holds out each row of X (then X_val) once; another part in turn stops the training.
     validation_fraction : float
         Share of the rows (of the queries of a ranking) to hold out if `fit` gets no X_val.
     random_state : int
         Seed of that choice.
     n_jobs : int, optional
         Number of estimators to search side by side, by joblib, as for `Frontier.fit`.
+    time_limit : float, optional
+        Seconds after which the search chooses among the fits that have ended; see `Frontier.fit`, also for how long it
+        takes without one.
     verbose : int
-        1 shows a progress bar.
+        1 shows the plan, and a progress bar with the time left.
 
     Attributes
     ----------
@@ -111,7 +123,10 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Trained model of the best estimator.
     frontier_ : Frontier
         All fitted models, with estimates; `frontier_.to_frame()` is a table of them.
-    best_point_ : Point
+    best_point_ : Point or None
+        None for a cascade, which a promise may choose.
+    certified_ : Certified
+        With a promise: what the choice rests on.
     margin_ : float
         The budget minus the mean cost of the chosen model; infinite without a budget.
     next_buys_ : tuple of Buy
@@ -124,6 +139,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         budget: float | None = None,
         *,
         minimize: str | None = None,
+        promise: Any = None,
+        promise_fraction: float = 0.25,
         tradeoffs: Sequence[float] | None = None,
         points: int | None = None,
         scoring: Any = None,
@@ -131,11 +148,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.25,
         random_state: int = 0,
         n_jobs: int | None = None,
+        time_limit: float | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.budget = budget
         self.minimize = minimize
+        self.promise = promise
+        self.promise_fraction = promise_fraction
         self.tradeoffs = tradeoffs
         self.points = points
         self.scoring = scoring
@@ -143,6 +163,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.time_limit = time_limit
         self.verbose = verbose
 
     @restore_on_error
@@ -159,8 +180,13 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         qid_val: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         groups_val: ArrayLike | None = None,
+        X_promise: Any = None,
+        y_promise: ArrayLike | None = None,
+        groups_promise: ArrayLike | None = None,
     ) -> Self:
         """Search; takes the arguments of the estimator's own `fit`, and `groups` as `Frontier.fit`.
+
+        X_promise, y_promise and groups_promise are labelled rows that certify a promise.
 
         It warns (`UselessBudgetWarning`) if no model within the budget beats a constant by more than the error.
 
@@ -169,14 +195,32 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             If no model is within the budget; the text names the cheapest.
         """
-        if self.minimize not in {None, "bill"}:
-            raise ParameterError(f"minimize: expected 'bill' or None, got {shown(self.minimize)}")
+        check_choice("minimize", self.minimize, ("bill", None))
+        check_number("verbose", self.verbose, whole=True)
         if self.minimize and self.scoring is not None:
             raise ParameterError("scoring: has no effect on the bill; leave it out, or minimize")
-        if self.budget is None and not self.minimize:
-            raise ParameterError("budget: expected a number >= 0, got None")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
+        held: Rows | None = None
+        if self.promise is not None:
+            promises = self._check_promised(sample_weight, sample_weight_val)
+            task = get_tags(_models(self.estimator)[0]).estimator_type
+            train, valid, held = hold_out(
+                Rows.of(X, y, None, qid, groups=groups),
+                Rows.if_any(X_val, y_val, None, qid_val, "_val", groups_val),
+                Rows.if_any(X_promise, y_promise, None, None, "_promise", groups_promise),
+                (self.promise_fraction, self.validation_fraction),
+                self.random_state,
+                classes=task == "classifier",
+            )
+            check_promised(promises, held, TASK_OF.get(task, "ranking"), has_bills=True)
+            X, y, groups, X_val, y_val, groups_val = (
+                getattr(rows, name) for rows in (train, valid) for name in ("X", "y", "groups")
+            )
+        elif X_promise is not None or y_promise is not None or groups_promise is not None:
+            raise ParameterError("X_promise: has no effect without a promise")
+        if self.budget is None and not self.minimize and held is None:
+            raise ParameterError("budget: expected a number >= 0, got None")
         with _show_progress() if self.verbose else nullcontext(silent) as progress:
             self.frontier_ = Frontier.fit(
                 self.estimator,
@@ -199,12 +243,35 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 random_state=self.random_state,
                 progress=progress,
                 n_jobs=self.n_jobs,
+                time_limit=self.time_limit,
             )
         if self.minimize and not self.frontier_.has_bills:
             raise ParameterError("minimize: the bill needs prices with errors; see `CostModel.of`")
+        return self._keep_best() if held is None else self._keep_promise(held, X_val, y_val, groups_val)
+
+    def _check_promised(self, *weights: ArrayLike | None) -> tuple[Promise, ...]:
+        """Return the promises; refuse a budget or weights beside them."""
+        promises = as_promises(self.promise)
+        if self.budget is not None or self.minimize:
+            raise ParameterError("promise: is kept at the least cost; leave out budget and minimize")
+        if any(weight is not None for weight in weights):
+            raise ParameterError("sample_weight: a promise counts each row once; leave out weights")
+        return promises
+
+    def _keep_promise(self, held: Rows, *plan: Any) -> Self:
+        """Set the fitted attributes for the cheapest model that is certified on rows that nothing chose by."""
+        rows = {"X": held.X, "y": held.y, "groups": held.groups}
+        self.certified_ = self.frontier_.cheapest(promise=self.promise, plan=plan, **rows)
+        self.best_point_, self.best_estimator_ = self.certified_.point, self.certified_.model
+        self.margin_ = math.inf
+        self.next_buys_: tuple[Buy, ...] = ()
+        return self
+
+    def _keep_best(self) -> Self:
+        """Set the fitted attributes for the recommended point."""
         self.best_point_ = self.frontier_.recommended(self.budget)
         if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
-            warnings.warn(text, UselessBudgetWarning, stacklevel=3)
+            warnings.warn(text, UselessBudgetWarning, stacklevel=4)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
         self.margin_ = math.inf if self.budget is None else self.budget - self.best_point_.cost
         self.next_buys_ = next_buys(self.frontier_, self.best_point_, MOST_BUYS)
@@ -214,6 +281,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def summary_(self) -> str:
         """Sentences on the chosen model, its margin, and what a larger budget would buy."""
         check_is_fitted(self, "best_point_")
+        if self.promise is not None:
+            return str(self.certified_)
         point, frontier = self.best_point_, self.frontier_
         found = f"{frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f}"
         if frontier.has_bills:
@@ -247,9 +316,9 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         predictions = chosen.predictor_.predict(X)
         return float(score_named(name)(rows.codes(chosen), predictions, rows.weight, rows.qid))
 
-    def cost(self, X: Any, y: ArrayLike | None = None, **given: Any) -> CostReport:
-        """Return the exact cost of predicting rows, with labels also that of errors."""
-        report: CostReport = self._chosen().cost(X, y, **given)
+    def cost(self, X: Any, y_or_costs: Any = None, **given: Any) -> CostReport:
+        """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`."""
+        report: CostReport = self._chosen().cost(X, y_or_costs, **given)
         return report
 
     @property

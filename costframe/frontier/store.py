@@ -1,141 +1,78 @@
-"""The store of a study: fits and runs in a folder, under digests of what made them."""
+"""The store of a study: fits in a folder, under digests of what made them, and the files of their models."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
 import itertools
-import json
-import os
 import re
-import sys
-import types
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.core.errors import CostframeError, ParameterError, StorageError, shown
-from costframe.core.files import remove_unfinished, write_atomically, write_folder
+from costframe.core.errors import CostframeError, StorageError, shown
+from costframe.core.files import write_atomically, write_folder
 from costframe.core.storage.container import pack, unpack
-from costframe.core.storage.saving import load, save
+from costframe.core.storage.saving import content_of, from_content, read_content
+from costframe.frontier.digests import digest
 from costframe.frontier.points import Point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.datasets import Dataset
 
     Fits = tuple[list["Fitted"], list[tuple[float, float]]]  # and cost and score of all models of their path
     Files = dict[str, dict[str, bytes]]  # by folder and name
 
 _ARRAYS = "influence", "spent"  # of a `Fitted`
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_CONTAINERS = (tuple, list, dict, set, frozenset)
-
-
-def digest(value: object, name: str) -> str:
-    """Return a text that differs between different values; `name` begins the error.
-
-    Arrays count with all their values and their dtype, numbers of numpy as Python's, functions by their code and what
-    that closes over, and other objects by what pickle would keep of them, without values that they cache.
-
-    Raises
-    ------
-    ParameterError
-        If pickle refuses an object, as an open file.
-    """
-    try:
-        return _digest(value, ()).hex()
-    except Exception as error:  # an object of any class may come, and raise anything
-        raise ParameterError(
-            f"{name}: a run in a directory is known by its values, and those of {shown(value)} cannot be read "
-            f"({error}); leave out the directory"
-        ) from error
-
-
-def _digest(value: object, above: tuple[int, ...]) -> bytes:
-    if id(value) in above:  # a cycle
-        return hashlib.sha256(b"cycle %d" % above.index(id(value))).digest()
-    value = value.item() if isinstance(value, np.generic) else value
-    own, parts = _take_apart(value)
-    digests = [_digest(part, (*above, id(value))) for part in parts]
-    if isinstance(value, dict | set | frozenset):
-        digests.sort()
-    name = f"{type(value).__module__}.{type(value).__qualname__} {len(own)} {len(digests)} "
-    return hashlib.sha256(b"".join([name.encode(), own, *digests])).digest()
-
-
-def _take_apart(value: Any) -> tuple[bytes, Iterable[object]]:
-    """Return the bytes of a value's own, and the values in it."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return repr(value).encode(errors="surrogatepass"), ()
-    if kind in _CONTAINERS:
-        return b"", value.items() if kind is dict else value
-    if kind in {np.ndarray, np.memmap}:
-        return _take_array_apart(value)
-    if kind in {types.FunctionType, types.CodeType}:
-        return _take_code_apart(value)
-    return _take_object_apart(value)
-
-
-def _take_array_apart(array: NDArray[Any]) -> tuple[bytes, Iterable[object]]:
-    """Take an array apart; its memory order, and the room of its texts, do not count."""
-    if array.dtype.hasobject:
-        return f"{array.dtype} {array.shape}".encode(), array.ravel().tolist()
-    text, dtype = (np.char.encode(array, "utf-8"), "U") if array.dtype.kind == "U" else (array, array.dtype.descr)
-    return f"{dtype} {array.shape} ".encode() + np.ascontiguousarray(text).tobytes(), ()
-
-
-def _take_code_apart(code: Any) -> tuple[bytes, Iterable[object]]:
-    """Take a function apart, with what it closes over, but not what it finds in its module; or the code of one."""
-    if isinstance(code, types.FunctionType):
-        closed = [cell.cell_contents for cell in code.__closure__ or ()]
-        return code.__module__.encode(), (code.__code__, code.__defaults__, code.__kwdefaults__, closed)
-    names = (code.co_names, code.co_varnames, code.co_argcount, code.co_posonlyargcount, code.co_flags)
-    return code.co_code, (code.co_consts, names)
-
-
-def _take_object_apart(value: Any) -> tuple[bytes, Iterable[object]]:
-    reduced = value.__qualname__ if isinstance(value, type) else value.__reduce_ex__(4)
-    if isinstance(reduced, str):  # the name of a global
-        return f"{getattr(value, '__module__', '')}.{reduced}".encode(), ()
-    state, listed, mapped = (*reduced[2:5], None, None, None)[:3]
-    if isinstance(state, dict):
-        cached = functools.cached_property
-        state = {key: each for key, each in state.items() if not isinstance(getattr(type(value), key, None), cached)}
-    return b"", (*reduced[:2], state, list(listed or ()), dict(mapped or ()))
-
-
+_CHECKSUM = 32  # bytes
 MODELS, FITS = "models", "fits"  # folders of a run
-RUN, FRONTIER, RECOMMENDED = "run.json", "frontier.fits", "recommended.model"
-NOUNS = {
-    "version": "another version of costframe",
-    "table": "another table or split of rows",
-    "prices": "other prices",
-    "score": "another score",
-    "folds": "another number of folds",
-    "parameters": "other parameters of estimators",
-}
 
 
 @frozen
 class SavedModel:
-    """A model in a file, loaded when it is needed."""
+    """A model in a file, loaded when it is needed, and known by the checksum at the end of the file."""
 
     path: Path
+    checksum: str
+
+    @classmethod
+    def of(cls, path: Path, content: bytes) -> SavedModel:
+        """Return the model with the content of its file."""
+        return cls(path.absolute(), content[-_CHECKSUM:].hex())
+
+    def read(self) -> bytes:
+        """Return the content of the file.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be read, or has another model than when its frontier was saved.
+        """
+        try:
+            content = read_content(self.path)
+        except CostframeError as error:
+            raise StorageError(f"{self.path}: {error}") from error
+        if content[-_CHECKSUM:].hex() != self.checksum:
+            raise StorageError(
+                f"{self.path}: has changed, it is not the model with the figures of this frontier; load the frontier "
+                "that is in the folder now, or fit it anew"
+            )
+        return content
 
     def load(self) -> FittedEstimator:
-        """Return the model."""
-        model: Any = load(self.path)
-        return model  # type: ignore[no-any-return]  # `save` was given an estimator
+        """Return the model; errors are those of `read`, and of a file that is damaged."""
+        content = self.read()
+        try:
+            model: Any = from_content(content)
+        except CostframeError as error:
+            raise StorageError(f"{self.path}: {error}") from error
+        return model  # type: ignore[no-any-return]  # the content was that of an estimator
 
 
 @frozen
@@ -143,13 +80,14 @@ class Fitted:
     """A point with its fitted estimator, or its file, and influences of rows, each float64 or None.
 
     `influence` is that of each row on its score; `spent` that of each row of valid, which are the last of all, on its
-    cost.
+    cost. `repeated` tells whether the estimate repeats the choice of the point among all of its algorithm.
     """
 
     point: Point
     model: Any = field(eq=False)
     influence: NDArray[np.float64] | None = field(default=None, eq=False)
     spent: NDArray[np.float64] | None = field(default=None, eq=False)
+    repeated: bool = False
 
     @property
     def estimator(self) -> Any:
@@ -166,6 +104,7 @@ class Store:
     """
 
     directory: Path | None = None
+    decimal: str | None = None  # decimal sign of the study's table, which its models keep
     _known: dict[str, Fits] = field(factory=dict, init=False)  # what is read or made here, by the name of its file
     _names: set[str] = field(factory=set, init=False)  # of points: those on disk before the first fit, and new ones
 
@@ -219,7 +158,8 @@ class Store:
         """Return what a store elsewhere has packed, with the place of its model in this one."""
         if self.directory is None or not isinstance(fitted.model, SavedModel):
             return fitted
-        return evolve(fitted, model=SavedModel(self.directory / MODELS / fitted.model.path.name))
+        place = (self.directory / MODELS / fitted.model.path.name).absolute()
+        return evolve(fitted, model=evolve(fitted.model, path=place))
 
     def _ended(self) -> list[str]:
         if self.directory is None:
@@ -239,7 +179,10 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         named = []
         for fitted, name in zip(found, self._free_names(label), strict=False):
-            model = save_model(fitted.model, folder, name) or fitted.model
+            model = fitted.model
+            if (content := model_content(model, self.decimal)) is not None:
+                model = SavedModel.of(folder / f"{name}.model", content)
+                _write(model.path, content)
             named.append(evolve(fitted, point=evolve(fitted.point, name=name), model=model))
         return named
 
@@ -253,27 +196,41 @@ class Store:
                 yield name
 
 
-def save_model(model: Any, folder: Path, name: str) -> SavedModel | None:
-    """Save the model of a point to a folder, if it is not there; return None without one that can be saved."""
-    if model is None:
-        return None
-    path = folder / f"{file_name(name)}.model"
+def _write(path: Path, content: bytes) -> None:
     try:
-        if isinstance(model, SavedModel):
-            if model.path != path:
-                write_atomically(path, model.path.read_bytes())
-        else:
-            save(model, path, costs=model.costs_)
-    except StorageError as error:
-        if isinstance(error.__cause__, OSError):  # a full disk, for example
-            raise
+        write_atomically(path, content)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def model_content(model: Any, decimal: str | None = None) -> bytes | None:
+    """Return the content of the file of a point's model, with the decimal sign of its table; None without a file."""
+    if model is None or isinstance(model, SavedModel):
+        return None if model is None else model.read()
+    try:
+        return content_of(model, model.costs_, decimal)
+    except StorageError:
         return None
-    return SavedModel(path)
+
+
+_DEVICES = r"(con|prn|aux|nul|com\d|lpt\d)([.]|$)"  # of Windows
+_PLAIN = re.compile(rf"(?!{_DEVICES})[a-z0-9_][a-z0-9_.-]{{0,79}}")
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text without capitals is a name of a file on all file systems."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def file_name(text: str) -> str:
-    """Return a text as part of a file's name."""
-    return re.sub(r"[^\w.-]", "_", text, flags=re.ASCII)[:80]
+    """Return a text as part of a file's name: itself if all file systems have it as a name, else with a checksum.
+
+    Different texts have different names, also where a file system does not distinguish capitals.
+    """
+    if is_plain(text):
+        return text
+    checksum = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return f"{re.sub(r'^-|[^a-zA-Z0-9_-]', '_', text)[:60]}={checksum[:16]}"
 
 
 def pack_fits(found: Sequence[Fitted], header: Mapping[str, Any]) -> bytes:
@@ -284,7 +241,11 @@ def pack_fits(found: Sequence[Fitted], header: Mapping[str, Any]) -> bytes:
         for name in _ARRAYS
         if getattr(each, name) is not None
     }
-    points = [attrs.asdict(each.point) | {"saved": isinstance(each.model, SavedModel)} for each in found]
+    points = []
+    for each in found:
+        saved = each.model if isinstance(each.model, SavedModel) else None
+        model = saved and [saved.path.name, saved.checksum]
+        points.append(attrs.asdict(each.point) | {"model": model, "repeated": each.repeated})
     return pack({**header, "points": points}, arrays)
 
 
@@ -300,10 +261,11 @@ def unpack_fits(file: Path, models: Path) -> tuple[list[Fitted], dict[str, Any]]
         header, arrays = unpack(file.read_bytes())
         found = []
         for number, described in enumerate(header["points"]):
-            saved = described.pop("saved")
+            saved, repeated = described.pop("model"), bool(described.pop("repeated"))
             point = Point(**described)
-            model = SavedModel(models / f"{file_name(point.name)}.model") if saved else None
-            found.append(Fitted(point, model, *(arrays.get(f"{name}.{number}") for name in _ARRAYS)))
+            model = None if saved is None else _model_in(models, *saved)
+            moved = {name: arrays.get(f"{name}.{number}") for name in _ARRAYS}
+            found.append(Fitted(point, model, **moved, repeated=repeated))
     except CostframeError as error:
         raise StorageError(f"{file}: {error}") from error
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
@@ -315,160 +277,7 @@ def unpack_fits(file: Path, models: Path) -> tuple[list[Fitted], dict[str, Any]]
     return found, header
 
 
-def save_fits(folder: Path, found: Sequence[Fitted], header: Mapping[str, Any]) -> None:
-    """Write a frontier's points and models to a folder; models of kinds that cannot be saved are left out.
-
-    Raises
-    ------
-    StorageError
-        If a file cannot be written.
-    """
-    try:
-        (folder / MODELS).mkdir(parents=True, exist_ok=True)
-        saved = [evolve(each, model=save_model(each.model, folder / MODELS, each.point.name)) for each in found]
-        write_atomically(folder / FRONTIER, pack_fits(saved, header))
-    except CostframeError:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a path with a null character
-        raise StorageError(f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
-
-
-def load_fits(folder: Path) -> tuple[list[Fitted], dict[str, Any]]:
-    """Read what `save_fits` wrote; errors are those of `unpack_fits`."""
-    return unpack_fits(folder / FRONTIER, folder / MODELS)
-
-
-def holds_run(directory: Path) -> bool:
-    """Return whether a directory has an earlier run, which can be resumed."""
-    return (directory / RUN).exists()
-
-
-def holds_fits(directory: Path) -> bool:
-    """Return whether a directory has finished fits, of a run or of a saved frontier."""
-    return (directory / FRONTIER).exists() or any((directory / FITS).glob("*.fits"))
-
-
-@contextlib.contextmanager
-def hold_alone(directory: Path) -> Iterator[None]:
-    """Make a directory, and keep others that call this out of it until the end; delete what it made and is empty then.
-
-    Windows, and file systems without locks, keep nobody out.
-
-    Raises
-    ------
-    ParameterError
-        If another process, or thread, holds the directory.
-    """
-    missing = [each for each in (directory, *directory.parents) if not each.exists()]
-    directory.mkdir(parents=True, exist_ok=True)
-    try:
-        with _lock(directory):
-            yield
-    finally:
-        for each in missing:
-            with contextlib.suppress(OSError):  # it has files
-                each.rmdir()
-
-
-@contextlib.contextmanager
-def _lock(directory: Path) -> Iterator[None]:
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
-    opened = os.open(directory, os.O_RDONLY)  # the lock ends with the process, also if that is killed
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(opened)
-        raise ParameterError(f"directory: another run writes to {directory}; wait, or give another directory") from None
-    except OSError:
-        pass
-    try:
-        yield
-    finally:
-        os.close(opened)
-
-
-def open_run(directory: Path, wanted: Mapping[str, Any], *, resume: bool) -> None:
-    """Begin the run of a description in a directory, or check that its run has the same one and can be resumed.
-
-    Raises
-    ------
-    ParameterError
-        If the directory has a run, and this one is not to resume it or is of something else.
-    """
-    if holds_run(directory):
-        if not resume:
-            raise ParameterError(f"directory: {directory} holds a run; resume it, or give another directory")
-        known = _read_run(directory)
-        other = [noun for name, noun in NOUNS.items() if known.get(name) != wanted[name]]
-        if other:
-            raise ParameterError(f"directory: the run in {directory} has {' and '.join(other)}")
-        for folder in (directory, directory / FITS, directory / MODELS):
-            remove_unfinished(folder)
-    write_folder(directory, {RUN: json.dumps(wanted, indent=1).encode()})
-
-
-def find_run(model: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Return the folder of the run that wrote a model's file, and the run's description; None if it is in no run."""
-    whole = model.absolute()
-    folder = whole.parent.parent if whole.parent.name == MODELS else whole.parent
-    is_of_run = whole.parent.name == MODELS or whole.name == RECOMMENDED
-    return (folder, _read_run(folder)) if is_of_run and holds_run(folder) else None
-
-
-def digest_table(data: Dataset) -> str:
-    """Return a text that differs between tables, also in the split of their rows."""
-    table = (data.X, data.y, data.split, data.qid, data.feature_names, data.task, data.classes, dict(data.categorical))
-    return digest(table, "data")
-
-
-def clear_run(directory: Path) -> None:
-    """Delete a run's finished fits and models; other files stay, and the directory."""
-    (directory / RUN).unlink(missing_ok=True)
-    (directory / FRONTIER).unlink(missing_ok=True)
-    for folder, ending in ((FITS, "*.fits"), (MODELS, "*.model")):
-        for file in (directory / folder).glob(ending):
-            file.unlink()
-        with contextlib.suppress(OSError):  # it has files of others
-            (directory / folder).rmdir()
-
-
-def remove_other_models(directory: Path, points: Iterable[Point]) -> None:
-    """Delete a run's models that are neither of these points nor of a finished fit."""
-    fits = [fitted.point for each in Store(directory).all().values() for fitted in each]
-    named = {f"{file_name(point.name)}.model" for point in (*points, *fits)}
-    for file in (directory / MODELS).glob("*.model"):
-        if file.name not in named:
-            file.unlink()
-
-
-def _read_run(directory: Path) -> dict[str, Any]:
-    try:
-        found = json.loads((directory / RUN).read_text("utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ParameterError(f"directory: {directory / RUN} is no description of a run")
-    return found
-
-
-def describe_run(data: Dataset, score: object, folds: int | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the fits on a data set depend on, beside algorithm, tradeoff, and number of points.
-
-    `reading` and `seed` make the same table and split again; see `Dataset`.
-    """
-    from costframe import __version__
-
-    return {
-        "version": __version__,
-        "reading": dict(data.reading),
-        "seed": data.seed,
-        "table": digest_table(data),
-        "prices": digest(data.costs.to_dict(), "costs"),
-        "score": score if isinstance(score, str) else digest(score, "score"),
-        "folds": folds,
-        "parameters": {name: digest(value, name) for name, value in sorted(parameters.items())},
-    }
+def _model_in(folder: Path, name: str, checksum: str) -> SavedModel:
+    if (folder / name).name != name:
+        raise StorageError(f"expected names of files, got {shown(name)}")
+    return SavedModel((folder / name).absolute(), checksum)

@@ -26,17 +26,20 @@ from sklearn import config_context, get_config
 from sklearn.base import is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 
-from costframe.core.errors import CostframeError, WorkersError
+from costframe.core.calls import Call, CallEnded
+from costframe.core.display import time_left
+from costframe.core.errors import CostframeError, WorkersError, format_count
 from costframe.core.machine import thread_count
 from costframe.core.plugins import registry
+from costframe.frontier.candidates import AdoptingEstimator
 from costframe.frontier.checks import FitError, joint_error
 from costframe.frontier.points import FIRST_LOOK
 from costframe.frontier.store import Fitted, Store
-from costframe.frontier.tradeoffs import fit_all, fit_grid
-from costframe.frontier.trial import Promises, Trial, silent
+from costframe.frontier.tradeoffs import POINTS_OF_FITS, fit_all, fit_grid
+from costframe.frontier.trial import STOPPING, PromisingSets, Trial, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from queue import SimpleQueue
 
     from costframe.frontier.candidates import Candidate
@@ -115,12 +118,12 @@ def listen(reports: SimpleQueue[Any]) -> Iterator[Reporter]:
 
 LATE = "time was up before all its fits ended"
 _FIRST_ROWS, _MANY_ROWS = 10_000, 30_000  # rows that a first look trains on, and of a table whose looks are tasks
-_STOPPING = 0.25  # share of the rows of a first look that stops its training early
 _FIRST_FITS = 5  # of the first look at a smaller table
 _CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
 _OWN = "costframe"  # the distribution of this package and its plugins
 _IDLE = 10  # seconds after which a process without a task ends
 _PERCENT = 100  # progress of one task
+_ENDING = 2.0  # seconds that the end waits for fits in threads, which end with the tree that they grow
 
 
 class UnfinishedError(CostframeError):
@@ -155,21 +158,57 @@ class Study:
     # of a thread, when it next reports progress; one on a dask cluster goes on there, and nobody waits for it
     time_limit: float | None = None
     key: str = field(factory=lambda: uuid.uuid4().hex, init=False)
-    promises: Promises = field(factory=Promises, init=False)
-    few_promises: Promises = field(factory=Promises, init=False)  # of first looks
+    promising: PromisingSets = field(factory=PromisingSets, init=False)
+    few_promising: PromisingSets = field(factory=PromisingSets, init=False)  # of first looks
     ends: float = field(init=False)  # of `time.monotonic`
 
     @ends.default
     def _from_now(self) -> float:
         return float("inf") if self.time_limit is None else time.monotonic() + self.time_limit
 
+    def plan(self) -> str:
+        """Return what is to be fitted, and what makes it less, as a text."""
+        folds = len(self.rows.folds)
+        single = len(self.tradeoffs) if self.tradeoffs is not None else self.points or POINTS_OF_FITS
+        single *= 1 + folds * self.rows.folds_repeat
+        counts = (
+            self._count_paths(each)
+            if each.has_path and self.tradeoffs is None
+            else single
+            if each.has_tradeoff
+            else 1 + folds
+            for each in self.candidates
+        )
+        rows, n_references = len(self.rows.train.y) + len(self.rows.valid.y), len(self._references)
+        models = format_count(len(self.candidates) - n_references, "algorithm")
+        models += f" and {format_count(n_references, 'reference')}" if n_references else ""
+        fits = format_count(sum(counts), "fit")
+        return f"{models} on {rows:,} rows, about {fits}; a time limit, fewer points, and cv=0 make it shorter"
+
+    def _count_paths(self, candidate: Candidate) -> int:
+        """Return the number of fits of a candidate with a path: one, and one for each fold that repeats it."""
+        trial = self.trial(Task(candidate.label))
+        try:
+            with trial.guard():
+                return 1 + trial.count_folds(trial.make(0.0))
+        except CostframeError:  # its own fit raises it again
+            return 1
+
     def tasks(self) -> list[Task]:
         """Return the tasks in the order in which they begin: first looks, then candidates whose models come soonest."""
         ordered = sorted(self.candidates, key=lambda each: each.begins)
         many = len(self.rows.train.y) > _MANY_ROWS
-        looks = [each for each in ordered if not each.begins[1]] if self._keeps_files and many else []
+        looks = [each for each in ordered if each.has_path] if self._keeps_files and many else []
         first = [Task(each.label, first_look=True) for each in looks if self.tradeoffs is None]
         return first + [Task(each.label) for each in ordered]
+
+    @property
+    def _references(self) -> frozenset[str]:
+        return frozenset(each.label for each in self.candidates if each.is_reference)
+
+    def _has_own(self, fits: Sequence[Fitted]) -> bool:
+        """Return whether some of the fits are of others than references."""
+        return any(fitted.point.algorithm not in self._references for fitted in fits)
 
     @property
     def _keeps_files(self) -> bool:
@@ -207,7 +246,7 @@ class Study:
             candidate.guard,
             folds=() if candidate.is_fitted else rows.folds,
             fits_repeat=rows.folds_repeat or not candidate.has_tradeoff,
-            promises=self.promises,
+            promising=self.promising,
             store=self.store,
             kept=kept,
             has_tradeoff=candidate.has_tradeoff,
@@ -217,9 +256,9 @@ class Study:
         few, classes = rows.train, is_classifier(trial.make(0.0))
         if len(few.y) > _FIRST_ROWS:
             few = few.take(few.hold_out(1 - _FIRST_ROWS / len(few.y), 0, classes=classes)[0])
-        train, stopping = (few.take(places) for places in few.hold_out(_STOPPING, 0, classes=classes))
-        label, promises = f"{task.label}-{FIRST_LOOK}", self.few_promises
-        return evolve(trial, train=train, stopping=stopping, folds=(), promises=promises, label=label)
+        train, stopping = (few.take(places) for places in few.hold_out(STOPPING, 0, classes=classes))
+        label, promising = f"{task.label}-{FIRST_LOOK}", self.few_promising
+        return evolve(trial, train=train, stopping=stopping, folds=(), promising=promising, label=label)
 
     def fit_task(self, task: Task, progress: Progress, kept: Callable[[], None] = lambda: None) -> Found:
         """Return the fitted models of a task, or the error that ended it."""
@@ -230,7 +269,10 @@ class Study:
             found = fit_all(trial, [0.0], None, None, progress)
         except CostframeError as error:
             return error
-        return [evolve(fitted, model=fitted.model.fitted) for fitted in found]
+        return [
+            evolve(each, model=each.model.fitted) if isinstance(each.model, AdoptingEstimator) else each
+            for each in found
+        ]
 
     def fit(
         self,
@@ -241,7 +283,9 @@ class Study:
         show: Callable[[Callable[[], list[Fitted]]], None] = lambda _so_far: None,
         far: bool = False,
     ) -> list[Fitted]:
-        """Return all fits in the order of candidates; if time is up before the first one ends, the first look.
+        """Return all fits in the order of candidates; if time is up before that of an algorithm ends, its first look.
+
+        A reference that cannot be fitted is left out; the study fails if that is so of all others.
 
         Parameters
         ----------
@@ -262,14 +306,16 @@ class Study:
         def so_far(*, ended: bool = False) -> list[Fitted]:
             """Return all fits; without a directory, of candidates that have `ended` those that they chose to keep."""
             kept = self.store.all(found) if self._keeps_files else ({} if ended else self.store.all()) | found
-            return [fitted for label in labels for fitted in kept.get(label, ())] or looks * (not ended)
+            fits = [fitted for label in labels for fitted in kept.get(label, ())]
+            return fits if ended or self._has_own(fits) else [*looks, *fits]
 
         def kept(look: Sequence[Fitted] = ()) -> None:
             looks.extend(look)
-            show(so_far)
+            if self._has_own(so_far()):  # references alone are no result
+                show(so_far)
 
         tasks = self.tasks()
-        total = _Total(progress or silent, len(tasks))
+        total = _Total(progress or silent, len(tasks), self.plan())
         outcomes = self._fit_here(tasks, total, kept) if parallel is None else (
             self._fit_elsewhere(tasks, total, kept, parallel, far=far)
         )  # fmt: skip
@@ -281,14 +327,19 @@ class Study:
                     errors[task.label] = outcome
                     if failed is not None:
                         failed(task.label, outcome)
-                    elif not late:
+                    elif not (late or task.label in self._references):
                         raise outcome
-        errors = {label: errors[label] for label in labels if label in errors}  # tasks end in any order
-        late = any(isinstance(error, UnfinishedError) for error in errors.values())
-        everything = so_far(ended=True) or (looks if late else [])
-        if everything or late or not errors:
+        everything = so_far(ended=True)
+        if self._has_own(everything) or not errors:
             return everything
-        raise joint_error(errors)
+        self._check_late(errors)
+        return so_far()
+
+    def _check_late(self, errors: Mapping[str, CostframeError]) -> None:
+        """Raise the errors of all candidates but references, if time is no reason."""
+        labels = [each.label for each in self.candidates if each.label in errors]  # tasks end in any order
+        if not any(isinstance(errors[label], UnfinishedError) for label in labels):
+            raise joint_error({label: errors[label] for label in labels if label not in self._references})
 
     def _fit_here(
         self, tasks: Sequence[Task], total: _Total, kept: Callable[..., None]
@@ -305,6 +356,8 @@ class Study:
             kept(look)
         for task in tasks:
             try:
+                if time.monotonic() > self.ends:
+                    raise _TimeIsUp  # noqa: TRY301
                 outcome = self.fit_task(task, in_time(total.of(task)), kept)
             except _TimeIsUp:
                 outcome = UnfinishedError(LATE)
@@ -319,13 +372,15 @@ class Study:
         left, packs = list(tasks), far and self._keeps_files
         there = self  # with a directory that another process, which may have begun elsewhere, finds
         if self.store.directory is not None:
-            there = evolve(self, store=Store(self.store.directory.absolute()))
+            there = evolve(self, store=evolve(self.store, directory=self.store.directory.absolute()))
+        call = Call()  # of tasks in threads
         with listen(reports) as reporter:
             calls = [
-                delayed(_fit_task)(there, task, reporter, self.store.pack(task.label) if packs else None)
+                delayed(_fit_task)(there, task, call, reporter, self.store.pack(task.label) if packs else None)
                 for task in tasks
             ]
-            waiter = threading.Thread(target=self._wait, args=(parallel, calls, reports, get_config()), daemon=True)
+            waiting = parallel, call, calls, reports, get_config()
+            waiter = threading.Thread(target=self._wait, args=waiting, daemon=True)
             waiter.start()
             try:
                 while left and (seconds := self.ends - time.monotonic()) > 0:
@@ -352,12 +407,19 @@ class Study:
                         yield task, outcome
                 yield from ((each, UnfinishedError(LATE)) for each in left)
             finally:
+                call.end()
                 parallel.timeout = 0  # by which joblib ends what is left, and the processes that have it under way
                 waiter.join()
+                call.wait(_ENDING)
                 _here.pop(there.key, None)  # of threads, which have it from this process
 
     def _wait(
-        self, parallel: Parallel, calls: Sequence[Any], reports: queue.SimpleQueue[Any], settings: dict[str, Any]
+        self,
+        parallel: Parallel,
+        call: Call,
+        calls: Sequence[Any],
+        reports: queue.SimpleQueue[Any],
+        settings: dict[str, Any],
     ) -> None:
         """Run calls by joblib, and report what they return, or the error that ended them all.
 
@@ -373,7 +435,7 @@ class Study:
             resource_tracker.ensure_running()  # else joblib begins it below, which unblocks the signal
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            with config_context(**settings):
+            with config_context(**settings), call.parts():
                 outcomes = parallel(iter(calls))
                 if look := self.first_look(in_time):
                     reports.put(("", look))
@@ -400,7 +462,7 @@ def process_count(study: Study) -> int:
 
 def _owner(candidate: Candidate) -> str | None:
     """Return the distribution whose plugin has a candidate's algorithm; None if none is installed."""
-    point = registry().owners.get(candidate.label)
+    point = registry().owners.get(candidate.algorithm)
     return None if point is None or point.dist is None else point.dist.name
 
 
@@ -429,10 +491,12 @@ def by_joblib(n_jobs: int | None, *, pre_dispatch: Any = "2*n_jobs") -> Parallel
     )
 
 
-_here: dict[str, Study] = {}  # the study of the tasks of this process, whose promises and files it reads once
+_here: dict[str, Study] = {}  # the study of the tasks of this process, whose promising sets and files it reads once
 
 
-def _fit_task(study: Study, task: Task, reporter: Reporter, files: Files | None) -> tuple[Task, Found, Files | None]:
+def _fit_task(
+    study: Study, task: Task, call: Call, reporter: Reporter, files: Files | None
+) -> tuple[Task, Found, Files | None]:
     """Fit a task wherever joblib runs it; with files of the store, in a copy of it."""
     end_with(reporter.process)
     if study.key not in _here:
@@ -446,9 +510,14 @@ def _fit_task(study: Study, task: Task, reporter: Reporter, files: Files | None)
             reporter.send((task, *event))
 
     if files is None:
-        return task, _with_traceback(study.fit_task(task, report, functools.partial(reporter.send, (task,)))), None
+        try:
+            with call.parts():
+                outcome = study.fit_task(task, report, functools.partial(reporter.send, (task,)))
+        except CallEnded:  # nobody waits for the outcome, and no pool of threads expects such an exception
+            outcome = UnfinishedError(LATE)
+        return task, _with_traceback(outcome), None
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder))
+        store = Store(Path(folder), study.store.decimal)
         store.unpack(files)
         outcome = _with_traceback(evolve(study, store=store).fit_task(task, report))
         return task, outcome, store.pack()
@@ -476,7 +545,9 @@ class _Total:
 
     progress: Progress
     n_tasks: int
+    plan: str  # the first text
     done: dict[Task, int] = field(factory=dict, init=False)
+    began: float = field(factory=time.monotonic, init=False)
 
     def of(self, task: Task) -> Progress:
         """Return the progress of one task."""
@@ -484,7 +555,12 @@ class _Total:
         def report(done: int, total: int, text: str) -> None:
             share = _PERCENT if total == 0 else _PERCENT * done // total
             self.done[task] = max(self.done.get(task, 0), min(share, _PERCENT))
-            self.progress(sum(self.done.values()), _PERCENT * self.n_tasks, text)
+            so_far, every = sum(self.done.values()), _PERCENT * self.n_tasks
+            left, is_first = (
+                time_left(time.monotonic() - self.began, so_far / every),
+                len(self.done) == 1 and not so_far,
+            )
+            self.progress(so_far, every, self.plan if is_first else f"{left}{text}")
 
         return report
 

@@ -14,9 +14,10 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import opaque_names
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.choices import Estimate, mix_estimates
-from costframe.frontier.paths import fit_along, has_bills, has_path
-from costframe.frontier.trial import Promise, continue_progress, fit_at
+from costframe.frontier.estimates import Estimate, beyond_rows, mix_estimates
+from costframe.frontier.paths import fit_along, has_path
+from costframe.frontier.trial import PromisingSet, continue_progress, fit_at
+from costframe.training.scoring import score_named, with_labels
 from costframe.training.shell import CostAwareEstimator
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from costframe.frontier.trial import Progress, Trial
 
 FITS, FITS_OF_BUDGET = 3, 2  # most further fits of an algorithm
-_ERRORS = 2.0  # least standard errors of a promise above the algorithm's scores
-_CLEARLY = 0.03  # least gain of a promise, as a share of the best point's gain over the constant
+_DRAWS, _PARTS = 16, 10  # of which model answers each row; and parts of the rows, each left out once
+_ERRORS = 2.0  # least standard errors of a set above the algorithm's scores
+_CLEARLY = 0.03  # least gain of a set, as a share of the best point's gain over the constant
 
 
 def fit_promising(
@@ -53,7 +55,7 @@ def fit_promising(
         model = trial.make(0.0)
         if not isinstance(model, CostAwareEstimator) or model.traits.searches_sets:
             return []
-        nothing, *promises = trial.promises.of(model, trial.train, trial.score) or [Promise((), 0.0, 0.0, 0.0)]
+        nothing, *sets = trial.promising.of(model, trial.train, trial.score) or [PromisingSet((), 0.0, 0.0, 0.0)]
     reached = [*front, *((fitted.point.cost, fitted.point.score) for fitted in found)]
     constant = max([nothing.score, *(each.point.score for each in found if not each.point.n_features)])
     clearly = _CLEARLY * (max([constant, *(score for _, score in reached)]) - constant)
@@ -63,17 +65,17 @@ def fit_promising(
     def own(cost: float) -> float:
         return max([constant, *(score for paid, score in reached if paid <= (cost if budget is None else budget))])
 
-    def is_worth(promise: Promise) -> bool:
-        least = promise.error if own(promise.cost) == constant else _ERRORS * math.hypot(promise.error, error)
-        affordable = budget is None or promise.cost <= budget
-        return affordable and promise.score - own(promise.cost) > max(clearly, least)
+    def is_worth(one: PromisingSet) -> bool:
+        least = one.error if own(one.cost) == constant else _ERRORS * math.hypot(one.error, error)
+        affordable = budget is None or one.cost <= budget
+        return affordable and one.score - own(one.cost) > max(clearly, least)
 
     while len(added) < (FITS if budget is None else FITS_OF_BUDGET):
-        left = [each for each in promises if is_worth(each)]
+        left = [each for each in sets if is_worth(each)]
         if not left:
             break
         best = max(left, key=lambda each: each.score - own(each.cost))
-        promises.remove(best)
+        sets.remove(best)
         what = f"{trial.algorithm} within {len(best.columns)} of the features"
         progress(len(added), len(added) + 1, what)
         added.append(_within(trial, best.columns, repeat=repeat).fit(0.0))
@@ -109,7 +111,7 @@ def fit_all(
         check_number("points", points, low=1, whole=True)
     found, front = _fit_own(trial, tradeoffs, points, budget, progress)
     done, repeat = points or POINTS_OF_PATHS if front else len(found), bool(front) or trial.fits_repeat
-    if tradeoffs is None and has_bills(trial):
+    if tradeoffs is None and trial.has_bills:
         found += fit_for_bill(evolve(trial, fits_repeat=repeat), continue_progress(progress, done))
     if tradeoffs is None or budget is not None:
         found += fit_promising(trial, found, front, budget, continue_progress(progress, done), repeat=repeat)
@@ -276,10 +278,37 @@ def _mix(trial: Trial, pair: tuple[Fitted, Fitted, float], models: Sequence[Any]
     copy = models[0].with_predictor(mixed, tradeoff=one.point.tradeoff)
     errors = ((1 - share) * one.point.cost_error, share * other.point.cost_error)
     cost = _mean(pair, "cost"), float(np.hypot(*errors))
-    known = mix_estimates(_estimate(one), _estimate(other), share)
+    first, second = _estimate(one), _estimate(other)
+    known, (beyond, more) = mix_estimates(first, second, share), _beyond_mean(trial, models, share)
+    varied = ((1 - share) ** 2 * beyond_rows(first), share**2 * beyond_rows(second))
+    known = evolve(known, score=known.score + beyond, error=math.sqrt(known.error**2 + more**2 + sum(varied)))
     measured = trial.measure(copy, one.point.tradeoff, 0.0, known, cost)
     spent = None if one.spent is None or other.spent is None else (1 - share) * one.spent + share * other.spent
     return evolve(measured, point=evolve(measured.point, mixed_with=other.point.tradeoff), spent=spent)
+
+
+def _beyond_mean(trial: Trial, models: Sequence[Any], share: float) -> tuple[float, float]:
+    """Return by how much the score of mixed answers exceeds the mixture of both scores, on valid; and its error.
+
+    It is about 0 for means over rows, and not for ROC AUC or F1, which compare rows that either model has answered. It
+    is the mean of a few draws of which model answers; the error is a jackknife's.
+    """
+    rows, rng = trial.valid, np.random.default_rng(0)
+    first, second = (each.predictor_.predict(rows.X) for each in models)
+    taken = rng.random((_DRAWS, len(first))) < share
+    mixed = [np.where(each if first.ndim == 1 else each[:, np.newaxis], second, first) for each in taken]
+
+    def beyond(kept: NDArray[np.int64]) -> float:
+        some = rows.take(kept)
+        name = with_labels(trial.score, getattr(models[0], "classes_", None), some.X)
+        score, y = score_named(name), some.codes(models[0])
+        scores = [float(score(y, each[kept], some.weight, None)) for each in (first, second, *mixed)]
+        return float(np.mean(scores[2:])) - (1 - share) * scores[0] - share * scores[1]
+
+    part = rng.permutation(len(first)) % _PARTS
+    without = [beyond(np.flatnonzero(part != k)) for k in range(_PARTS)]
+    found, error = beyond(np.arange(len(first))), math.sqrt((_PARTS - 1) * float(np.var(without)))
+    return (found, error) if math.isfinite(found + error) else (0.0, 0.0)
 
 
 def _estimate(fitted: Fitted) -> Estimate:

@@ -17,22 +17,24 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.choices import estimate_on_rows, join_folds, model_variance, sum_by_unit
+from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance, sum_by_unit
+from costframe.frontier.mistakes import mistakes_in_words
 from costframe.frontier.points import Point
-from costframe.frontier.rows import Rows, folds_alike, halves_of
+from costframe.frontier.rows import Rows, count_outer_folds, folds_alike, folds_of, halves_of
 from costframe.frontier.store import Fitted, Store
 from costframe.sets.archive import choose_spread, search_quickly
 from costframe.training.data import Traits
+from costframe.training.error_costs import ERROR_COST
 from costframe.training.scoring import influence, of_repeats, score_named, standard_error, with_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from costframe.core.cost.expected import CostReport
-    from costframe.frontier.choices import Estimate
+    from costframe.frontier.estimates import Estimate
     from costframe.frontier.rows import Fold
     from costframe.training.library_scores import LibraryScore
     from costframe.training.shell import CostAwareEstimator
@@ -41,7 +43,7 @@ _SETS = 12  # sets of the archive's front, with the empty set and all features
 
 
 @frozen
-class Promise:
+class PromisingSet:
     """A set of features with its cost per row, and the score and standard error of a quick fit on it."""
 
     columns: tuple[int, ...]
@@ -51,19 +53,19 @@ class Promise:
 
 
 @define(eq=False)
-class Promises:
+class PromisingSets:
     """Promising feature sets of a table, searched once, at the first use."""
 
-    _found: tuple[Promise, ...] | None = field(default=None, init=False)
+    _found: tuple[PromisingSet, ...] | None = field(default=None, init=False)
 
-    def of(self, model: CostAwareEstimator, rows: Rows, score: str | LibraryScore) -> tuple[Promise, ...]:
+    def of(self, model: CostAwareEstimator, rows: Rows, score: str | LibraryScore) -> tuple[PromisingSet, ...]:
         """Return sets by ascending cost, the empty set first, without the set of all features; () without a search."""
         if self._found is None:
             self._found = tuple(_search(model, rows, score))
         return self._found
 
 
-def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> list[Promise]:
+def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> list[PromisingSet]:
     data = model.training_data(rows.X, rows.y, rows.weight, qid=rows.qid)
     archive = search_quickly(data, thread_count(model.get_params().get("n_jobs")))
     if archive is None:
@@ -77,10 +79,11 @@ def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> 
             return []
         error = standard_error(influence(of_codes, y, predictions, weight, qid))
         columns = tuple(sorted(features))
-        found.append(Promise(columns, archive.prices.of_set(features), score, error))
+        found.append(PromisingSet(columns, archive.prices.of_set(features), score, error))
     return found
 
 
+STOPPING = 0.25  # share of training rows that stop a fit early where valid must not
 ROWS_REPLAYED = 50  # rounds step through rows one by one, which is slow
 
 
@@ -120,13 +123,18 @@ class Trial:
     guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext  # context of the algorithm's own code
     folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
     fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
-    promises: Promises = field(factory=Promises)  # shared by trials on the same rows
+    promising: PromisingSets = field(factory=PromisingSets)  # shared by trials on the same rows
     store: Store = field(factory=Store)  # keeps what is fitted, and has what an interrupted study fitted
     kept: Callable[[], None] = lambda: None  # called after each fit that the store has kept
     stopping: Rows | None = None  # stop fits early, by default valid; then no fit has seen valid
     label: str | None = None  # begins the names of points, by default the algorithm
     has_tradeoff: bool = True  # else all tradeoffs give the same model
     settings: tuple[object, ...] = ()  # JSON values on which fits depend beside the tradeoff
+
+    @property
+    def has_bills(self) -> bool:
+        """Whether the score is what errors cost."""
+        return str(self.score) == ERROR_COST
 
     def recall(
         self, what: Mapping[str, Any], fit: Callable[[], tuple[list[Fitted], list[tuple[float, float]]]]
@@ -143,17 +151,27 @@ class Trial:
     def _fit_anew(self, tradeoff: float) -> Fitted:
         with self.guard():
             began = time.perf_counter()
-            model = self._train(tradeoff, self.train, self.stopping or self.valid)
+            model = self._train(tradeoff, self.train, self._rows_to_stop(tradeoff))
             seconds = time.perf_counter() - began
-            return self.measure(model, tradeoff, seconds, self._over_folds(model, tradeoff))
+            return self.measure(model, tradeoff, seconds, self.over_folds(model, tradeoff))
 
-    def _train(self, tradeoff: float, train: Rows, valid: Rows) -> Any:
+    def _rows_to_stop(self, tradeoff: float) -> Rows | None:
+        """Return the validation rows of a fit: none if it would train on those that alone estimate its score."""
+        if self.stopping is not None:
+            return self.stopping
+        trains = Traits.of(self.make(tradeoff)).trains_on_validation
+        return None if trains and not self._folds_of_fits(tradeoff) else self.valid
+
+    def _train(self, tradeoff: float, train: Rows, valid: Rows | None) -> Any:
         model = self.make(tradeoff)
-        model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **optional_arguments(train, valid))
+        if valid is None:
+            model.fit(train.X, train.y, **optional_arguments(train))
+        else:
+            model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **optional_arguments(train, valid))
         return model
 
-    def _over_folds(self, fitted: Any, tradeoff: float) -> Estimate | None:
-        """Estimate the score of a fit at a tradeoff by fits that leave each fold out.
+    def over_folds(self, fitted: Any, tradeoff: float) -> Estimate | None:
+        """Estimate the score of a fit at a tradeoff by fits that leave each fold out; None without folds.
 
         A fit that reads nothing is scored itself: on fewer rows the tradeoff may buy features, whose cost it has not.
         """
@@ -164,7 +182,18 @@ class Trial:
             model = self._train(tradeoff, fold.train, fold.valid) if reads else fitted
             predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
             each.append(estimate_on_rows(self.score, fold.out, model, predictions))
-        return join_folds(each, [fold.place for fold in folds], model_variance(each) if reads else 0.0)
+        variance, lacked = model_variance(each) if reads else 0.0, self.rows_lacked(folds, fitted)
+        return join_folds(each, [fold.place for fold in folds], variance, rows_lacked=lacked)
+
+    def rows_lacked(self, folds: Sequence[Fold], model: Any) -> float:
+        """Return the share of a model's training rows that models of folds do not have, in the mean; 0 of more."""
+        both = Traits.of(model).trains_on_validation and self.stopping is None
+
+        def count(train: Rows, valid: Rows) -> int:
+            return len(train.y) + (len(valid.y) if both else 0)
+
+        had = float(np.mean([count(fold.train, fold.valid) for fold in folds]))
+        return max(1.0 - had / count(self.train, self.valid), 0.0)
 
     def _folds_of_fits(self, tradeoff: float) -> tuple[Fold, ...]:
         """Return the folds that estimate single fits: those asked for, or some if the fits search on valid."""
@@ -183,6 +212,33 @@ class Trial:
         if self.folds or self.stopping is not None or not Traits.of(model).searches_thresholds:
             return self.folds
         return halves_of(self.train, self.valid, classes=is_classifier(model))
+
+    def folds_of_search(self, model: Any) -> tuple[Fold, ...]:
+        """Return the folds that repeat the whole fit of a path whose models have estimates of their own, or ().
+
+        They are those that the caller asked for. Else a search for the least bill is repeated where rows or events are
+        few: it compares hundreds of sets by a few dear errors of the rows that its own estimates come from.
+        """
+        if self._repeats_on_folds:
+            return self.folds
+        return folds_of(self.train, self.valid, self._count_of_search(model), classes=is_classifier(model))
+
+    @property
+    def _repeats_on_folds(self) -> bool:
+        return self.fits_repeat or bool(self.folds and self.train.groups is not None)
+
+    def _count_of_search(self, model: Any) -> int:
+        return count_outer_folds(self.train, self.valid, classes=is_classifier(model)) if self.has_bills else 0
+
+    def count_folds(self, model: Any) -> int:
+        """Return on how many folds an estimator's path is fitted again, as far as that is known before it is fitted.
+
+        Those that train on validation rows have estimates of their own, but of rows in groups.
+        """
+        in_groups = self.train.groups is not None and not self.folds
+        if self.stopping is not None or in_groups or not Traits.of(model).trains_on_validation:
+            return len(self.folds_for(model))
+        return len(self.folds) if self._repeats_on_folds else self._count_of_search(model)
 
     def measure(
         self,
@@ -223,6 +279,7 @@ class Trial:
             rounds=_mean_rounds(model, last.X),
             seconds=seconds,
             rows_lacked=known.rows_lacked,
+            mistakes=mistakes_in_words(known.mistakes, getattr(model, "classes_", None)),
         )
         return Fitted(point, model, known.influence, spent)
 
@@ -244,14 +301,11 @@ def _mean_cost(report: CostReport, rows: Rows) -> tuple[tuple[float, float], NDA
     return (report.mean, float(np.sqrt(moved @ moved))), sum_by_unit(of_repeats(moved, weight), rows.units)
 
 
-def optional_arguments(train: Rows, valid: Rows) -> dict[str, Any]:
+def optional_arguments(train: Rows, valid: Rows | None = None) -> dict[str, Any]:
     """Return the weights and queries of rows as arguments of `fit`."""
-    given = {
-        "sample_weight": train.weight,
-        "sample_weight_val": valid.weight,
-        "qid": train.qid,
-        "qid_val": valid.qid,
-    }
+    given = {"sample_weight": train.weight, "qid": train.qid}
+    if valid is not None:
+        given |= {"sample_weight_val": valid.weight, "qid_val": valid.qid}
     return {name: value for name, value in given.items() if value is not None}
 
 

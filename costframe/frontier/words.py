@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import fields_dict, frozen
 
-from costframe.core.display import compare_cost, cost, html_table, saving, with_error
+from costframe.core.cells import guard
+from costframe.core.display import compare_cost, cost, html_table, round_up, saving, with_error
 from costframe.core.errors import brief, format_count, printable, shown
-from costframe.frontier.choices import NEGLIGIBLE, NINE_OF_TEN, plain_point
+from costframe.frontier.choices import NEGLIGIBLE, plain_point
+from costframe.frontier.intervals import NINE_OF_TEN
 from costframe.frontier.paths import choose_places
 from costframe.frontier.points import CONSTANT, Point, plus_minus
+from costframe.frontier.references import describe_reference, is_reference
 from costframe.training.library_scores import QueryScore
 
 if TYPE_CHECKING:
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from costframe.frontier.choices import Choices, Difference
+    from costframe.frontier.choices import Choices
+    from costframe.frontier.intervals import Difference
 
 NEAR = 0.01  # share of the best score
 FEW_OF_A_CLASS = 50
@@ -34,7 +38,9 @@ def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> s
     """Return one sentence about a point: its cost against that of all features, its score, and why it was `chosen`."""
     tested = point.test_score is not None and point.test_cost is not None
     paid, (name, unit) = point.test_cost if tested else point.cost, map(printable, (frontier.score_name, frontier.unit))
-    text = f"{_name(frontier, point)} costs {cost(paid)} {unit} per row" + (" on the test rows" if tested else "")
+    known = describe_reference(point)
+    name_of_point = f"{_name(frontier, point)}, {known}," if known else _name(frontier, point)
+    text = f"{name_of_point} costs {cost(paid)} {unit} per row" + (" on the test rows" if tested else "")
     if frontier.full_cost > 0 and paid is not None:
         text += f", {compare_cost(paid, frontier.full_cost)} all features together"
     if point.fixed:
@@ -49,7 +55,9 @@ def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> s
 
 
 def _bill_in_words(frontier: Choices, point: Point) -> str:
-    bill = plus_minus(frontier.bill(point), frontier.bill_error(point))
+    low, high = map(cost, frontier.bill_interval(point))
+    bill = f"{plus_minus(frontier.bill(point), frontier.bill_error(point))}, nine times of ten from {low} to {high}"
+    bill += f"; counted: {point.mistakes}" if point.mistakes else ""
     if point.test_score is None or point.test_cost is None:
         return f"its errors are estimated to cost {cost(frontier.errors(point))}, so its bill is {bill}"
     total = cost(point.test_cost - point.test_score)
@@ -60,13 +68,18 @@ def describe_recommendation(frontier: Choices, chosen: Point) -> str:
     """Return words that say why a point was chosen of all, perhaps within a budget."""
     if chosen.algorithm == CONSTANT and len(frontier) == 1:
         return "a constant, for no fit has ended"
-    if frontier.has_bills or not chosen.n_features:
-        least = "the model with the least bill" + ("" if chosen == frontier.recommended() else " up to its cost")
-        return least if frontier.has_bills else "a constant, which nothing clearly beats"
+    if frontier.has_bills:
+        return _describe_near_bill(frontier, chosen)
+    if not chosen.n_features:
+        return "a constant, which nothing clearly beats"
     points = [point for point in frontier.points if point.n_features]
     best = max(points, key=frontier.rank)
     if chosen == best:
         return "the best of all models"
+    return _describe_near_best(frontier, chosen, best, points)
+
+
+def _describe_near_best(frontier: Choices, chosen: Point, best: Point, points: Sequence[Point]) -> str:
     if frontier.is_within_error(chosen, best):
         unsure = any(point.cost < chosen.cost and point.score >= chosen.score for point in points)
         less_sure = ", by the lower ends of intervals, as a cheaper one with such a score is less sure"
@@ -75,6 +88,18 @@ def describe_recommendation(frontier: Choices, chosen: Point) -> str:
         return f"the cheapest that is surely within {NEGLIGIBLE:.1%} of the best"
     best_within = max((point for point in points if point.cost <= chosen.cost), key=frontier.rank)
     return "the best at its cost" if chosen == best_within else "nearly the best at its cost"
+
+
+def _describe_near_bill(frontier: Choices, chosen: Point) -> str:
+    """Return words that say why a point was chosen by its bill, perhaps within a budget."""
+    if chosen == min(frontier.points, key=frontier.bill):
+        return "the model with the least bill"
+    if not chosen.n_features:
+        return "a constant, whose bill nothing clearly beats"
+    if chosen == frontier.recommended():
+        return "the cheapest within one standard error of the least bill, by the upper ends of intervals"
+    least = min((point for point in frontier.points if point.cost <= chosen.cost), key=frontier.bill)
+    return "the model with the least bill up to its cost" if chosen == least else "nearly of the least bill at its cost"
 
 
 def describe_useless_budget(frontier: Choices, chosen: Point, budget: float | None) -> str | None:
@@ -86,7 +111,10 @@ def describe_useless_budget(frontier: Choices, chosen: Point, budget: float | No
     unit, useful = printable(frontier.unit), frontier.useful()
     within = "nothing" if budget is None else f"nothing within {budget:g} {unit}"
     if frontier.has_bills:
-        return f"{within} has a lower bill than the constant, which reads nothing"
+        points = frontier.points if budget is None else [each for each in frontier if each.cost <= budget]
+        unsure = min(map(frontier.bill, points)) < frontier.bill(chosen)
+        lower = "surely has a lower bill" if unsure else "has a lower bill"
+        return f"{within} {lower} than the constant, which reads nothing"
     if useful is None:
         return f"{within} beats the constant by more than the error, and nothing found at any cost does"
     return (
@@ -112,11 +140,22 @@ def describe_choice(frontier: Choices, point: Point) -> str:
     if plain is not None and plain not in {point, best}:
         other = f"that of {_name(frontier, plain)}, trained without prices"
         texts.append(f"Its {name} is {_apart(frontier.difference(point, plain), other)}.")
+    simple = _best_reference(frontier, point)
+    if simple is not None and simple not in {best, plain}:
+        other = f"that of {_name(frontier, simple)}, {describe_reference(simple)}"
+        texts.append(f"Its {name} is {_apart(frontier.difference(point, simple), other)}.")
     return " ".join(texts)
 
 
+def _best_reference(frontier: Choices, point: Point) -> Point | None:
+    """Return the best reference beside a point, but the constant: if there are some, of those that cost no more."""
+    others = [each for each in frontier.points if describe_reference(each) and each != point]
+    cheap = [] if frontier.has_bills else [each for each in others if each.cost <= point.cost]
+    return max(cheap or others, key=lambda each: (frontier.worth(each), -each.cost), default=None)
+
+
 def describe_bills(frontier: Choices, point: Point) -> str:
-    """Return sentences that compare a point's bill with those of all features, and of no features."""
+    """Return sentences that compare a point's bill with those of all features, of none, and of the best reference."""
     full, fewest, constant = frontier.full_cost, min(map(frontier.errors, frontier.points)), frontier.constant()
     all_features = f"All features for each row cost {cost(full)}, so that their bill is {cost(full + fewest)}"
     texts = [f"{all_features} with the fewest errors found, {cost(fewest)}."]
@@ -126,6 +165,13 @@ def describe_bills(frontier: Choices, point: Point) -> str:
         if point.n_features:
             found = frontier.gain(point, constant)
             texts.append(f"This model's is {plus_minus(found.value, found.error)} lower.")
+    if (simple := _best_reference(frontier, point)) is not None:
+        bill, found = plus_minus(frontier.bill(simple), frontier.bill_error(simple)), frontier.gain(point, simple)
+        words, way = str(describe_reference(simple)), "lower" if found.value >= 0 else "higher"
+        texts.append(
+            f"{words[0].upper()}{words[1:]} ({_name(frontier, simple)}) has the bill {bill}; this model's is "
+            f"{plus_minus(abs(found.value), found.error)} {way}."
+        )
     return " ".join(texts)
 
 
@@ -139,7 +185,7 @@ def describe_few_rows(frontier: Choices, point: Point, classes: Mapping[Any, int
     texts, needs = [], [need for need in _needs(frontier, point) if rows]
     if needs:
         what = "queries" if QueryScore.named(frontier.score_name) else "rows"
-        number = _round_up(rows * max(times for _, times in needs))
+        number = f"{round_up(rows * max(times for _, times in needs)):,}"
         texts.append(
             f"The estimates rest on {rows:,} {what}, too few to tell {' and '.join(text for text, _ in needs)}; it "
             f"would take about {number}."
@@ -249,12 +295,6 @@ def _rounded(value: float, error: float) -> str:
     return f"{value:.{max(-place + (error < 2 * 10.0**place), 0)}f}"
 
 
-def _round_up(count: float) -> str:
-    """Return a number above, with two digits."""
-    unit = 10 ** max(math.floor(math.log10(count)) - 1, 0)
-    return f"{math.ceil(count / unit) * unit:,}"
-
-
 MOST_ROWS = 6  # of a table of the frontier
 COLUMNS: dict[str, Callable[[Choices, Point], str]] = {
     "model": lambda _, point: point.name or point.algorithm,
@@ -315,7 +355,8 @@ def describe_frontier(frontier: Choices) -> str:
     span = f"{scores} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
     chosen = {"recommended": frontier.recommended(), "best": frontier.best(), "cheapest useful": frontier.useful()}
     if frontier.has_bills:
-        chosen = {"least bill": frontier.recommended(), "fewest errors": frontier.best()}
+        least = min(frontier, key=frontier.bill)
+        chosen = {"recommended": frontier.recommended(), "least bill": least, "fewest errors": frontier.best()}
     lines = [f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in chosen.items()]
     return brief(frontier, _count(frontier), span, more=lines)
 
@@ -339,7 +380,7 @@ def frontier_html(frontier: Choices) -> str:
 def points_records(frontier: Choices) -> list[dict[str, Any]]:
     """Return a record of each point: the attributes of `Point`, `non_dominated`, `score_name`, `unit`, `full_cost`.
 
-    Where prices have errors, also `bill` and `bill_error`.
+    Where prices have errors, also `bill`, `bill_error`, and the ends of its interval, `bill_low` and `bill_high`.
     """
     worth_having = frozenset(frontier.non_dominated())
     more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
@@ -347,20 +388,28 @@ def points_records(frontier: Choices) -> list[dict[str, Any]]:
         {name: getattr(p, name) for name in fields_dict(Point)}
         | {"non_dominated": int(p in worth_having)}
         | more
-        | ({"bill": frontier.bill(p), "bill_error": frontier.bill_error(p)} if frontier.has_bills else {})
+        | (_bill_record(frontier, p) if frontier.has_bills else {})
         for p in frontier.points
     ]
+
+
+def _bill_record(frontier: Choices, point: Point) -> dict[str, float]:
+    """Return a point's bill, its standard error, and the ends of its interval."""
+    low, high = frontier.bill_interval(point)
+    bill, error = frontier.bill(point), frontier.bill_error(point)
+    return {"bill": bill, "bill_error": error, "bill_low": low, "bill_high": high}
 
 
 def points_csv(frontier: Choices) -> str:
     """Return one line per point, with floats that read back to the same bits.
 
-    The columns are those of `points_records`; `non_dominated` is 1 or 0.
+    The columns are those of `points_records`; `non_dominated` is 1 or 0. Texts are as `guard` has them.
     """
     text, records = io.StringIO(), points_records(frontier)
     writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows({key: guard(value) if isinstance(value, str) else value for key, value in record.items()}
+                     for record in records)  # fmt: skip
     return text.getvalue()
 
 
@@ -375,8 +424,11 @@ def points_frame(frontier: Choices) -> pd.DataFrame:
 
 
 def _count(frontier: Choices) -> str:
-    algorithms = len({point.algorithm for point in frontier})
-    return f"{format_count(len(frontier), 'point')} of {format_count(algorithms, 'algorithm')}"
+    algorithms = {point.algorithm for point in frontier}
+    references = {point.algorithm for point in frontier if is_reference(point)}
+    of = format_count(len(algorithms - references), "algorithm") if algorithms > references else ""
+    also = format_count(len(references), "reference") if references else ""
+    return f"{format_count(len(frontier), 'point')} of {' and '.join(filter(None, (of, also)))}"
 
 
 def _in_words(frontier: Choices, point: Point) -> str:

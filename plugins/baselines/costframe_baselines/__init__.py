@@ -1,4 +1,4 @@
-"""Baselines that the papers compare with: boosting, early exit, a gate after l1, cascades by price."""
+"""Baselines that the papers compare with: boosting, linear models, early exit, a gate after l1, cascades by price."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         EarlyExitClassifier,
         EarlyExitRanker,
         L1GateClassifier,
+        LinearClassifier,
+        LinearRegressor,
         SoftCascadeClassifier,
         SoftCascadeRanker,
     )
@@ -34,6 +36,8 @@ __all__ = [
     "EarlyExitClassifier",
     "EarlyExitRanker",
     "L1GateClassifier",
+    "LinearClassifier",
+    "LinearRegressor",
     "SoftCascadeClassifier",
     "SoftCascadeRanker",
 ]
@@ -61,6 +65,14 @@ def costframe_algorithms() -> list[Algorithm]:
             classifier="costframe_baselines.boosting:AffordableClassifier",
             regressor="costframe_baselines.boosting:AffordableRegressor",
             ranker="costframe_baselines.boosting:AffordableRanker",
+            baseline=True,
+        ),
+        Algorithm(
+            name="linear",
+            summary="Logistic or linear regression on the features below a price, which the tradeoff chooses.",
+            reference="Hastie, Tibshirani, Friedman: The Elements of Statistical Learning, 2009, sections 3.4 and 4.4",
+            classifier="costframe_baselines.linear:LinearClassifier",
+            regressor="costframe_baselines.linear:LinearRegressor",
             baseline=True,
         ),
         Algorithm(

@@ -13,7 +13,6 @@ from costframe.plugin import (
     ParameterError,
     check_choice,
     dominated_duplicates,
-    resolve,
 )
 from costframe.trees import (
     AnnealedPath,
@@ -27,6 +26,7 @@ from costframe.trees import (
     boost_at_prices,
     tree_grower,
 )
+from costframe_baselines.price_levels import sets_below_prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from costframe.plugin import Predictor, PriceArrays, Rows, TrainingData
     from costframe.trees import Annealing, Ensemble, Loss
-
-_MOST_PRICES = 8  # to try
 
 
 @frozen
@@ -182,15 +180,7 @@ class _Affordable(PlainBoosting):
     max_price: float | None = field(default=None, kw_only=True)
 
     def _column_sets(self, data: TrainingData, *, path: bool) -> list[list[int]]:
-        columns = _worth_reading(data)
-        prices = data.prices.alone[columns] + data.prices.once[columns] / data.train.total_weight
-        if self.max_price is not None:
-            return [columns[prices <= resolve("max_price", self.max_price, None)].tolist()]
-        levels = np.unique(prices)
-        if not (data.tradeoff or path):  # prices have no effect
-            levels = levels[-1:]
-        chosen = np.unique(np.linspace(0, len(levels) - 1, _MOST_PRICES).round().astype(np.int64))
-        return [columns[prices <= level].tolist() for level in levels[chosen]]
+        return sets_below_prices(data, _worth_reading(data), self.max_price, every=path)
 
 
 @define(slots=False, eq=False, repr=False)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _EVERY = 10
 _TRIED = 40  # thresholds
 _LIMITS = {"max_cost", "unavailable"}
-_OF_COST = _LIMITS | {"acquisition", "sample_weight", "rounds"}
+_OF_COST = _LIMITS | {"acquisition", "sample_weight", "rounds", "y", "costs"}
 _UNTOUCHED = {"random_state", "n_threads", "verbose"}  # settings that are never refused
 
 
@@ -264,15 +264,13 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         self._terms({name: value for name, value in limits.items() if name not in _LIMITS})
         return self.predictor_.predict(self._read(X), qid=qid, **limits)
 
-    def cost(
-        self, X: Any, y: ArrayLike | None = None, *, qid: ArrayLike | None = None, costs: object = None, **how: Any
-    ) -> CostReport:
+    def cost(self, X: Any, y_or_costs: Any = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `CostAwareEstimator.cost`."""
         check_is_fitted(self, "predictor_")
         if qid is None or not isinstance(self.predictor_, ProximityExits):
-            return super().cost(X, y, costs=costs, **how)
+            return super().cost(X, y_or_costs, **how)
         self._terms({name: value for name, value in how.items() if name not in _OF_COST})
-        return self.predictor_.cost(self._read(X), self.costs_ if costs is None else costs, qid=qid, y=y, **how)
+        return self.predictor_.cost(self._read(X), y_or_costs, qid=qid, **how)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

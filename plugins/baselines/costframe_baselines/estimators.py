@@ -13,6 +13,7 @@ from costframe_baselines.boosting import (
 from costframe_baselines.cascades import AndOrClassifier, AndOrRanker, SoftCascadeClassifier, SoftCascadeRanker
 from costframe_baselines.early_exit import EarlyExitClassifier, EarlyExitRanker
 from costframe_baselines.l1_gate import L1GateClassifier
+from costframe_baselines.linear import LinearClassifier, LinearRegressor
 
 __all__ = [
     "AffordableClassifier",
@@ -26,6 +27,8 @@ __all__ = [
     "EarlyExitClassifier",
     "EarlyExitRanker",
     "L1GateClassifier",
+    "LinearClassifier",
+    "LinearRegressor",
     "SoftCascadeClassifier",
     "SoftCascadeRanker",
 ]

@@ -126,7 +126,7 @@ class ExitPredictor(Alike):
         """Return the answer of the learners before an exit."""
         count, first = self.ends[number], np.append(self._first_outputs, len(self.answer.weights))
         learners, weights = self.answer.learners[:count], self.answer.weights[: first[count]]
-        return evolve(self.answer, learners=learners, weights=weights, link=link, by_scores=False, cut=0.0)
+        return evolve(self.answer.by_predictions(), learners=learners, weights=weights, link=link)
 
     @cached_property
     def prefixes(self) -> tuple[StageTree, ...]:
@@ -308,6 +308,8 @@ class _ExitWalker:
         """Probabilities, and the number of the exit."""
         return apply_link(self._model.answer.link, self._scores())[0], self._number - 1
 
+    place = None  # predictions tell the class
+
     @property
     def evaluated(self) -> Fraction:
         """As of the stepper of the last exit, which evaluated all learners before it."""
@@ -395,9 +397,9 @@ class ProximityExits(ExitPredictor):
             raise ParameterError("qid: an inquiry is for one row, and rows of a query leave together")
         return self.whole.begin(request)
 
-    def cost(self, X: Any, costs: object = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
+    def cost(self, X: Any, y_or_costs: Any = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
-        return super(ProximityExits, self.of_queries(qid)).cost(X, costs, **how)
+        return super(ProximityExits, self.of_queries(qid)).cost(X, y_or_costs, **how)
 
     def charges(
         self,

@@ -1,13 +1,10 @@
 """The public kit's laws on all baselines, and scikit-learn's checks on the shell of gated classifiers."""
 
-from functools import partial
-
 import pytest
+from few_rounds import few_rounds
 from kit_cases import parametrize_laws
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from costframe.adoption import fitted_model
-from costframe.gates import composite
 from costframe_baselines import L1GateClassifier
 
 FEW = {"n_estimators": 9, "learning_rate": 0.3, "max_leaves": 8}
@@ -20,6 +17,11 @@ def test_laws_of_boosting(check):
 
 @parametrize_laws("affordable", settings=FEW)
 def test_laws_of_affordable(check):
+    check()
+
+
+@parametrize_laws("linear")
+def test_laws_of_linear(check):
     check()
 
 
@@ -39,13 +41,13 @@ def test_laws_of_early_exit(check):
 
 
 @pytest.fixture
-def _small_expensive_model(monkeypatch):
-    monkeypatch.setattr(composite, "boost_without_prices", partial(composite.boost_without_prices, n_rounds=5))
-    monkeypatch.setattr(fitted_model, "FOLDS", 2)
+def _few_rounds():
+    with few_rounds():
+        yield
 
 
 @parametrize_laws("l1-gate")
-@pytest.mark.usefixtures("_small_expensive_model")
+@pytest.mark.usefixtures("_few_rounds")
 def test_laws_of_l1_gate(check):
     check()
 
@@ -56,7 +58,7 @@ def test_laws_of_l1_gate(check):
         "check_sample_weight_equivalence_on_dense_data": "its 15 rows are too few for probabilities out of fold"
     },
 )
-@pytest.mark.usefixtures("_small_expensive_model")
+@pytest.mark.usefixtures("_few_rounds")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn(estimator, check):
     check(estimator)

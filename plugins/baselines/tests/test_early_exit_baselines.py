@@ -124,7 +124,7 @@ def test_without_queries_nobody_leaves_and_a_sweep_prices_rows_of_queries():
     split = np.array(["train", "train", "valid", "test"])[part[order]]
     data = Dataset("drawn", X[order], y[order], ("a", "b", "c", "d"), ALL, "ranking", split, qid[order])
     settings = {"n_estimators": 12, "n_trees_per_exit": 2, "threshold": 0.05}
-    front = Frontier.sweep(data, ["early-exit"], [1e-3], folds=0, parameters=settings)
+    front = Frontier.sweep(data, ["early-exit"], [1e-3], cv=0, parameters=settings)
     (point,), test = front.points, data.part("test")
     model = front.model(point)
     assert point.test_cost == model.cost(test.X, qid=test.qid).mean < model.cost(test.X).mean

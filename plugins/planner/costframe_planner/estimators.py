@@ -41,7 +41,7 @@ _USUAL = TreeSettings(l2_regularization=1.0)
 class _Planner(CostAwareEstimator):
     """Common settings and training of all planners."""
 
-    traits: ClassVar = Traits(takes_categories=True, searches_sets=True, plans_bills=True)
+    traits: ClassVar = Traits(takes_categories=True, searches_sets=True, trains_on_validation=True, plans_bills=True)
     _rounds: ClassVar = 300
 
     costs: Any = None
@@ -101,8 +101,7 @@ class _Planner(CostAwareEstimator):
             progress = progress or shown
             kept = KeptPlan.of(problem, train_planner(problem, progress, score), data)
             path = measure_path(kept, score, limits, progress)
-        self._keep(path.predictor_at(self._tradeoff_for(problem)), data.costs)
-        return path
+        return self._keep_path(path, path.predictor_at(self._tradeoff_for(problem)), data)
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
         problem = self._problem(data)

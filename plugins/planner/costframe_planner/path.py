@@ -101,6 +101,23 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         others = [each for each in self.points if each.stop < 0 and not each.induced]
         return make_planned(kept.data, kept.trained, tradeoff, plan, ladder_around(point, tradeoff, others))
 
+    def counterpart(self, point: PlanPoint, whole: PlannedPath) -> PlanPoint | None:
+        """Return the point that is made like one of a path on more rows: of the same set, or of a bill's tradeoff.
+
+        None if there is none, as for plans of losses, whose tradeoff buys more or less of other rows.
+        """
+        if point.stop >= 0:
+            features = whole._features(point)
+            singles = (each for each in self.points if each.stop >= 0)
+            return next((each for each in singles if self._features(each) == features), None)
+        if self.kept.problem.stakes is None:
+            return None
+        plans = (each for each in self.points if each.stop < 0 and each.induced == point.induced)
+        return min(plans, key=lambda each: abs(np.log(each.tradeoff / point.tradeoff)), default=None)
+
+    def _features(self, point: PlanPoint) -> tuple[int, ...]:
+        return self.kept.trained.all_models[point.stop].features
+
     def plain(self) -> PlanPoint:
         """Return the best single set, the cheapest of equal ones."""
         return self._add_error(max((point for point in self.points if point.stop >= 0), key=best_first))

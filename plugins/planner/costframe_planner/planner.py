@@ -120,7 +120,7 @@ def train_models(
 
     Sets with a selector read it even if their trees do not: it tells what to buy next.
     """
-    base = problem.base
+    base, price = problem.base, problem.prices.added_prices(())
     chosen = choose_trees(problem) if base is None else problem.trees(2, 1.0, 0, None)
 
     def train(features: frozenset[int]) -> SetModel:
@@ -128,6 +128,7 @@ def train_models(
         varied = columns[problem.data.splittable[columns]]
         if base is not None and len(varied):
             return _train_copies(problem, base, varied)
+        columns = columns[np.argsort(price[columns], kind="stable")]  # of equal splits, the first column's is made
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
         fitted = _boost_calmly(problem, data, _trees_for(chosen, len(columns)))
         trees, answer = fitted.whole(columns)

@@ -76,10 +76,10 @@ class Base:
         labels = rows.y if self.labels is None else self.labels[rows.y]
         model = refit(self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed)
         if self.labels is None:
-            return _Scores(CallableModel(model, names, "predict"), None, 0, 0.0)
+            return _Scores(CallableModel.of(model, names, "predict"), None, 0, 0.0)
         known = _places(model, self.labels)
         return _Scores(
-            CallableModel(model, names, "predict_proba"), known, len(self.labels), 0.5 / int(rows.repeats.sum())
+            CallableModel.of(model, names, "predict_proba"), known, len(self.labels), 0.5 / int(rows.repeats.sum())
         )
 
 
@@ -193,7 +193,7 @@ class Problem:
         check_sizes(data.train)
         if data.valid is not None:
             check_sizes(data.valid, "_val")
-        rows = _join_rows(data)
+        rows = data.joined_rows()
         n_rows = rows.total_repeats
         count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
 
@@ -256,22 +256,3 @@ def _check_prices(prices: PriceArrays) -> None:
                 f"{word}: the planner has prices of features and resources, and once-prices; it has no use for "
                 f"a price of the kind {word!r}"
             )
-
-
-def _join_rows(data: TrainingData) -> Rows:
-    if data.valid is None:
-        return data.train
-    both = (data.train, data.valid)
-    for name, other, rows in (("qid", "qid_val", data.train), ("qid_val", "qid", data.valid)):
-        if rows.qid is None and (data.train.qid is not None or data.valid.qid is not None):
-            raise DataError(f"{name}: expected the query of each row, as for {other}, got None")
-    queries = None
-    if data.train.qid is not None and data.valid.qid is not None:
-        queries = np.concatenate([data.train.qid, data.valid.qid + data.train.qid.max(initial=-1) + 1])
-    return Rows(
-        np.concatenate([rows.X for rows in both]),
-        np.concatenate([rows.y for rows in both]),
-        np.concatenate([rows.weight for rows in both]),
-        queries,
-        labels=data.train.labels,
-    )

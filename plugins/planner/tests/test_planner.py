@@ -16,12 +16,18 @@ from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 
 
-@parametrize_laws("planner", settings={"max_tries": 8, "n_sets": 3})
+@parametrize_laws("planner", settings={"max_tries": 4, "n_sets": 3, "n_estimators": 6, "max_leaves": 4})
 def test_laws(check):
     check()
 
 
-@pytest.mark.parametrize("make", [cf.datasets.make_parity, partial(cf.datasets.make_selector, prices=(5, 10, 20))])
+MAKERS = [
+    cf.datasets.make_parity,
+    pytest.param(partial(cf.datasets.make_selector, prices=(5, 10, 20)), marks=pytest.mark.deep),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_what_only_tells_together_or_by_a_selector_is_found_at_its_known_cost(make):
     data = make(900)
     train, valid, test = (data.part(part) for part in ("train", "valid", "test"))
@@ -43,6 +49,7 @@ def blocks(n, seed):
     return np.c_[context, X], y.astype(int)
 
 
+@pytest.mark.deep  # a search of sets for contexts is in tests/test_sets.py
 def test_a_context_without_gain_of_its_own_is_bought_first_then_the_block_that_it_names():
     X, y = blocks(900, 0)
     costs = cf.CostModel.from_dict({"features": {f"x{f}": 1.0 for f in range(10)}})
