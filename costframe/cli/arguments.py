@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
+import stat
 import sys
 import tempfile
+from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,7 @@ import click
 
 from costframe.core.errors import ParameterError, printable
 from costframe.core.files import check_target, write_folder
+from costframe.core.piped import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,8 +76,8 @@ def _costs_option(more: str = "") -> Callable[[Callable[..., Any]], Callable[...
 costs_option = _costs_option()
 
 
-folds_option = click.option(
-    "--folds", type=click.IntRange(0), metavar="N",
+cv_option = click.option(
+    "--cv", type=click.IntRange(0), metavar="N",
     help="Estimate scores on N folds of train and valid, with a further fit for each; 0 uses valid alone. [default: 5 "
     "if valid has fewer than 1,000 rows, else 0]",
 )  # fmt: skip
@@ -87,6 +91,18 @@ ignore_option = click.option(
 missing_option = click.option(
     "--missing", metavar="TEXT", type=text, multiple=True,
     help="Text of a table file that stands for a missing value, such as haemolysed; may be repeated.",
+)  # fmt: skip
+
+
+allow_unknown_option = click.option(
+    "--allow-unknown", is_flag=True,
+    help="Go on where, in a column, most rows have labels that the model does not know, or no row has a value.",
+)  # fmt: skip
+
+group_option = click.option(
+    "--group", metavar="COL", type=text,
+    help="Column that says whose a row is, such as patient_id: no feature. Its rows stay in one part and one fold, and "
+    "errors are those of fresh groups.",
 )  # fmt: skip
 
 
@@ -156,6 +172,11 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "categories of a Parquet file, are split so without it.",
         ),
         missing_option,
+        group_option,
+        click.option(
+            "--keep-id", "keep_ids", metavar="COL", type=text, multiple=True,
+            help="Column that is a feature although it looks like an id; may be repeated.",
+        ),
         click.option(
             "--seed", type=click.IntRange(0), metavar="N",
             help="Seed for splitting the rows into train, valid and test, if they do not come in these parts. "
@@ -208,6 +229,52 @@ def check_file(path: Path) -> None:
         if not target.parent.exists():
             raise ParameterError(f"--output {path}: there is no directory {path.parent}")
         _try_writing(target.parent)
+
+
+def check_apart(outputs: Mapping[str, Iterable[Path | None]], inputs: Mapping[str, str | Path | None]) -> None:
+    """Refuse to write over what a command reads, by whichever path or link, before it reads anything.
+
+    Both are by the name of their argument. A folder of DATA is all files in it, of which no new one is to be, and - a
+    standard stream.
+    """
+    written = [(option, path) for option, paths in outputs.items() for path in paths if path is not None]
+    for option, path in written:
+        for name, given in inputs.items():
+            if _is_part(path, given):
+                raise ParameterError(f"{option} {path}: expected a file outside {name}, of which it would be a part")
+    taken = [(option, path, status) for option, path in written if (status := _status(path, sys.stdout)) is not None]
+    for name, given in inputs.items() if taken else ():
+        for status in (_status(each, sys.stdin) for each in ([] if given is None else _files_of(str(given)))):
+            for option, path, there in taken:
+                if status is not None and os.path.samestat(there, status):
+                    raise ParameterError(f"{option} {path}: expected another file than that of {name}")
+
+
+def _is_part(path: Path, given: str | Path | None) -> bool:
+    """Return whether a file would be one of the table in a folder, or of those that a pattern of Parquet matches."""
+    if given is None or path.suffix.lower() != ".parquet":
+        return False
+    place, given = path.resolve(), str(given)
+    if Path(given).is_dir():
+        return Path(given).resolve() in place.parents
+    pattern = str(Path(given).absolute())
+    return has_magic(given) and any(place.match(each) for each in (pattern, pattern.replace("**/", "")))
+
+
+def _files_of(given: str) -> list[Path]:
+    """Return the files that an argument names: those of a folder or of a pattern, else one."""
+    if Path(given).is_dir():
+        return [each for each in Path(given).rglob("*") if each.is_file()]
+    return [Path(given), *map(Path, glob(given, recursive=True) if has_magic(given) else ())]  # noqa: PTH207 - any root
+
+
+def _status(path: Path, stream: Any) -> os.stat_result | None:
+    """Return what the system says of a regular file, or of the one behind a standard stream; None of others."""
+    try:
+        status = os.fstat(stream.fileno()) if str(path) == STANDARD_STREAM else path.resolve().stat()
+    except (OSError, ValueError, AttributeError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def check_directory(path: Path, names: Iterable[str]) -> None:

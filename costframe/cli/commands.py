@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from costframe.cli.given_data import open_model
 from costframe.cli.group import CostframeGroup, print_broken_plugins
 from costframe.cli.inspect import inspect
 from costframe.cli.predict import predict
+from costframe.cli.promise import promise
 from costframe.core.errors import printable
 from costframe.core.plugins import TASKS
 
@@ -64,7 +66,8 @@ def audit(
 def _table(found: Audit) -> list[str]:
     lines = [f"{'part':>4} {'rows':>8} {'mean cost':>12} {'+-':>9} {'in vain':>9} {'no answer':>9}"]
     for number, part in enumerate(found.periods, 1):
-        money = f"{part.mean:>12,.4g} {part.error:>9.2g} {part.failed:>9.4g}"
+        error = "too few" if math.isnan(part.error) else f"{part.error:.2g}"
+        money = f"{part.mean:>12,.4g} {error:>9} {part.failed:>9.4g}"
         lines.append(f"{number:>4} {part.rows:>8,} {money} {part.without_answer:>9,}")
     return lines
 
@@ -109,5 +112,6 @@ def datasets() -> None:
     print_broken_plugins()
 
 
-for command in (compare, costs, predict, cost, inspect, fit, audit, algorithms, datasets):  # the most used first
+_FIRST = compare, costs, predict, cost, inspect  # the most used
+for command in (*_FIRST, fit, promise, audit, algorithms, datasets):
     costframe.add_command(command)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from costframe.cli.arguments import (
-    cap,
+    amount,
+    check_apart,
     check_directory,
     check_fit,
     check_overwrite,
     cluster_option,
+    cv_option,
     first_options,
-    folds_option,
     force_option,
     on_terminal,
     reading_options,
@@ -35,6 +36,7 @@ from costframe.cli.group import (
     print_failures,
     show_traceback,
 )
+from costframe.cli.promise import PROMISED, Promised, check_on_test, promise_options, read_promises
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -63,7 +65,8 @@ Examples:
 @click.command(epilog=EXAMPLES, short_help="Compare algorithms by score and cost: the main command.")
 @click.argument("data", required=False, type=text)
 @first_options
-@click.option("--budget", type=cap, metavar="B", help="Choose the best model whose mean cost is at most B.")
+@click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
+@promise_options
 @click.option(
     "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
     help="Directory for all results: points.csv, pictures, report.html, and the models.",
@@ -86,18 +89,25 @@ Examples:
     help="Number of models of each algorithm, beside at most 3 within sets of features. "
     "[default: at most 24 if one fit gives a path of models, else 12 fits]",
 )  # fmt: skip
-@folds_option
+@click.option(
+    "--no-references", is_flag=True,
+    help="Leave out the simple models that everyone would try: the constant, linear models and boosting.",
+)  # fmt: skip
+@cv_option
 @cluster_option
 def compare(
     data: str | None,
     algorithms: tuple[str, ...],
     budget: float | None,
+    promised: tuple[str, ...],
+    confidence: float | None,
     score: str | None,
     points: int | None,
-    folds: int | None,
+    cv: int | None,
     time_limit: float | None,
     cluster: str | None,
     every: bool,
+    no_references: bool,
     output: Path,
     resume: bool,
     force: bool,
@@ -110,24 +120,31 @@ def compare(
     train and valid if valid is small), and scores the choice on test rows. The cost on test rows is exact, the mean of
     their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its
     models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
+
+    With --promise, the command also writes promised.model: the cheapest model, or cascade of two, that is certified on
+    the test rows to keep all promises. If there is none, it says the best that can be promised, and ends with status 2.
     """
     from costframe.cli.results import Results, Screen
     from costframe.frontier.checks import choose_algorithms, choose_score_of_study
     from costframe.frontier.rows import Division
-    from costframe.frontier.store import remove_other_models
+    from costframe.frontier.saved import remove_other_models
     from costframe.training.console import output as make_console
 
     began = time.monotonic()
-    wanted = split_names(algorithms)
+    wanted, promises = split_names(algorithms), read_promises(promised, confidence)
     check_fit(wanted, reading["task"], score)
+    check_apart(
+        {"--output": [output / name for name in (*FILES, PROMISED)]}, {"DATA": data, "--costs": reading["costs"]}
+    )
     check_directory(output, FILES)
     click.get_current_context().with_resource(_hold(output))
     _check_room(output, resume=resume, force=force)
     dataset = open_data(data, **reading)
     choose_algorithms(dataset.task, wanted, len(dataset.classes))
     named = choose_score_of_study(dataset, score)
-    if folds:
-        Division.of_data(dataset, folds)  # it refuses a wrong number before an old run is cleared
+    check_on_test(promises, dataset)
+    if cv:
+        Division.of_data(dataset, cv)  # it refuses a wrong number before an old run is cleared
     print_broken_plugins()
     results = Results(dataset, budget, output, make_console())
     results.introduce()
@@ -135,6 +152,7 @@ def compare(
         time_limit = PATIENCE
         results.say_limit(time_limit)
     to_fit = None if time_limit is None else _time_to_fit(time_limit, began)
+    (output / PROMISED).unlink(missing_ok=True)  # of an earlier run
     screen = Screen(results.write, results.table, math.inf if to_fit is None else time.monotonic() + to_fit)
     with _keeping_fits(output, resume=resume):
         frontier = _sweep(
@@ -145,28 +163,32 @@ def compare(
             points=points,
             score=named,
             budget=budget,
-            folds=folds,
+            cv=cv,
             time_limit=to_fit,
             cluster=cluster,
+            references=not no_references,
         )
         written = screen.keep(frontier)
-        remove_other_models(output, frontier.points)
+        remove_other_models(output)
     with name_written_files(written):
         results.show(frontier, every=every)
-        results.end(written)
+        kept = Promised.of(frontier, dataset, promises) if promises else Promised(None)
+        kept.show(results.console)
+        results.end(", ".join([written, *kept.write(output)]))
+        kept.end()
     if screen.interrupted:
         _end_with_fits(output, "the constant" if screen.so_far is None else "a first look")
 
 
 def _hold(output: Path) -> contextlib.AbstractContextManager[None]:
-    from costframe.frontier.store import hold_alone
+    from costframe.frontier.runs import hold_alone
 
     return hold_alone(output)
 
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:
     """Refuse a directory with fits or other results, unless the command is to resume or to replace them."""
-    from costframe.frontier.store import holds_fits, holds_run
+    from costframe.frontier.runs import holds_fits, holds_run
 
     if resume and force:
         raise ParameterError("give either --resume or --force")
@@ -182,17 +204,21 @@ def _check_room(output: Path, *, resume: bool, force: bool) -> None:
 
 @contextlib.contextmanager
 def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
-    """Clear an old run unless it is resumed; keep all finished fits, whatever ends this one, and no folder without."""
-    from costframe.frontier.store import clear_run, holds_fits, holds_run
+    """Clear an old run unless it is resumed; keep all finished fits, whatever ends this one, and no folder without.
+
+    Fits of references alone are kept only after an interrupt: where no algorithm could be fitted, there is no result.
+    """
+    from costframe.frontier.runs import clear_run, holds_fits, holds_references_only, holds_run
 
     if not resume and (holds_run(output) or holds_fits(output)):
         clear_run(output)
     try:
         yield
     except BaseException as error:
-        if not holds_fits(output):
+        interrupted = isinstance(error, KeyboardInterrupt)
+        if not holds_fits(output) or (not (interrupted or resume) and holds_references_only(output)):
             clear_run(output)
-        elif isinstance(error, KeyboardInterrupt):
+        elif interrupted:
             _end_with_fits(output)
         raise
 
@@ -216,7 +242,7 @@ def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
     """Return the frontier of all fits, or after an interrupt of those that are finished, or else of the constant."""
     from costframe.frontier import Frontier
     from costframe.frontier.candidates import fit_constant
-    from costframe.frontier.store import holds_fits, holds_run
+    from costframe.frontier.runs import holds_fits, holds_run
     from costframe.frontier.study import UnfinishedError
 
     failures: dict[str, CostframeError] = {}

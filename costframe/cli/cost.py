@@ -9,15 +9,18 @@ import numpy as np
 from attrs import evolve
 
 from costframe.cli.arguments import (
+    allow_unknown_option,
     check_fit,
     costs_option,
+    group_option,
     missing_option,
     part_option,
     score_option,
     text,
     until_option,
 )
-from costframe.cli.given_data import open_blocks, open_model
+from costframe.cli.given_data import Cells, open_blocks, open_model
+from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,6 +53,8 @@ Examples:
 @score_option
 @until_option
 @missing_option
+@allow_unknown_option
+@group_option
 @click.option(
     "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
     help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
@@ -62,6 +67,8 @@ def cost(
     score: str | None,
     part: str | None,
     missing: tuple[str, ...],
+    allow_unknown: bool,
+    group: str | None,
     acquisition: str,
     wrap: Callable[[FittedEstimator], FittedEstimator],
 ) -> None:
@@ -70,32 +77,35 @@ def cost(
     MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
     CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
     or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. It
-    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. A table is read in blocks. The
-    default prices are those in MODEL.
+    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet', or - for CSV on standard input.
+    A table is read in blocks. The default prices are those in MODEL. It is an error if most rows have labels, in a
+    column, that the model does not know, or no row has a value.
 
     With --target, or with --score for a data set, the command scores the predictions as `costframe compare` does, gives
     the standard errors of the score and of the mean cost, counts the mistakes, and tells what they cost if the prices
     have [errors]. By default the score is that of the run of which MODEL is, else, and where the run chose by the bill,
     one by task. Of a model in the folder of a run of `costframe compare`, --part is the part that the run made, also
-    where it split the rows by a seed.
+    where it split the rows by a seed. With --group, errors are those of fresh groups, such as patients.
     """
     from costframe.training.console import output
 
     if score is not None:
         check_fit(None, None, score)
     fitted, prices = open_model(model, costs)
-    fitted = wrap(fitted)
+    fitted, cells = wrap(fitted), Cells(missing, allow_unknown, fitted.decimal)
     if target is None and score is None:
-        blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, missing=missing))
+        if group is not None:
+            raise ParameterError("--group: has no effect without --target, or --score for a data set")
+        blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, cells=cells))
         report, scored = evaluate_cost(fitted, blocks, prices, acquisition=acquisition), None
     else:
-        from costframe.cli.given_data import open_labelled
+        from costframe.cli.given_data import Asked, open_labelled
         from costframe.cli.scoring import Answers, choose, score_report
 
-        rows = open_labelled(model, fitted, data, target, part, missing)
+        rows = open_labelled(model, fitted, data, Asked(target, part, cells, group))
         answers, chosen = Answers(fitted, prices), choose(fitted, rows.task, rows.score, score)
         report = evaluate_cost(fitted, rows.blocks, prices, answers, acquisition=acquisition)
-        report, scored = score_report(answers, report, *rows.labels(), chosen)
+        report, scored = score_report(answers, report, rows.labels(), chosen)
     console = output()
     show_cost(console, report, prices, part or "all", scored)
     console.finish()
@@ -120,7 +130,7 @@ def evaluate_cost(
         report = fitted.cost(rows, costs=costs, **how)
         if answers is not None:
             answers.add(rows, report)
-        reports.append(evolve(report, predictions=None))
+        reports.append(evolve(report, predictions=None, places=None))
         if costs.has_times:
             some.append(rows[-seen % step :: step])
             seen += len(rows)
@@ -133,13 +143,13 @@ def evaluate_cost(
     return evolve(report, latency=timed.latency)
 
 
-def errors_in_words(report: CostReport) -> str:
-    """Return what the errors of rows cost, and the bill, of a report that knows them."""
+def errors_in_words(report: CostReport, error: float | None = None) -> str:
+    """Return what the errors of rows cost, and the bill with its error, of a report that knows them."""
     from costframe.core.errors import printable
 
     return (
         f"its errors cost {report.mean_errors:,.6g}, so the bill is {report.mean_bill:,.6g} "
-        f"\u00b1{report.bill_error:.2g} {printable(report.unit)} per row"
+        f"\u00b1{report.bill_error if error is None else error:.2g} {printable(report.unit)} per row"
     )
 
 
@@ -161,7 +171,7 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, 
         f"  least {least}, median {median}, most {most}",
     ]
     if report.errors is not None:
-        lines.append(f"  {errors_in_words(report)}")
+        lines.append(f"  {errors_in_words(report, None if scored is None else scored.bill_error)}")
     if report.latency is not None and len(report.latency):
         mean = milliseconds(float(report.latency.mean()))
         middle, p95, late = map(milliseconds, report.latency_quantiles((0.5, 0.95, 0.99)))

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from attrs import frozen
 
 from costframe.cli.arguments import (
+    check_apart,
     check_file,
     check_overwrite,
     costs_option,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from costframe.core.prices.costs import CostModel
+    from costframe.datasets.leaks import Leak
     from costframe.datasets.table_files import TableFile
 
 EXAMPLES = """\b
@@ -61,7 +64,8 @@ def costs(
     one-hot columns (color_red, color_blue), from statistics of one measurement (mean radius, worst radius), and from
     three or more columns that begin alike; comments in the file say what it guessed. Ids, constants and free texts go
     into a list `ignore` with the reasons: they are no features. With classes to predict, a table of the prices of
-    errors follows, as comments. DATA is the name of a data set, or
+    errors follows, as comments. The command names columns that look like a second outcome, and those whose missing
+    values tell the target. DATA is the name of a data set, or
     a table file; these end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow; or a folder of
     Parquet files, or a pattern of such.
     """
@@ -69,9 +73,14 @@ def costs(
     from costframe.datasets.price_draft import draft_prices
 
     if output is not None:
+        check_apart({"--output": [output]}, {"DATA": data})
         _check_output(output, force=force)
-    names, one_hot, known, ignored, classes = _columns(data, costs, target, ignore, missing)
-    draft = draft_prices(names, one_hot, known, unit, ignored, classes)
+    found = _columns(data, costs, target, ignore, missing)
+    for hint in found.hints:
+        print_error(hint)
+    hints = {name: hint.what for hint in found.hints for name in hint.features}
+    names = found.names
+    draft = draft_prices(names, found.one_hot, found.known, unit, found.ignored, found.classes, hints)
     content = draft.to_toml(f"Prices of {data}")
     if output is None:
         click.echo(content, nl=False)
@@ -89,19 +98,30 @@ def _check_output(output: Path, *, force: bool) -> None:
     check_overwrite([output], force=force)
 
 
+@frozen
+class _Columns:
+    """The features of DATA, one-hot groups, known prices, why other columns are no features, classes and hints."""
+
+    names: list[str]
+    one_hot: list[list[str]]
+    known: CostModel | None
+    ignored: dict[str, str]
+    classes: list[Any]
+    hints: list[Leak]
+
+
 def _columns(
     data: str, costs: str | None, target: str | None, ignore: tuple[str, ...], missing: tuple[str, ...]
-) -> tuple[list[str], list[list[str]], CostModel | None, dict[str, str], list[Any]]:
-    """Return the features of DATA, one-hot groups, known prices, why other columns are no features, and classes."""
+) -> _Columns:
     from costframe.core.prices.costs import CostModel
 
     known = None if costs is None else CostModel.load(costs)
     if not is_file(data):
         dataset = load_named(data)
         refuse_for_named(data, {"--target": target, "--ignore": ignore, "--missing": missing})
-        return list(dataset.feature_names), [], known or dataset.costs, {}, list(dataset.classes)
-    from costframe.datasets.dataset import SPLIT
+        return _Columns(list(dataset.feature_names), [], known or dataset.costs, {}, list(dataset.classes), [])
     from costframe.datasets.dialects import find_indices
+    from costframe.datasets.parts import SPLIT
     from costframe.datasets.price_draft import find_ignored, find_one_hot
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID
@@ -120,16 +140,22 @@ def _columns(
     names = [name for name in names if name not in ignored and not (known and name in known.ignore)]
     if not names:
         raise DataError(f"{data}: no column is left to be a feature")
-    classes = _classes(opened, table, target) if is_whole and target is not None else []
-    return names, find_one_hot({name: table[name] for name in names}), known, ignored, classes
+    features = {name: table[name] for name in names}
+    classes, hints = ([], []) if target is None else _look(opened, table, target, features, known)
+    return _Columns(names, find_one_hot(features), known, ignored, classes if is_whole else [], hints)
 
 
-def _classes(opened: TableFile, table: Mapping[str, Any], target: str) -> list[Any]:
-    """Return the labels of a target; none if it is no target of a classification."""
+def _look(
+    opened: TableFile, table: Mapping[str, Any], target: str, features: Mapping[str, Any], known: CostModel | None
+) -> tuple[list[Any], list[Leak]]:
+    """Return the labels of a target, none if it is no target of a classification, and hints on features."""
+    from costframe.datasets.hints import find_hints
     from costframe.datasets.tables import QID, Reading, outline
 
     how = Reading.of(Path(target), target, None, None, (), (), 0)
     with contextlib.suppress(DataError):  # `compare` tells what is wrong
         found = outline(opened, {name: table[name] for name in table if name in {target, QID}}, how, [])
-        return sorted(set(found.y.tolist())) if found.task == "classification" else []
-    return []
+        classes = sorted(set(found.y.tolist())) if found.task == "classification" else []
+        free = [name for name in features if known and name in known.names and not known.full_cost([name])]
+        return classes, find_hints(features, free, target, found.y, classes)
+    return [], []

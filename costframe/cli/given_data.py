@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.cli.group import print_error
 from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown, suggestion
+from costframe.core.piped import STANDARD_STREAM, is_piped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,17 +22,25 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
     from costframe.datasets import Dataset
-
-    Labels = tuple[NDArray[Any], NDArray[np.int64] | None]
+    from costframe.frontier.rows import Rows
 
 DEFAULT_DATA = "breast-cancer"
 
 
+@frozen
+class Cells:
+    """How the cells of a file with rows for a model are read."""
+
+    missing: tuple[str, ...] = ()  # further texts that stand for a missing value
+    allow_unknown: bool = False  # whether most rows may have labels that the model does not know, or none a value
+    decimal: str | None = None  # decimal sign of the training table, for a file that does not tell its own
+
+
 def is_file(data: str) -> bool:
-    """Return whether DATA is a file rather than the name of a data set."""
+    """Return whether DATA is a file, or standard input, rather than the name of a data set."""
     from costframe.datasets.endings import ending_of
 
-    return Path(data).exists() or ending_of(data) is not None or len(Path(data).parts) > 1
+    return data == STANDARD_STREAM or Path(data).exists() or ending_of(data) is not None or len(Path(data).parts) > 1
 
 
 def is_larger_than_memory(data: str) -> bool:
@@ -39,7 +49,7 @@ def is_larger_than_memory(data: str) -> bool:
 
     if not Path(data).is_dir() and ending_of(data) not in (None, ".parquet"):
         return False
-    if not is_file(data):
+    if not is_file(data) or is_piped(Path(data)):
         return False
     from costframe.datasets.large_tables import is_large
 
@@ -59,22 +69,12 @@ def load_named(name: str, seed: int | None = None) -> Dataset:
     return load(name, seed)
 
 
-def open_data(
-    data: str | None,
-    costs: str | None,
-    target: str | None,
-    task: str | None,
-    ignore: tuple[str, ...],
-    categorical: tuple[str, ...],
-    missing: tuple[str, ...],
-    seed: int | None,
-) -> Dataset:
-    """Return the data set for DATA and its options."""
+def open_data(data: str | None, costs: str | None, target: str | None, seed: int | None, **how: Any) -> Dataset:
+    """Return the data set for DATA and its options, of which `how` has the further ones of `read_table`."""
     name = data if data is not None else DEFAULT_DATA
     if is_file(name):
         if target is None:
             raise ParameterError(f"{name}: say with --target which column to predict")
-        how: dict[str, Any] = {"task": task, "ignore": ignore, "categorical": categorical, "missing": missing}
         dataset = read_file(name, costs, target=target, **how, seed=seed or 0)
         if is_larger_than_memory(name):
             return dataset
@@ -82,8 +82,8 @@ def open_data(
             raise ParameterError(f"--seed: has no effect, the column split of {name} has train, valid and test")
         return dataset
     dataset = load_named(name, seed)
-    given = {"--target": target, "--task": task, "--ignore": ignore, "--categorical": categorical}
-    refuse_for_named(name, given | {"--missing": missing})
+    given = {f"--{option.replace('_', '-').removesuffix('s')}": value for option, value in how.items()}
+    refuse_for_named(name, {"--target": target} | given)
     return dataset if costs is None else dataset.with_costs(costs)
 
 
@@ -131,14 +131,12 @@ def open_model(model: str, costs: str | None, *, uniform: bool = False) -> tuple
 
 
 def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
-    from costframe.core.predictors.fitted import FittedEstimator, as_predictor
-    from costframe.core.storage.saving import is_saved, load
+    from costframe.core.predictors.fitted import FittedEstimator
+    from costframe.core.storage.saving import is_saved, load_fitted
 
     if is_saved(path):
-        loaded = load(path)
-        predictor = _only_needed(as_predictor(loaded), costs)
-        kind = {"kind": loaded.kind} if isinstance(loaded, FittedEstimator) else {}
-        return FittedEstimator(predictor, **kind)
+        loaded = load_fitted(path)
+        return evolve(loaded, predictor_=_only_needed(loaded.predictor_, costs))
     from costframe.adoption.adopted import is_unnamed
     from costframe.adoption.adopting import adopt
 
@@ -173,7 +171,7 @@ def open_blocks(
     part: str | None,
     model: str,
     keep: tuple[str, ...] = (),
-    missing: tuple[str, ...] = (),
+    cells: Cells = Cells(),
 ) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
     """Yield rows of a file or data set for a predictor, float64 (rows, d), and columns to copy, block by block.
 
@@ -182,25 +180,26 @@ def open_blocks(
     if not is_file(data):
         if keep:
             raise ParameterError(f"--keep is for files; the data set {data} has features only")
-        refuse_for_named(data, {"--missing": missing})
+        refuse_for_named(data, {"--missing": cells.missing})
         dataset = load_named(data)
         X = features_of(dataset, predictor, model, data)
         yield X if part is None else X[dataset.split == part], {}
         return
     from costframe.datasets.table_files import ModelRows, TableFile
 
-    file = TableFile.open(data, missing)
+    file = TableFile.open(data, cells.missing, cells.decimal)
     if file.note is not None:
         print_error(file.note)
     names, used = predictor.feature_names, predictor.used_features
-    yield from ModelRows(file, names, part, predictor.categories, model, keep, used, print_error).blocks()
+    rows = ModelRows(file, names, part, predictor.categories, model, keep, used, print_error, cells.allow_unknown)
+    yield from rows.blocks()
 
 
 def open_rows(
-    data: str, predictor: Predictor, part: str | None, model: str, missing: tuple[str, ...] = ()
+    data: str, predictor: Predictor, part: str | None, model: str, cells: Cells = Cells()
 ) -> NDArray[np.float64]:
     """Read the rows of a file or data set for a predictor, float64 (rows, d); see `open_blocks`."""
-    return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model, missing=missing)])
+    return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model, cells=cells)])
 
 
 def features_of(dataset: Dataset, predictor: Predictor, model: str, data: str) -> NDArray[np.float64]:
@@ -223,7 +222,10 @@ _READING = {
     "ignore",
     "categorical",
     "missing",
+    "group",
+    "keep_ids",
     "seed",
+    "epochs",
 }  # arguments of `read_table`, as a run keeps them
 
 
@@ -232,60 +234,89 @@ class LabelledRows:
     """Rows with labels."""
 
     blocks: Iterator[NDArray[np.float64]]  # features in the model's order
-    # returns the labels of all rows, (n,), and for rankings their queries, int64 (n,); called after the last
-    # block
-    labels: Callable[[], Labels]
+    labels: Callable[[], Rows]  # returns all rows without features; called after the last block
     task: str  # {"classification", "regression", "ranking"}
     score: str | None = None  # score of the run that fitted the model
+    # returns columns by name, with classes as the model has them; called after the last block
+    columns: Callable[[Sequence[str]], dict[str, NDArray[Any]]] = lambda _: {}
 
 
-def open_labelled(
-    model: str, fitted: FittedEstimator, data: str, target: str | None, part: str | None, missing: tuple[str, ...]
-) -> LabelledRows:
+@frozen
+class Asked:
+    """What the options of `costframe cost` ask of the rows to score."""
+
+    target: str | None
+    part: str | None
+    cells: Cells
+    group: str | None
+    others: tuple[str, ...] = ()  # columns with the classes that other models gave
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are no features."""
+        return tuple(name for name in (self.target, self.group) if name is not None)
+
+
+def open_labelled(model: str, fitted: FittedEstimator, data: str, asked: Asked) -> LabelledRows:
     """Open the rows of DATA, or of a part of it, with their labels.
 
-    A part of a model in the folder of a run is that of the run's table, however that was split.
+    A part of a model in the folder of a run is that of the run's table, however that was split; its groups, if it had
+    some, are those of the run.
 
     Raises
     ------
     CostframeError
         If DATA has no such labels or part, or is not the table of the run.
     """
-    from costframe.frontier.store import find_run
+    from costframe.frontier.runs import find_run
 
     found = find_run(Path(model))
     score = None if found is None else str(found[1].get("score"))
+    part = asked.part
     if is_file(data):
-        if target is None:
+        if asked.target is None:
             raise ParameterError(f"--score: {data} needs --target too, the column of the true values")
         if part is None or found is None:
-            return _of_file(model, fitted, data, target, part, missing, score)
-        dataset = _read_as(*found, model, data, target, missing)
+            return _of_file(model, fitted, data, asked, score)
+        dataset = _read_as(*found, model, data, asked)
     else:
-        refuse_for_named(data, {"--target": target, "--missing": missing})
+        refuse_for_named(data, {"--target": asked.target, "--missing": asked.cells.missing, "--group": asked.group})
         dataset = load_named(data, None if found is None or part is None else found[1].get("seed"))
     if part is not None and found is not None:
         _check_same(dataset, *found, model, data)
     chosen = np.ones(len(dataset.y), np.bool_) if part is None else dataset.split == part
     X = features_of(dataset, fitted.predictor_, model, data)[chosen]
-    y, qid = dataset.y[chosen], None if dataset.qid is None else dataset.qid[chosen]
+    y = dataset.y[chosen]
+    qid, groups = (None if each is None else each[chosen] for each in (dataset.qid, dataset.groups))
     task = _TASKS[fitted.kind]
     if (task, dataset.task) != ("regression", "ranking") and dataset.task != task:  # some files do not say "ranker"
         raise DataError(f"{data}: is for {dataset.task}, and {model} is a model for {task}")
-    return LabelledRows(iter([X]), lambda: (_match(y, fitted, model, data), qid), dataset.task, score)
+    labels = functools.partial(_labelled, y, qid, groups, fitted, model, data)
+    return LabelledRows(iter([X]), labels, dataset.task, score)
 
 
-def _read_as(
-    folder: Path, run: dict[str, Any], model: str, data: str, target: str, missing: tuple[str, ...]
-) -> Dataset:
+def _labelled(
+    y: NDArray[Any], qid: NDArray[np.int64] | None, groups: NDArray[np.int64] | None, fitted: FittedEstimator,
+    model: str, data: str,
+) -> Rows:  # fmt: skip
+    """Return rows without features, with labels as the model has them."""
+    from costframe.frontier.rows import Rows
+
+    return Rows(np.empty((len(y), 0)), _match(y, fitted, model, data), None, qid, groups)
+
+
+def _read_as(folder: Path, run: dict[str, Any], model: str, data: str, asked: Asked) -> Dataset:
     """Read a file as a run did."""
     reading = run.get("reading")
     if not isinstance(reading, dict) or reading.keys() != _READING:
         raise DataError(f"--part: the run in {folder} does not say how it read its table; leave out --part")
-    if target != reading["target"]:
+    if asked.target != reading["target"]:
         expected = f"--part: {model} was fitted and tested for the column {shown(reading['target'])}"
-        raise ParameterError(f"{expected}, got --target {shown(target)}; leave out --part to score all rows")
-    if more := [text for text in missing if text not in reading["missing"]]:
+        raise ParameterError(f"{expected}, got --target {shown(asked.target)}; leave out --part to score all rows")
+    if asked.group not in {None, reading["group"]}:
+        groups = "without groups" if reading["group"] is None else f"with --group {reading['group']}"
+        raise ParameterError(f"--group {asked.group}: the run in {folder}, whose part is asked for, was {groups}")
+    if more := [text for text in asked.cells.missing if text not in reading["missing"]]:
         raise ParameterError(
             f"--missing {quote_names(more)}: the run in {folder}, whose part is asked for, was without it"
         )
@@ -293,7 +324,7 @@ def _read_as(
 
 
 def _check_same(dataset: Dataset, folder: Path, run: dict[str, Any], model: str, data: str) -> None:
-    from costframe.frontier.store import digest_table
+    from costframe.frontier.runs import digest_table
 
     if digest_table(dataset) != run.get("table"):
         raise DataError(
@@ -302,33 +333,24 @@ def _check_same(dataset: Dataset, folder: Path, run: dict[str, Any], model: str,
         )
 
 
-def _of_file(
-    model: str,
-    fitted: FittedEstimator,
-    data: str,
-    target: str,
-    part: str | None,
-    missing: tuple[str, ...],
-    score: str | None,
-) -> LabelledRows:
+def _of_file(model: str, fitted: FittedEstimator, data: str, asked: Asked, score: str | None) -> LabelledRows:
     """Open the rows of a file, block by block; of a part, those that its column ``split`` names."""
-    from costframe.datasets.dataset import SPLIT
+    from costframe.datasets.parts import SPLIT
     from costframe.datasets.table_files import TableFile
     from costframe.datasets.tables import QID, Reading, outline
 
-    opened, read = TableFile.open(data, missing), fitted.predictor_.feature_names
+    part, target = asked.part, str(asked.target)
+    opened, read = TableFile.open(data, asked.cells.missing, asked.cells.decimal), fitted.predictor_.feature_names
     names, task = opened.names(), _TASKS[fitted.kind]
     if task == "regression" and score is None and QID in set(names) - set(read):  # some files do not say "ranker"
         task = "ranking"
-    kept = [target, *([QID] if task == "ranking" else [])]
+    kept = [*asked.kept, *([QID] if task == "ranking" else [])]
+    copied_too = [name for name in asked.others if name not in kept]
     if target in read:
         raise ParameterError(f"--target {shown(target)}: is a feature that {model} reads")
-    for name in kept:
-        if name not in names:
-            what = "target column" if name == target else "column of queries"
-            raise DataError(
-                f"{data}: no {what} {name!r}{suggestion(name, names)}; the columns are {quote_names(names)}"
-            )
+    if asked.group == target:
+        raise ParameterError(f"--group {shown(target)}: is the target; expected a column that says whose a row is")
+    _check_columns(names, [*kept, *copied_too], {target: "target column", QID: "column of queries"}, data)
     if part is not None and SPLIT not in names:
         raise DataError(
             f"--part {part}: {data} has no column {SPLIT!r}, and {model} is not in the folder of a run of `costframe "
@@ -337,21 +359,38 @@ def _of_file(
     columns: list[dict[str, Any]] = []
 
     def blocks() -> Iterator[NDArray[np.float64]]:
-        for X, copied in open_blocks(data, fitted.predictor_, part, model, tuple(kept), missing):
+        for X, copied in open_blocks(data, fitted.predictor_, part, model, (*kept, *copied_too), asked.cells):
             columns.append(copied)
             yield X
 
-    def labels() -> Labels:
+    def labels() -> Rows:
         import pyarrow as pa
 
         from costframe.core.errors import name_file
 
         table = {name: pa.chunked_array([each[name] for each in columns]) for name in kept}
         with name_file(opened.path):
-            rest = outline(opened, table, Reading.of(opened.path, target, None, task, (), (), 0), [])
-        return _match(rest.y, fitted, model, data), rest.queries
+            how = Reading.of(opened.path, target, None, task, (), (), 0, asked.group)
+            rest = outline(opened, table, how, [])
+        return _labelled(rest.y, rest.queries, rest.groups, fitted, model, data)
 
-    return LabelledRows(blocks(), labels, task, score)
+    def others(wanted: Sequence[str]) -> dict[str, NDArray[Any]]:
+        import pyarrow as pa
+
+        joined = {name: pa.chunked_array([each[name] for each in columns]) for name in wanted}
+        found = {name: np.asarray(column.to_numpy()) for name, column in joined.items()}
+        return {name: _match(values, fitted, model, f"{data}, column {name!r}") for name, values in found.items()}
+
+    return LabelledRows(blocks(), labels, task, score, others)
+
+
+def _check_columns(names: Sequence[str], wanted: Sequence[str], what: Mapping[str, str], data: str) -> None:
+    for name in wanted:
+        if name not in names:
+            raise DataError(
+                f"{data}: no {what.get(name, 'column')} {name!r}{suggestion(name, names)}; the columns are "
+                f"{quote_names(names)}"
+            )
 
 
 def _match(y: NDArray[Any], fitted: FittedEstimator, model: str, data: str) -> NDArray[Any]:

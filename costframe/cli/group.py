@@ -12,6 +12,7 @@ import click
 
 from costframe.cli import INTERRUPTED
 from costframe.core.errors import CostframeError, TableError, printable
+from costframe.core.piped import reading_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +105,7 @@ class CostframeGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; end the process before click does."""
-        with _exit_on_error():
+        with _exit_on_error(), reading_once():
             return super().invoke(ctx)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from costframe.cli.arguments import (
+    check_apart,
     check_file,
     check_overwrite,
     costs_option,
@@ -18,7 +19,7 @@ from costframe.cli.arguments import (
     text,
 )
 from costframe.cli.cost import evaluate_cost, show_cost
-from costframe.cli.given_data import open_model, open_rows
+from costframe.cli.given_data import Cells, open_model, open_rows
 from costframe.cli.group import name_written_files
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.files import write_atomically
@@ -59,12 +60,14 @@ def inspect(
         if given and data is None:
             raise ParameterError(f"{option}: has no effect without DATA")
     if output is not None:
+        check_apart({"--output": [output]}, {"MODEL": model, "DATA": data, "--costs": costs})
         if output.suffix.lower() not in {".html", ".htm"}:
             raise ParameterError(f"--output {output}: expected a file name that ends in .html")
         check_file(output)
         check_overwrite([output], force=force)
     fitted, prices = open_model(model, costs, uniform=True)
-    rows = None if data is None else open_rows(data, fitted.predictor_, part, model, missing)
+    cells = Cells(missing, allow_unknown=True, decimal=fitted.decimal)
+    rows = None if data is None else open_rows(data, fitted.predictor_, part, model, cells)
     if rows is not None and not len(rows):
         raise ParameterError(f"{data}: expected rows, got none")
     report = None if rows is None else evaluate_cost(fitted, [rows], prices)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections import Counter, deque
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,15 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.cli.group import end_interrupted, print_error
-from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
+from costframe.core.errors import (
+    DataError,
+    ParameterError,
+    UnknownValuesWarning,
+    format_count,
+    printable,
+    quote_names,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +35,9 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.prices.costs import CostModel
+    from costframe.core.tables.unknown_values import Coverage
     from costframe.sources.sources import Sources
+    from costframe.sources.told import SourcesEnd
 
 _DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[A-Za-z0-9]")
 _CODE = 8  # letters of a code such as 3f2a99cd: as many are rarely the same number in a name and all keys by chance
@@ -115,6 +126,7 @@ class LiveRun:
     log: Path | None = None
     cluster: str | None = None  # address of a dask cluster, whose workers read the source file at the same path
     names_acquired: bool = False  # whether a column names the features of each row
+    allow_unknown: bool = False  # whether most rows may have labels that the model does not know, or none a value
 
     @property
     def kept(self) -> Path:
@@ -124,6 +136,7 @@ class LiveRun:
     def run(self, *, resume: bool, force: bool) -> int:
         """Predict all rows and write the output; return the exit status."""
         from costframe.sources import Sources
+        from costframe.sources.told import SourcesEnd
 
         self._check_files()
         with Sources.load(self.sources, self.prices) as sources:
@@ -131,12 +144,12 @@ class LiveRun:
             self._columns(keys, [])  # before anything is paid
             found = self._read_kept(keys, resume=resume, force=force)
             print_error(keys.note)
-            left = [i for i in range(len(keys.rows)) if i not in found]
+            left, ended = [i for i in range(len(keys.rows)) if i not in found], SourcesEnd()
             try:
                 with self._open_kept(keys, found) as file:
-                    for i, record in self._predict(sources, keys, left):
+                    for i, record in self._predict(sources, keys, left, ended):
                         found[i] = record
-                        file.write(json.dumps({"row": i, **record}) + "\n")
+                        file.write(json.dumps({"row": i, **record}, allow_nan=False) + "\n")
                         file.flush()
             except KeyboardInterrupt:
                 rows = f"{len(found):,} of {format_count(len(keys.rows), 'row')}"
@@ -147,10 +160,10 @@ class LiveRun:
                 if not found:
                     self.kept.unlink(missing_ok=True)
                 raise
-            without_keys, failures = sources.without_keys, sources.failures
+            ended.add(SourcesEnd.of(sources))
         self._write(keys, [found[i] for i in range(len(keys.rows))])
         self.kept.unlink(missing_ok=True)
-        return self._close(list(found.values()), without_keys, failures)
+        return self._close(list(found.values()), ended)
 
     def _check_files(self) -> None:
         """Refuse to write over what the run reads."""
@@ -165,7 +178,7 @@ class LiveRun:
 
     def _columns(self, keys: Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
-        from costframe.datasets.table_files import check_writable
+        from costframe.datasets.table_writing import check_writable
 
         check_writable(keys.columns, self.output.suffix.lower())
         columns = self._answers(records) | _money(records)
@@ -175,8 +188,12 @@ class LiveRun:
             raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")
         return columns
 
-    def _predict(self, sources: Sources, keys: Keys, left: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _predict(
+        self, sources: Sources, keys: Keys, left: list[int], told: SourcesEnd
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield rows as they end; add to `told` what the sources of other processes tell."""
         from costframe.sources import InquiryLog, Sources, predict_stream
+        from costframe.sources.partitions import stream_parts
 
         waiting: dict[Any, deque[int]] = {}
         for i in left:
@@ -186,13 +203,19 @@ class LiveRun:
             hidden = sys.stderr is None or not sys.stderr.isatty()  # it would print its label there
             bar = click.progressbar(length=len(left), label="rows", file=sys.stderr, hidden=hidden)
             progress = open_until_the_end.enter_context(bar)
-            asked: tuple[Any, Any] = sources, (keys.rows[i] for i in left)
-            if self.cluster is not None:
+            open_until_the_end.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore", UnknownValuesWarning)  # the end tells of these
+            rows: Any
+            if self.cluster is None:
+                rows = predict_stream(
+                    self.fitted, sources, (keys.rows[i] for i in left), self.prices, observe=observe, **self.limits
+                )
+            else:
                 from costframe.training.cluster.fitting import open_client
 
                 open_until_the_end.enter_context(open_client(self.cluster))
-                asked = partial(Sources.load, self.sources.resolve(), self.prices), self._partitions(keys, left)
-            rows = predict_stream(self.fitted, *asked, self.prices, observe=observe, **self.limits)
+                make, parts = partial(Sources.load, self.sources.resolve(), self.prices), self._partitions(keys, left)
+                rows = stream_parts(predict_stream, self.fitted, make, parts, self.prices, told, **self.limits)
             for key, end in open_until_the_end.enter_context(contextlib.closing(rows)):
                 yield waiting[keys.name_of(key)].popleft(), self._record(end)
                 progress.update(1)
@@ -207,11 +230,12 @@ class LiveRun:
 
     def _record(self, end: Prediction | Exception) -> dict[str, Any]:
         from costframe.core.predictors.inquiry import Prediction
+        from costframe.sources.logs import to_plain
 
         if not isinstance(end, Prediction):
             paid = {name: getattr(end, name, 0.0) for name in ("cost", "failed_cost")}
             return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "acquired": []}
-        value = np.asarray(end.value).tolist()
+        value = to_plain(np.asarray(end.value).tolist())
         money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
         degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
         ended = {"reason": end.reason, "error": None, "acquired": list(end.acquired)}
@@ -253,7 +277,7 @@ class LiveRun:
         if self.kept.exists():
             with self.kept.open("rb") as before:
                 self._lock(before)
-        write_atomically(self.kept, "".join(json.dumps(line) + "\n" for line in lines).encode())
+        write_atomically(self.kept, "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode())
         with self.kept.open("a", encoding="utf-8") as file:
             self._lock(file)
             yield file
@@ -275,7 +299,7 @@ class LiveRun:
 
     def _write(self, keys: Keys, records: list[dict[str, Any]]) -> None:
         from costframe.core.files import open_atomically
-        from costframe.datasets.table_files import table_writer
+        from costframe.datasets.table_writing import table_writer
 
         columns = keys.columns | self._columns(keys, records)
         with open_atomically(self.output) as sink, table_writer(sink, self.output.suffix.lower()) as write:
@@ -285,7 +309,7 @@ class LiveRun:
         """Return the columns of predictions; None where a row has no answer."""
         from costframe.core.predictors.classes import both_classes
 
-        there = [i for i, record in enumerate(records) if record["value"] is not None]
+        there = [i for i, record in enumerate(records) if record["error"] is None]
 
         def spread(values: Any) -> list[Any]:
             column: list[Any] = [None] * len(records)
@@ -293,7 +317,7 @@ class LiveRun:
                 column[i] = value
             return column
 
-        values = np.array([records[i]["value"] for i in there], dtype=np.float64)
+        values = np.array([records[i]["value"] for i in there], dtype=np.float64)  # null is NaN
         if self.fitted.kind != "classifier":
             if values.ndim <= 1:
                 return {"prediction": spread(values)}
@@ -301,10 +325,10 @@ class LiveRun:
         classes = self.fitted.classes_
         values = values if there else np.empty((0, len(classes)))
         named = zip(classes.tolist(), both_classes(values).T, strict=True)
-        labels = [None if record["value"] is None else record["label"] for record in records]
+        labels = [record.get("label") for record in records]
         return {"prediction": labels} | {f"probability_{label}": spread(p) for label, p in named}
 
-    def _close(self, records: list[dict[str, Any]], without_keys: dict[str, bool], failures: dict[str, str]) -> int:
+    def _close(self, records: list[dict[str, Any]], ended: SourcesEnd) -> int:
         """Print what the run paid, and how it ended."""
         unit, count = printable(self.prices.unit), max(1, len(records))
         paid, vain = (sum(record[name] for record in records) for name in ("cost", "failed_cost"))
@@ -324,15 +348,27 @@ class LiveRun:
         for error, times in failed.most_common(3):
             click.echo(f"  {format_count(times, 'row')} without an answer: {printable(error)}")
         click.echo(f"wrote {printable(str(self.output))}")
-        for name in (name for name, found_none in without_keys.items() if found_none):
+        for name in (name for name, found_none in ended.without_keys.items() if found_none):
             print_error(f"{self.sources}: {shown(name)} has a row for none of the keys it was asked for")
         is_in_vain = any(each["rounds"] for each in records) and not any(each["acquired"] for each in records)
         if is_in_vain and not failed:
-            why = "; ".join(f"{shown(name)}: {text}" for name, text in failures.items())
+            why = "; ".join(f"{shown(name)}: {text}" for name, text in ended.failures.items())
             print_error(f"{self.sources}: no row got any value" + (f"; the last failure of {why}" if why else ""))
-        if failed or is_in_vain or (without_keys and all(without_keys.values())):
+        is_odd = self._tell_unknown(ended.coverage) and not is_in_vain
+        without = ended.without_keys
+        if failed or is_in_vain or (is_odd and not self.allow_unknown) or (without and all(without.values())):
             return UNANSWERED
         return DEGRADED if degraded else 0
+
+    def _tell_unknown(self, coverage: dict[str, Coverage]) -> bool:
+        """Print what rows lacked of features; return whether most lacked what the model knows of one."""
+        categories = self.fitted.predictor_.categories
+        for name, each in coverage.items():
+            if (text := each.describe(self.model, categories.get(name))) is not None:
+                is_status = each.is_odd and not self.allow_unknown
+                way_out = "; --allow-unknown ends such a run with status 0" if is_status else ""
+                print_error(f"{self.sources}: feature {shown(name)}: {text}{way_out}")
+        return any(each.is_odd for each in coverage.values())
 
 
 def name_acquired(names: Iterable[str]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,7 +14,9 @@ import numpy as np
 from attrs import define, field
 
 from costframe.cli.arguments import (
+    allow_unknown_option,
     cap,
+    check_apart,
     check_file,
     check_overwrite,
     costs_option,
@@ -24,10 +28,11 @@ from costframe.cli.arguments import (
     text,
     until_option,
 )
-from costframe.cli.given_data import check_error_prices, open_blocks, open_model
+from costframe.cli.given_data import Cells, check_error_prices, open_blocks, open_model
 from costframe.cli.group import name_written_files
 from costframe.cli.live import LiveRun, name_acquired
 from costframe.core.errors import ParameterError, format_count, printable, quote_names
+from costframe.core.piped import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,13 +43,15 @@ if TYPE_CHECKING:
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
 
-STANDARD_OUTPUT = Path("-")
+STANDARD_OUTPUT = Path(STANDARD_STREAM)
+_MOST_HELD = 1 << 24  # bytes of what goes to standard output, in memory
 EXAMPLES = """\b
 Examples:
   costframe predict my.model patients.csv --output predictions.csv
   costframe predict my.model patients.parquet --keep id --acquired \\
     --output answers.parquet
-  costframe predict xgboost.ubj new.csv --costs prices.toml --output - | head
+  zcat new.csv.gz | costframe predict xgboost.ubj - --costs prices.toml \\
+    --output - | head
   costframe predict my.model new.csv --max-cost 10 --unavailable mri \\
     --output cheap.csv
   costframe predict my.model --source sources.toml --keys today.csv \\
@@ -70,6 +77,7 @@ Examples:
 @costs_option
 @part_option
 @missing_option
+@allow_unknown_option
 @force_option
 @click.option("--source", metavar="FILE", type=target_path, help="Live sources, TOML, in place of DATA.")
 @click.option("--keys", metavar="FILE", type=target_path, help="Keys of the rows to predict from sources, a table.")
@@ -87,6 +95,7 @@ def predict(
     costs: str | None,
     part: str | None,
     missing: tuple[str, ...],
+    allow_unknown: bool,
     keep: tuple[str, ...],
     acquired: bool,
     output: Path,
@@ -106,18 +115,24 @@ def predict(
     MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
     CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
     or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. It
-    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet'. The default prices are those in
-    MODEL. A table is read and written in blocks.
+    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet', or - for CSV on standard input.
+    The default prices are those in MODEL. A table is read and written in blocks. It is an error, and nothing is
+    written, if most rows have labels, in a column, that the model does not know, or no row has a value; --allow-unknown
+    predicts all the same. In CSV, texts that a spreadsheet would run, such as =1+1, have an apostrophe in front, which
+    costframe takes away when it reads them.
 
     With --source and --keys, the values come from the databases and services in a source file, and only those that a
     row needs. Keys are texts as they are written, 0007 is not 7; those of a Parquet, Feather or Arrow file have its
     types. Tables and columns are checked, and connections open, before the first row and its deadline begin. The exit
     status is 0 if all went well, 3 if some rows had to do without values that did not come, and 4 if some have no
-    answer, or the sources have none of the keys or gave no value at all.
+    answer, the sources have none of the keys, gave no value at all, or none of a feature that the model asked for, or
+    most of its labels are unknown to the model, unless with --allow-unknown.
     """
+    read = {"MODEL": model, "DATA": data, "--costs": costs, "--source": source, "--keys": keys}
+    check_apart({"--output": [output], "--log": [log]}, read)
     ending = _check_output(output, force=force)
     fitted, prices = open_model(model, costs)
-    fitted = wrap(fitted)
+    fitted, cells = wrap(fitted), Cells(missing, allow_unknown, fitted.decimal)
     if source is not None or keys is not None:
         if source is None or keys is None or data is not None or part is not None or keep or missing:
             raise click.UsageError("--source goes with --keys, and without DATA, --part, --keep and --missing")
@@ -126,14 +141,14 @@ def predict(
         if log is not None and cluster is not None:
             raise click.UsageError("--log goes without --cluster, whose rows end in other processes")
         terms = limits | {"deadline": deadline, "in_flight": in_flight}
-        run = LiveRun(fitted, prices, source, keys, output, model, terms, log, cluster, acquired)
+        run = LiveRun(fitted, prices, source, keys, output, model, terms, log, cluster, acquired, allow_unknown)
         sys.exit(run.run(resume=resume, force=force))
     if data is None:
         raise click.UsageError("expected DATA, or --source and --keys")
     if deadline is not None or log is not None or resume or cluster is not None:
         raise click.UsageError("--deadline, --log, --resume and --cluster go with --source")
     predictions = _Predictions(fitted, prices, limits, acquired)
-    blocks = open_blocks(data, fitted.predictor_, part, model, keep, missing)
+    blocks = open_blocks(data, fitted.predictor_, part, model, keep, cells)
     with _open_output(output) as sink:
         _write_blocks(sink, ending, predictions, blocks)
     with name_written_files(str(output)):
@@ -147,7 +162,7 @@ def _check_output(output: Path, *, force: bool) -> str:
     if output == STANDARD_OUTPUT:
         return ".csv"
     ending = output.suffix.lower()
-    from costframe.datasets.table_files import WRITABLE
+    from costframe.datasets.table_writing import WRITABLE
 
     if ending not in WRITABLE:
         raise ParameterError(f"--output {output}: expected a file name that ends in {', '.join(WRITABLE)}, or -")
@@ -161,7 +176,10 @@ def _open_output(output: Path) -> Iterator[IO[bytes]]:
     from costframe.core.files import open_atomically
 
     if output == STANDARD_OUTPUT:
-        yield sys.stdout.buffer
+        with tempfile.SpooledTemporaryFile(_MOST_HELD) as sink:  # a row may be refused when others are written
+            yield sink
+            sink.seek(0)
+            shutil.copyfileobj(sink, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     else:
         with open_atomically(output) as sink:
@@ -174,7 +192,7 @@ def _write_blocks(
     predictions: _Predictions,
     blocks: Iterator[tuple[NDArray[np.float64], dict[str, Any]]],
 ) -> None:
-    from costframe.datasets.table_files import table_writer
+    from costframe.datasets.table_writing import table_writer
 
     with table_writer(sink, ending) as write:
         for X, kept in blocks:
@@ -223,7 +241,7 @@ class _Predictions:
         assert values is not None  # noqa: S101 - routing is hard
         if self.fitted.kind == "classifier":
             classes = self.fitted.classes_
-            labels = self.fitted.predictor_.decide(values, X, self.prices, self.limits.get("unavailable", ()))
+            labels = self.fitted.predictor_.decide(report.ends, X, self.prices, self.limits.get("unavailable", ()))
             probabilities = both_classes(values).T
             named = zip(classes.tolist(), probabilities, strict=True)
             return {"prediction": labels} | {f"probability_{label}": p for label, p in named}

@@ -17,7 +17,7 @@ from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets.leaks import Leak
-from costframe.frontier.store import MODELS, RECOMMENDED, file_name
+from costframe.frontier.runs import RECOMMENDED
 from costframe.frontier.words import (
     describe_choice,
     describe_few_rows,
@@ -175,7 +175,7 @@ class Results:
         chosen: Point | None = None
         with contextlib.suppress(ParameterError):  # `show` raises it for the last frontier
             chosen = self.choose(frontier)
-        frontier.save(self.output)
+        frontier.save(self.output, overwrite=True)  # the command has asked
         picture = FrontierDisplay(frontier, chosen or frontier.recommended(), title=self._title(frontier))
         png, svg = picture.to_files("png", "svg")
         files = {
@@ -184,14 +184,9 @@ class Results:
             "frontier.svg": svg,
             "report.html": self._report(frontier, chosen).encode(),
         }
-        if chosen is not None and (file := frontier.file(chosen) or self._saved(chosen)) is not None:
+        if chosen is not None and (file := type(frontier).load(self.output).file(chosen)) is not None:
             files[RECOMMENDED] = file.read_bytes()
         return write_into(self.output, files)
-
-    def _saved(self, point: Point) -> Path | None:
-        """Return the file of a constant, or of a first look, which `save` wrote."""
-        file = self.output / MODELS / f"{file_name(point.name)}.model"
-        return file if file.exists() else None
 
     def _report(self, frontier: Frontier, chosen: Point | None) -> str:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
@@ -206,7 +201,7 @@ class Results:
         if point.n_features and frontier.has_model(point):
             read = set(frontier.model(point).predictor_.used_features)
         leaks = [note for note in self.dataset.notes if isinstance(note, Leak)]
-        return [leak.what for leak in leaks if leak.feature is None or leak.feature in read]
+        return [leak.what for leak in leaks if not leak.features or read.intersection(leak.features)]
 
     def show(self, frontier: Frontier, *, every: bool) -> None:
         """Print the choice, the frontier, how sure the choice is, what a bit more would buy, and what it pays for."""
@@ -240,7 +235,7 @@ class Results:
         table = frontier_table(frontier, chosen, purchases, width=self.console.width)
         what = "costs of errors" if frontier.has_bills else "scores"
         notes = [f"{what} are estimates from {self._rests_on(frontier)}; costs are estimates for fresh rows"]
-        if chosen.rows_lacked:
+        if chosen.rows_lacked and not frontier.has_bills:
             notes.append("the models themselves are trained on more rows, so their intervals reach further up")
         self.console.print(table)
         if every:

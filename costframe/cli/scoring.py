@@ -10,7 +10,8 @@ from attrs import define, field, frozen
 from costframe.cli.given_data import check_error_prices
 from costframe.core.display import with_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable
-from costframe.core.predictors.classes import likeliest, places
+from costframe.core.predictors.classes import places
+from costframe.core.stages.ends import contradicts
 from costframe.report.tables import mistakes_table
 from costframe.training.error_costs import ErrorCosts
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
-    from costframe.frontier.choices import Estimate
+    from costframe.frontier.estimates import Estimate
     from costframe.frontier.rows import Rows
     from costframe.training.console import Output
     from costframe.training.library_scores import LibraryScore
@@ -35,6 +36,7 @@ class Scored:
     name: str  # of the score
     estimate: Estimate | DataError  # the error where these rows have no such score
     cost_error: float  # NaN for one row, or one query
+    bill_error: float | None = None  # standard error of the mean bill; None for one over rows
     # (M, M): rows of each class (first axis) by predicted class; None without classes
     confusion: NDArray[np.int64] | None = None
     classes: tuple[Any, ...] = ()
@@ -98,7 +100,7 @@ class Answers:
         self.predictions.append(values)
         if predictor.classes is not None:
             check_error_prices(self.costs, predictor.feature_names, rows, sum(map(len, self.predictions[:-1])))
-            self.classes.append(places(predictor.decide(values, rows, self.costs), predictor.classes))
+            self.classes.append(places(predictor.decide(report.ends, rows, self.costs), predictor.classes))
         columns = () if self.costs.errors is None else self.costs.errors.columns
         self.priced.append(rows[:, [predictor.feature_names.index(name) for name in columns]])
 
@@ -113,46 +115,46 @@ class Answers:
 
 
 def score_report(
-    answers: Answers, report: CostReport, y: NDArray[Any], qid: NDArray[np.int64] | None, score: str | LibraryScore
+    answers: Answers, report: CostReport, rows: Rows, score: str | LibraryScore
 ) -> tuple[CostReport, Scored]:
-    """Score answers for rows with labels (n,) and queries (n,), count mistakes, and add their costs to the report."""
-    from costframe.frontier.choices import estimate_on_rows
-    from costframe.frontier.rows import Rows
+    """Score answers for rows, whose features are not asked, count mistakes, and add their costs to the report."""
+    from costframe.frontier.estimates import estimate_on_rows
 
     fitted, predictions = answers.fitted, np.concatenate(answers.predictions)
     if fitted.kind != "classifier" and predictions.ndim > 1:
         raise ParameterError(f"--target: the model predicts {predictions.shape[1]} values for each row, not one")
-    rows = Rows(np.empty((len(y), 0)), y, None, qid)
     found: dict[str, Any] = {}
     if fitted.kind == "classifier":
         named = np.concatenate(answers.classes)
         if answers.costs.errors is None:
-            _check_argmax(str(score), predictions, named, len(fitted.classes_))
+            _check_argmax(str(score), predictions, named)
         confusion = np.zeros((len(fitted.classes_), len(fitted.classes_)), np.int64)
         np.add.at(confusion, (rows.codes(fitted), named), 1)
         found = {"confusion": confusion, "classes": tuple(fitted.classes_.tolist())}
-    elif qid is None:
-        error = predictions - y
+    elif rows.qid is None:
+        error = predictions - rows.y
         found = {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean())}
     errors = answers.error_costs(rows)
     try:
         estimate: Estimate | DataError = estimate_on_rows(score, rows, fitted, predictions)
     except DataError as reason:
         estimate = reason
-    scored = Scored(str(score), estimate, _mean_error(report.per_row, qid), **found)
-    return report if errors is None else report.with_errors(errors, np.ones(len(errors))), scored
+    if errors is not None:
+        report = report.with_errors(errors, np.ones(len(errors)))
+        found["bill_error"] = None if rows.units is None else _mean_error(report.bill, rows.units)
+    return report, Scored(str(score), estimate, _mean_error(report.per_row, rows.units), **found)
 
 
-def _check_argmax(score: str, predictions: NDArray[np.float64], named: NDArray[np.int64], n_classes: int) -> None:
-    if score not in _ARGMAX_FREE and not np.array_equal(named, likeliest(predictions, np.arange(n_classes))):
+def _check_argmax(score: str, predictions: NDArray[np.float64], named: NDArray[np.int64]) -> None:
+    if score not in _ARGMAX_FREE and contradicts(predictions, named).any():
         raise ParameterError(
             f"--score {score}: goes by the largest probabilities, and the classes that this model predicts are not "
             f"those; {' and '.join(sorted(_ARGMAX_FREE))} go by the order of rows"
         )
 
 
-def _mean_error(values: NDArray[np.float64], qid: NDArray[np.int64] | None) -> float:
-    """Return the standard error of a mean over rows, or over rows whose queries were drawn."""
-    units = np.arange(len(values)) if qid is None else np.unique(qid, return_inverse=True)[1]
+def _mean_error(values: NDArray[np.float64], units: NDArray[np.int64] | None) -> float:
+    """Return the standard error of a mean over rows, or over rows whose queries or groups were drawn."""
+    units = np.arange(len(values)) if units is None else units
     moved = np.bincount(units, (values - values.mean()) / len(values))
     return float(np.sqrt(moved @ moved * len(moved) / (len(moved) - 1))) if len(moved) > 1 else float("nan")
