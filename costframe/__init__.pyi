@@ -26,6 +26,8 @@ from costframe.frontier import BudgetSearch as BudgetSearch
 from costframe.frontier import Frontier as Frontier
 from costframe.hooks import Algorithm as Algorithm
 from costframe.hooks import hookimpl as hookimpl
+from costframe.promises.certified import Certified as Certified
+from costframe.promises.promise import Promise as Promise
 from costframe.sources.drivers import predict_many as predict_many
 from costframe.sources.drivers import predict_one as predict_one
 from costframe.sources.drivers import predict_one_async as predict_one_async
@@ -43,6 +45,8 @@ from costframe_baselines.estimators import BoostingRegressor as BoostingRegresso
 from costframe_baselines.estimators import EarlyExitClassifier as EarlyExitClassifier
 from costframe_baselines.estimators import EarlyExitRanker as EarlyExitRanker
 from costframe_baselines.estimators import L1GateClassifier as L1GateClassifier
+from costframe_baselines.estimators import LinearClassifier as LinearClassifier
+from costframe_baselines.estimators import LinearRegressor as LinearRegressor
 from costframe_baselines.estimators import SoftCascadeClassifier as SoftCascadeClassifier
 from costframe_baselines.estimators import SoftCascadeRanker as SoftCascadeRanker
 from costframe_budgetforest.estimators import BudgetPruneClassifier as BudgetPruneClassifier

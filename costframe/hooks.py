@@ -49,7 +49,7 @@ class Algorithm:
 
     A class may be given as "module:Class", which is imported when it is used. A classifier for two classes only has
     scikit-learn's tag `classifier_tags.multi_class = False`. Sweeps fit `usual` algorithms by default, with "all" the
-    others too, and a `baseline`, which is there to be compared with, only if it is named.
+    others too, and a `baseline`, which is there to be compared with, only if it is named, or is a reference of studies.
     """
 
     name: str

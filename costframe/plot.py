@@ -8,3 +8,7 @@ from costframe.report.step_displays import AcquisitionDisplay, RowAcquisitionDis
 __all__ = ["AcquisitionDisplay", "FrontierDisplay", "RowAcquisitionDisplay", "RowsPerStageDisplay", "StagesDisplay"]
 
 needed("matplotlib", "cli")
+
+
+def __dir__() -> list[str]:
+    return __all__

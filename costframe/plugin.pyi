@@ -1,5 +1,6 @@
 # What `plugin.py` loads when it is first used: each name, and its module.
 
+from costframe.core.calls import check_call as check_call
 from costframe.core.checks import MOST_ROUNDS as MOST_ROUNDS
 from costframe.core.checks import check_choice as check_choice
 from costframe.core.checks import check_flag as check_flag

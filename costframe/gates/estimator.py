@@ -10,8 +10,9 @@ import numpy as np
 from attrs import define, field, frozen
 
 from costframe.adoption.fitted_model import GivenColumns, GivenModel, read_probabilities
-from costframe.core.checks import check_number
+from costframe.core.checks import as_items, check_number
 from costframe.core.errors import ParameterError, shown
+from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import log_odds
 from costframe.core.tables.frames import by_partition, is_dask
@@ -142,10 +143,9 @@ def read_tradeoffs(tradeoffs: Any) -> NDArray[np.float64] | None:
 
 def read_several(name: str, values: Any) -> tuple[Any, ...]:
     """Return the values of a grid; refuse a single value, and an empty list."""
-    try:
-        found = tuple(values)
-    except TypeError:
-        raise ParameterError(f"{name}: expected a list of numbers, got {shown(values)}") from None
+    found = as_items(values)
+    if found is None:
+        raise ParameterError(f"{name}: expected a list of numbers, got {shown(values)}")
     if not found:
         raise ParameterError(f"{name}: expected at least one, got none")
     return found
@@ -268,8 +268,7 @@ class GatedClassifier(CostAwareClassifier):
         data = self.path_data(X, y, sample_weight, **others)
         proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
-        self._keep(path.predictor(path.at(data.tradeoff)), data.costs, data.train)
-        return path
+        return self._keep_path(path, path.predictor(path.at(data.tradeoff)), data)
 
     @abstractmethod
     def _sweep(
@@ -284,7 +283,7 @@ class GatedClassifier(CostAwareClassifier):
     ) -> NDArray[np.float64]:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
         scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
-        tree = self.predictor_
+        tree = behind_preparation(self.predictor_)
         if not isinstance(tree, StageTree) or tree.links != ("identity",):
             return scores
         # An expensive model alone answers with probabilities.
@@ -294,11 +293,11 @@ class GatedClassifier(CostAwareClassifier):
         """Find the expensive model, and its probabilities of all rows."""
         model, wanted = self.expensive if isinstance(self.expensive, tuple) else (self.expensive, None)
         seed = check_number("random_state", self.random_state, whole=True)
-        columns = GivenColumns.choose(data.feature_names, wanted, "expensive")
+        columns = GivenColumns.choose(data.feature_names, wanted, "expensive", self._types)
         given = GivenModel(model, columns, proba, self.classes_, seed, hasattr(self, "feature_names_in_"))
         fitted = fit_default(given, data, n_threads) if model is None else given.fit(data)
         self.expensive_ = fitted.model
-        self.expensive_predictor_ = fitted.tree.with_categories(data.categories).with_costs(data.costs)
+        self.expensive_predictor_ = self._of_columns(fitted.tree, data.categories, data.costs)
         return fitted
 
     def _check_expensive(self, data: TrainingData) -> None:

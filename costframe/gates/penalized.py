@@ -267,8 +267,16 @@ class _CrossEntropy:
         return share * slope, share * bent
 
 
-def fit_logistic(H: F8, y: NDArray[np.int64], n_classes: int, weight: F8, groups: PricedGroups | None = None) -> F8:
-    """Fit logistic regression with the penalty sum_G price_G * norm of the weights of G, or a small ridge in its place.
+def fit_logistic(
+    H: F8,
+    y: NDArray[np.int64],
+    n_classes: int,
+    weight: F8,
+    groups: PricedGroups | None = None,
+    *,
+    ridge: float = REFIT,
+) -> F8:
+    """Fit logistic regression with the penalty sum_G price_G * norm of the weights of G, or a ridge in its place.
 
     Parameters
     ----------
@@ -282,6 +290,8 @@ def fit_logistic(H: F8, y: NDArray[np.int64], n_classes: int, weight: F8, groups
         Positive.
     groups : PricedGroups, optional
         Of the C columns, with prices in units of loss; for single columns this is l1 with weights. By default none.
+    ridge : float
+        Without groups: half of it times the squared weights of standardized columns is added to the mean loss.
 
     Returns
     -------
@@ -295,6 +305,6 @@ def fit_logistic(H: F8, y: NDArray[np.int64], n_classes: int, weight: F8, groups
         norms = GroupNorms.none(len(columns.chosen))
     else:
         norms = GroupNorms.of_groups(groups, columns.chosen, columns.spread)
-    objective = _CrossEntropy(few, y, weight, norms, REFIT if groups is None else RIDGE)
+    objective = _CrossEntropy(few, y, weight, norms, ridge if groups is None else RIDGE)
     begin = np.zeros((1 if n_classes == 2 else n_classes, few.shape[1] + 1))
     return columns.raw(minimize(objective, begin), H.shape[1])

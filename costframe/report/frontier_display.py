@@ -10,7 +10,8 @@ from attrs import define, field
 
 from costframe.core.display import cost as cost_text
 from costframe.core.display import with_error
-from costframe.core.errors import ParameterError, format_count
+from costframe.core.errors import ParameterError, format_count, shown
+from costframe.frontier.choices import Choices
 from costframe.report.pictures import (
     COLORS,
     INK,
@@ -40,6 +41,11 @@ GOOD: dict[str, Any] = {"ms": 7, "mec": "white", "mew": 0.8, "zorder": 5}
 PALER: dict[str, Any] = {"ms": 4.5, "alpha": 0.5, "mew": 0, "zorder": 3}
 LINE_LABEL = 0.22  # inches for the label of a vertical line
 LOG_SPAN, LOG_BILLS = 50, 5  # costs, and bills, that span more than this factor have a logarithmic scale
+
+
+def _check_frontier(given: object) -> None:
+    if not isinstance(given, Choices):
+        raise ParameterError(f"frontier: expected a Frontier, got {shown(given)}")
 
 
 @define(eq=False)
@@ -73,9 +79,11 @@ class FrontierDisplay(Display):
 
     @chosen.default
     def _recommended(self) -> Point:
+        _check_frontier(self.frontier)
         return self.frontier.recommended()
 
     def __attrs_post_init__(self) -> None:
+        _check_frontier(self.frontier)
         self.chosen = self.frontier[self.chosen]
         if self.chosen not in self.frontier.points:
             raise ParameterError("chosen: expected one of the frontier's points")

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.core.errors import DataError
 from costframe.core.learners.bits import bits_of, members
 from costframe.core.machine import over_chunks
-from costframe.core.predictors.fitted import as_predictor, what_is
+from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from costframe.core.predictors.planned_walk import PlannedRows
+    from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.price_arrays import PriceArrays
     from costframe.core.stages.stops import StopPrices
     from costframe.core.tables.preparation import Preparation
@@ -236,9 +236,7 @@ def follow_rows(
     DataError
         If the columns of X are not the model's, or there is no row.
     """
-    predictor = as_predictor(model)
-    if not isinstance(predictor, Predictor):
-        raise ParameterError(f"estimator: expected a fitted model of costframe, got {what_is(model)}")
+    predictor = as_predictor(model, "estimator")
     check_acquisition(acquisition)
     if X is None:
         raise DataError("X: expected rows, got None")

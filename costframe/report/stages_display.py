@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define
 
 from costframe.core.errors import DataError, ParameterError, format_count
-from costframe.core.predictors.fitted import as_predictor, what_is
+from costframe.core.predictors.fitted import what_is
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -218,7 +218,7 @@ def _box(
 
 
 def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
-    found = as_predictor(given)
+    found = getattr(given, "predictor_", given)
     inner = found.inner if isinstance(found, PreparedPredictor) else found
     if not isinstance(inner, StageTree | PlannedPredictor):
         what = what_is(inner) if hasattr(inner, "fit") else type(inner).__name__
@@ -227,7 +227,7 @@ def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
             "estimator: expected a StageTree or a PlannedPredictor, or a fitted estimator whose predictor_ is one, "
             f"got {what}{whose}"
         )
-    return found  # type: ignore[return-value]
+    return found  # type: ignore[no-any-return]  # checked above
 
 
 def _notes_of_tree(boxes: Sequence[StageBox], panels: Panels | None) -> str:

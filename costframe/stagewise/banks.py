@@ -20,7 +20,7 @@ from costframe.core.stages.stages import Answer
 from costframe.core.sums import AccurateSums, exact_sum, product, sum_over_rows, sum_products
 from costframe.core.tables.categorical import find_categorical
 from costframe.core.tables.frames import column_names
-from costframe.core.tables.rows import as_rows, check_target, check_weights
+from costframe.core.tables.rows import as_feature_names, as_rows, check_target, check_weights
 from costframe.training.data import Rows
 from costframe.training.sampling import dominated_duplicates
 from costframe.trees.banks import USUAL, boost_trees, train_priced_bank
@@ -223,7 +223,7 @@ def train_bank(
     feature_names : sequence of str, optional
         Names of an array's columns, x0, x1, ... by default.
     categorical_features : list of str or int, bool (d,), or dict, optional
-        Columns to split by categories, as of `MiserClassifier`; by default those of a category dtype.
+        Columns to split by categories, as of `MiserClassifier`; by default a data frame's texts and category dtypes.
 
     Raises
     ------
@@ -242,7 +242,8 @@ def train_bank(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    names = feature_names or column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
+    own = column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
+    names = own if feature_names is None else as_feature_names(feature_names)
     columns = find_categorical(categorical_features, X, names)
     rows = _read_rows(as_rows(X, names, columns.categories), y, sample_weight, loss)
     columns.check(rows.X, "X")

@@ -13,12 +13,12 @@ best of them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from costframe.core.checks import as_items
 from costframe.core.errors import ParameterError, shown
 from costframe.training.model_path import MeasuredPath, best_first
 
@@ -159,7 +159,8 @@ def falling_tradeoffs(
 
 def check_limits(limits: object) -> tuple[float, float]:
     """Check the first and the last of falling tradeoffs."""
-    given = np.asarray(limits) if isinstance(limits, Sequence) else np.empty(0)
+    items = as_items(limits)
+    given = np.empty(0) if items is None else np.asarray(items)
     if given.shape != (2,) or given.dtype.kind not in "iuf" or not np.inf > given[0] >= given[1] > 0:
         raise ParameterError(f"tradeoffs: expected two falling numbers > 0, got {shown(limits)}")
     return float(given[0]), float(given[1])

@@ -66,9 +66,9 @@ class BoostedEstimator(CostAwareEstimator):
         classes.
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories: names, positions or a mask, or a dict from these to the labels of the column's
-        numbers, or None. By default a data frame's columns of a category dtype. Categories are texts, or numbers below
-        2^53. The `max_bins` most frequent categories of a column have separate bins; others, and unknown ones, go the
-        way of missing values.
+        numbers, or None. By default a data frame's columns of texts and of a category dtype. Categories are texts, or
+        numbers below 2^53. The `max_bins` most frequent categories of a column have separate bins; others, and unknown
+        ones, go the way of missing values.
     recipe : "paper", optional
         Train exactly the paper's algorithm, with its start. Settings and prices beyond the paper are errors.
     n_iter_no_change : int, optional
@@ -218,8 +218,7 @@ class BoostedEstimator(CostAwareEstimator):
         path = self._anneal(data, self._settings(data), asked)
         point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
-        self._keep(path.predictor(point), data.costs, data.train)
-        return path
+        return self._keep_path(path, path.predictor(point), data)
 
 
 @define(slots=False, eq=False, repr=False)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 from math import frexp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe import engine
+from costframe.core.calls import check_call
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.machine import run_parallel
 from costframe.core.stages.stages import Answer
@@ -45,6 +46,7 @@ _LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less g
 _LARGEST = 4.0  # log odds of a leaf, before the step: for a rare class, a Newton step goes far beyond the optimum
 _MOST_PER_ROW = 255  # largest count of a row
 _CHUNK = 16  # rounds between looks at the losses
+_CELLS_PER_CALL = 2**26  # of the engine: a part of a second
 
 
 @frozen(eq=False)
@@ -139,10 +141,11 @@ def boost_folds(
         nodes = np.empty((count, loss.n_outputs, n_nodes, 5), np.int64)
         values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
         lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
-        engine.add_rounds(
-            *structs, loss.kind, y, rows.weight, counts, inside, outside, np.inf if squared else _LARGEST,
-            settings.learning_rate, scores, nodes, values, sizes, lost, kept, gain,
-        )  # fmt: skip
+        largest = np.inf if squared else _LARGEST
+        own = loss.kind, y, rows.weight, counts, inside, outside, largest, settings.learning_rate, scores
+        written = nodes, values, sizes, lost, kept
+        cells = len(inside) * d * loss.n_outputs
+        _call_in_parts(lambda *some: engine.add_rounds(*structs, *own, *some, gain), written, cells, whole=True)
         return lost, kept, (nodes, values, sizes)
 
     members = [begin(sides) for sides in _sides(fold, judged)]
@@ -259,10 +262,28 @@ def _regress(
     n_nodes, *structs = _growing(data, rows, False, limits, settings, sides[0])
     nodes = np.empty((settings.n_estimators, n_nodes, 5), np.int64)
     values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
-    count = engine.boost_many(
-        *structs, rows.weight, rows.repeats, *sides, settings.learning_rate, residual, nodes, values, sizes
-    )
+    mix, largest = np.ones(residual.shape[1]), np.ones(1)  # residuals are from -1 to 1
+    own = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
+    cells = len(sides[0]) * data.bins.shape[1]
+    count = _call_in_parts(lambda *some: engine.boost_many(*structs, *own, *some), (nodes, values, sizes), cells)
     return residual, (nodes[:count], values[:count], sizes[:count])
+
+
+def _call_in_parts(
+    call: Callable[..., Any], written: Sequence[NDArray[Any]], cells: int, *, whole: bool = False
+) -> int:
+    """Let the engine write arrays, whose items are rounds with this many cells, in calls that an interrupt may end.
+
+    Return the number of rounds; a call that is not `whole` returns those of its arrays, and ends early with fewer.
+    """
+    count, step = len(written[0]), max(1, _CELLS_PER_CALL // max(1, cells))
+    for first in range(0, count, step):
+        check_call()
+        some = slice(first, min(first + step, count))
+        made = call(*(each[some] for each in written))
+        if not whole and first + made < some.stop:
+            return int(first + made)
+    return count
 
 
 def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[FoldRows]:

@@ -161,13 +161,16 @@ def _grow(
     """
     helpers = n_threads - 1 if data.bins.size > _CACHED else 0  # that read separate rows
 
+    def stop() -> None:
+        place.room.board[STOP] = 1  # else those who assist would wait for ever
+
     def work(number: int) -> int:
         try:
             if number:
                 return int(engine.assist(*place.records, prices, rows))
             return int(engine.grow(*place.records, prices, *derived, rows))
         finally:
-            place.room.board[STOP] = 1
+            stop()
 
     place.room.state[LEAVES] = 0
     while True:
@@ -176,7 +179,7 @@ def _grow(
             place.move(place.room._replace(parts=np.empty((helpers, *histogram.shape[1:]), np.int64)))
         place.room.board[:] = 0
         place.room.board[[ROWS_PER_THREAD, THREADS]] = _ROWS_PER_THREAD, n_threads
-        asked = run_parallel(work, range(n_threads), n_threads)[0]
+        asked = run_parallel(work, range(n_threads), n_threads, stop)[0]
         if asked == engine.MORE_LEAVES:
             place.move(widened(place.room, data))
         elif asked != engine.PAUSE:

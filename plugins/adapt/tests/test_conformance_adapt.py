@@ -1,22 +1,19 @@
 """The public kit's laws on Adapt, with a small expensive model."""
 
-from functools import partial
-
 import pytest
+from few_rounds import few_rounds
 from kit_cases import parametrize_laws
 
-from costframe.gates import composite
 from costframe.testing.check import checks
-
-pytestmark = pytest.mark.usefixtures("few_rounds")
 
 QUICK = {"n_estimators": 8}
 LINEAR = {"variant": "lin", "n_estimators": None}
 
 
-@pytest.fixture(autouse=True)
-def _few_rounds(monkeypatch):
-    monkeypatch.setattr(composite, "boost_without_prices", partial(composite.boost_without_prices, n_rounds=5))
+@pytest.fixture(scope="module", autouse=True)
+def _few_rounds():
+    with few_rounds():
+        yield
 
 
 @parametrize_laws("adapt", settings=QUICK)

@@ -2,7 +2,6 @@
 
 import pickle
 
-import lightgbm
 import naive
 import numpy as np
 import pandas as pd
@@ -241,6 +240,7 @@ def test_a_composite_stands_behind_another_and_costs_what_is_fetched(inner, oute
 
 
 def test_labels_of_an_expensive_model_are_those_of_the_data():
+    lightgbm = pytest.importorskip("lightgbm", reason="needs lightgbm")
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"home": pd.Categorical(rng.choice(list("wxyz"), 600)), "b": rng.normal(size=600)})
     y = (frame.home.isin(["w", "y"]) ^ (frame.b > 1)).to_numpy()

@@ -99,8 +99,7 @@ class ForestClassifier(CostAwareClassifier):
         path = self._find_path(data, read_tradeoffs(tradeoffs), scorer(scoring), progress)
         point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
-        self._keep(path.predictor(point), data.costs, data.train)
-        return path
+        return self._keep_path(path, path.predictor(point), data)
 
 
 _THRESHOLDS = (2.0, 8.0, 32.0, 128.0)

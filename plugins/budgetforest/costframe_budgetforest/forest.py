@@ -15,6 +15,7 @@ from costframe.plugin import (
     StageTree,
     TreeTable,
     WeakLearnerBank,
+    check_call,
     dominated_duplicates,
     row_numbers,
     run_parallel,
@@ -211,7 +212,7 @@ def _grow(
     weight, rows = np.zeros(len(given.rows)), drawn.astype(np.int32)
     weight[rows] = weights
     room = _room(2 * len(rows), given.n_classes)
-    count = grow_budget_tree(columns, given.rows.y, weight, split, rule, rows, BudgetTree(*room), seed)
+    count = _split_nodes(columns, given.rows.y, weight, split, rule, rows, room, seed)
     tests, bins, missing_left, left, right, *_, counts = (part[:count] for part in room)
     shares = counts / counts.sum(axis=1, keepdims=True)
     inner, place = tests >= 0, given.splittable[np.maximum(tests, 0)] if len(columns) else 0
@@ -225,6 +226,27 @@ def _grow(
         shares[:, 1] if given.n_classes == 2 else shares, grown=True,
     )  # fmt: skip
     return table, shares
+
+
+def _split_nodes(
+    columns: NDArray[np.uint8],
+    y: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    split: Record,
+    rule: Record,
+    rows: NDArray[np.int32],
+    room: tuple[NDArray[Any], ...],
+    seed: int,
+) -> int:
+    """Split the nodes of a tree until none is left, in calls of bounded length; return the number of nodes."""
+    tree, order = BudgetTree(*room), np.arange(len(columns))
+    parent, depth, begin, end = room[5:9]
+    parent[0], depth[0], begin[0], end[0] = -1, 0, 0, len(rows)
+    state = np.array([0, 1, seed % 2147483646 + 1])  # the next node, the number of nodes, and the state of the draws
+    while state[0] < state[1]:
+        check_call()
+        grow_budget_tree(columns, y, weight, split, rule, rows, tree, order, state)
+    return int(state[1])
 
 
 def _room(most: int, n_classes: int) -> tuple[NDArray[Any], ...]:

@@ -35,7 +35,7 @@ def test_an_unpruned_forest_of_scikit_learn_is_itself(kind, n_classes):
     for model in (forest, cf.adopt(forest), kind(10, random_state=0, bootstrap=False, max_depth=4)):
         found = BudgetPruneClassifier(costs=PRICES, tradeoff=0.0, model=model, random_state=0).fit(X, y)
         np.testing.assert_allclose(found.predict_proba(X), forest.predict_proba(X), atol=1e-9)
-        assert found.cost(X).mean == pytest.approx(cf.adopt(forest).cost(X, PRICES).mean)
+        assert found.cost(X).mean == pytest.approx(cf.adopt(forest).cost(X, costs=PRICES).mean)
 
 
 def test_pruned_forests_are_pruned_again_and_cost_less():

@@ -102,7 +102,7 @@ class CEGBClassifier(CostAwareClassifier, _CEGB):
         default.
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns to split by categories: names, positions or a mask, or a dict from these to the labels of the column's
-        numbers. By default a data frame's columns of a category dtype.
+        numbers. By default a data frame's columns of texts and of a category dtype.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     n_iter_no_change : int, optional

@@ -51,7 +51,7 @@ class ReweightedClassifier(CostAwareClassifier, _Reweighted):
         own training rows a bank looks too good.
     categorical_features : list of str or int, bool (d,), or dict, optional
         Columns that the trees of the default bank split by categories, by name or position, with labels if a dict; by
-        default those of a category dtype.
+        default a frame's columns of texts and of a category dtype.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights.
     random_state, n_jobs, verbose : int, optional

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bank_cases import CHOOSING, COSTS, boosted, table
+from few_rounds import few_rounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit_cases import parametrize_laws
@@ -22,7 +23,8 @@ COLUMNS = cf.WeakLearnerBank.columns(tuple("abcdefgh"))
 
 @parametrize_laws("cstc", settings={"n_estimators": 10, "depth": 2, "inflation": 1.0, "ridge": 0.1})  # not chosen
 def test_laws(check):
-    check()
+    with few_rounds():
+        check()
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,8 @@ def test_laws(check):
     ids=lambda check: check.title,
 )
 def test_laws_where_settings_are_chosen(check):
-    check()
+    with few_rounds():
+        check()
 
 
 def grown(judge, depth=3, ridge=1.0, inflation=2.0):
