@@ -94,7 +94,7 @@ def choices(side: str, frontier: Frontier) -> Iterator[Case]:
         budget = np.inf if share == RECOMMENDED else share * frontier.full_cost
         if budget < cheapest:
             continue
-        point = frontier.recommended(budget)
+        point = frontier.recommended(None if share == RECOMMENDED else budget)
         low, high = frontier.interval(point)
         best = max(each.test_score or 0.0 for each in frontier.points if each.cost <= budget)
         yield Case(side, share, point, low <= (point.test_score or 0.0) <= high, best)
