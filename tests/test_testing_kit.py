@@ -44,11 +44,9 @@ class Steps:
 
 
 class SteppedStumps(FeaturesAndResources):
-    def fit(self, *data, **more):
-        super().fit(*data, **more)
-        tree = self.predictor_
-        self.predictor_ = SteppedPredictor(tree.feature_names, Steps(tree), tree.costs, fallback=0.25)
-        return self
+    def _train(self, data):
+        tree = super()._train(data)
+        return SteppedPredictor(tree.feature_names, Steps(tree), data.costs, fallback=0.25)
 
 
 @parametrize_algorithm(Algorithm("stepped", "Stumps, stepped", "none", regressor=SteppedStumps))
@@ -157,23 +155,29 @@ def test_the_counting_source_counts_and_charges_by_the_book():
         source(["scan"])
 
 
-def test_the_kit_does_without_hypothesis_and_pytest_until_they_are_used():
+def test_the_kit_does_without_its_extra_until_it_is_used():
     assert set(testing.__all__) == set(dir(testing))
     text = """
 import sys
-sys.modules["hypothesis"] = sys.modules["pytest"] = None
-import costframe.testing as testing
+sys.modules["hypothesis"] = sys.modules["pytest"] = sys.modules["pandas"] = None
+import costframe, costframe.testing as testing
 assert testing.laws()
-for use in (lambda: testing.strategies, lambda: testing.parametrize_algorithm("miser")):
+uses = (
+    lambda: testing.strategies,
+    lambda: testing.parametrize_algorithm("miser"),
+    lambda: testing.check_algorithm("miser"),
+)
+for use in uses:
     try:
         use()
-    except ImportError as error:
+    except (ImportError, costframe.CostframeError) as error:
         print(error)
 """
     run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)  # noqa: S603 - our own text
     assert run.stdout.splitlines() == [
-        "costframe.testing.strategies needs hypothesis: pip install 'costframe[test]'",
-        "parametrize_algorithm needs pytest: pip install 'costframe[test]'",
+        "costframe.testing.strategies needs hypothesis: pip install 'costframe[testing]'",
+        "parametrize_algorithm needs pytest: pip install 'costframe[testing]'",
+        "this needs pandas, which is not installed: pip install 'costframe[testing]'",
     ]
 
 
@@ -184,7 +188,7 @@ TUTORIAL = (ROOT / "docs" / "writing-a-plugin.md").read_text(encoding="utf-8")
 
 
 def test_code_in_the_tutorial_stands_in_the_example():
-    quoted = re.findall(r"^```(?:python|toml) (\S+)\n(.*?)^```$", TUTORIAL, re.MULTILINE | re.DOTALL)
+    quoted = re.findall(r'^```(?:python|toml) title="(\S+)"\n(.*?)^```$', TUTORIAL, re.MULTILINE | re.DOTALL)
     assert len(quoted) == len(re.findall(r"^```(?:python|toml)", TUTORIAL, re.MULTILINE)) >= 5
     for file, block in quoted:
         assert block in (ROOT / "examples" / "costframe-stumps" / file).read_text(encoding="utf-8"), file
