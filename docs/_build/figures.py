@@ -1,9 +1,14 @@
-"""The figures of the algorithms' pages, score against cost of each on the embedded data, and of the concepts."""
+"""The figures of the algorithms' pages, score against cost of each on the embedded data, and of the concepts.
+
+`python docs/_build/figures.py` writes the latter, `docs/concepts.svg`.
+"""
 
 from __future__ import annotations
 
 import io
+import itertools
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
@@ -17,8 +22,8 @@ if TYPE_CHECKING:
     from costframe.frontier.points import Point
 
 # Two frontiers of a plugin have different marks, too: colors alone are not for everybody.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-STYLES = ("o-", "s--", "^-.", "D:", "v-", "P--")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222")
+STYLES = ("o-", "s--", "^-.", "D:", "v-", "P--", "*-")
 
 
 def sweep() -> dict[str, list[Point]]:
@@ -26,7 +31,7 @@ def sweep() -> dict[str, list[Point]]:
     chosen: dict[str, list[Point]] = defaultdict(list)
     for name, algorithm in cf.algorithms().items():
         if algorithm.classifier is not None:
-            found = cf.Frontier.sweep("breast-cancer", [name], points=8, folds=0)
+            found = cf.Frontier.sweep("breast-cancer", [name], points=8, cv=0, references=False)
             chosen[name] = sorted(found.non_dominated(), key=lambda point: point.cost)
     return chosen
 
@@ -41,7 +46,7 @@ def draw(points: dict[str, list[Point]], plugin: str) -> bytes:
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "costframe"}):
         figure = Figure(figsize=(7, 3.6), layout="constrained")
         axes = figure.subplots()
-        styles = iter(zip(COLORS, STYLES, strict=True))
+        styles = itertools.cycle(zip(COLORS, STYLES, strict=True))
         for name in sorted(points, key=lambda name: plugin_of(name) == plugin):
             costs = [point.cost for point in points[name]]
             scores = [point.score for point in points[name]]
@@ -69,3 +74,7 @@ def draw_concepts() -> bytes:
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.uniform(30, 70, 400), rng.normal(220, 40, 400), np.zeros(400)])
     return cf.plot.StagesDisplay.from_estimator(tree, rows, costs=costs).to_bytes("svg")
+
+
+if __name__ == "__main__":
+    Path(__file__).resolve().parents[1].joinpath("concepts.svg").write_bytes(draw_concepts())

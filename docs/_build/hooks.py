@@ -30,7 +30,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the made pages, the gallery, and a figure for each plugin."""
     for name, (_, text) in pages.read_pages().items():
         files.append(File.generated(config, name, content=text))
-    for name, content in (gallery_files() | {"concepts.svg": figures.draw_concepts()}).items():
+    for name, content in gallery_files().items():
         files.append(File.generated(config, name, content=content))
     for plugin in pages.plugin_names():
         files.append(

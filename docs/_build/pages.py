@@ -14,7 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = "docs/notebooks"
 CHANGELOG = "CHANGELOG.md"
 FACES = ("plugin", "trees", "stagewise", "sets", "gates", "adoption")  # what plugins import from
+REFERENCE = ("costframe", *FACES, "datasets", "plot", "sources", "testing")  # pages of modules
 PLUGIN = re.compile(r"plugins/(\w+)/README\.md")
+MODULE = re.compile(r"costframe/(?:(\w+)(?:\.py|/__init__\.py)|__init__\.py)i?")
+MADE = re.compile(r"^(docs/(?:gallery/\w+(?=\.py)|notebooks/[\w-]+(?=\.ipynb)))\.\w+$")  # shown as pages
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -28,12 +31,14 @@ def page_of(path: str) -> str | None:
     """Return the page that shows a file or folder of the repository, or None."""
     if (ROOT / path / "README.md").is_file():
         path = posixpath.normpath(f"{path}/README.md")
-    special = {CHANGELOG: "changelog.md", "README.md": "index.md"}
+    special = {CHANGELOG: "changelog.md", "README.md": "index.md", "docs/gallery": "gallery/index.md"}
     if found := PLUGIN.fullmatch(path):
         return f"algorithms/{found[1]}.md"
+    if (found := MODULE.fullmatch(path)) and (found[1] or "costframe") in REFERENCE:
+        return f"api/{found[1] or 'costframe'}.md"
     if path in special or not path.startswith("docs/"):
         return special.get(path)
-    return path.removeprefix("docs/")
+    return MADE.sub(r"\1.md", path).removeprefix("docs/")
 
 
 def read_pages() -> dict[str, tuple[str, str]]:
@@ -58,6 +63,8 @@ def relink(markdown: str, source: str, page: str) -> tuple[str, list[str]]:
         if not path or ":" in path:
             return found[0]
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if path == source:  # a notebook, to be downloaded
+            return found[0]
         if not path.startswith("docs/") and not (ROOT / path).exists():  # MkDocs checks its own pages
             broken.append(target)
         if (shown := page_of(path)) is None:

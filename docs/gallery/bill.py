@@ -9,7 +9,7 @@ import costframe as cf
 errors = {"yes": {"no": 2000.0}, "no": {"yes": 400.0}}
 prices = cf.CostModel.of("prices.toml", errors=errors)
 data = cf.datasets.read_table("heart.csv", target="ill", costs=prices)
-frontier = cf.Frontier.sweep(data, ["planner"], points=8, folds=0)
+frontier = cf.Frontier.sweep(data, ["planner"], points=8, cv=0)
 frontier.plot(title="Errors and tests").figure_.savefig("bill.svg")
 for point in sorted(frontier.non_dominated(), key=lambda point: point.cost):
     print(f"tests {point.cost:6.1f}  errors {-point.score:6.1f}  bill {point.cost - point.score:6.1f}")

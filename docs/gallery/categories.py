@@ -1,7 +1,7 @@
 """Categories: columns of texts, split by sets of them.
 
-A column of category dtype needs no encoding and is one feature with one price; one-hot columns would be many. A
-category that training has not seen goes the way of missing values.
+A column of texts, or of category dtype, needs no encoding and is one feature with one price; one-hot columns would be
+many. A category that training has not seen goes the way of missing values.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import costframe as cf
 
 rng = np.random.default_rng(0)
 cities = np.array(["Bergen", "Lagos", "Lima", "Osaka", "Quito", "Turin"])
-frame = pd.DataFrame({"city": pd.Categorical(rng.choice(cities, 3000)), "income": rng.normal(size=3000)})
+frame = pd.DataFrame({"city": rng.choice(cities, 3000), "income": rng.normal(size=3000)})
 good = frame.city.isin(["Lima", "Osaka", "Turin"]) ^ (rng.random(3000) < 0.15)
 y = np.where(good, "good", "bad")
 model = cf.CEGBClassifier({"city": 1.0, "income": 10.0}, tradeoff=1e-3).fit(frame[:2000], y[:2000])

@@ -7,6 +7,6 @@ The recommended model is the cheapest one that is as good as the best within the
 import costframe as cf
 
 data = cf.datasets.read_table("heart.csv", target="ill", costs="prices.toml")
-frontier = cf.Frontier.sweep(data, ["planner", "cegb", "miser"], points=6, folds=0)
+frontier = cf.Frontier.sweep(data, ["planner", "cegb", "miser"], points=6, cv=0)
 frontier.plot(title="Heart disease: score against cost").figure_.savefig("frontier.svg")
 print(frontier.recommended())
