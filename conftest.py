@@ -1,6 +1,7 @@
 """Hypothesis profiles, one thread for other libraries, order of workers, and a strict mode without skipped tests."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,10 @@ from hypothesis import HealthCheck, settings
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+for profile, examples in (("quick", 40), ("thorough", 100)):
+    settings.register_profile(
+        profile, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 settings.register_profile("deep", max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("quick")
 
@@ -27,12 +31,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With COSTFRAME_COMPLETE set, fail if a test was skipped because something is not installed ("needs ...")."""
+    """Look for tests that were skipped because something is not installed, with a reason "needs ...".
+
+    With COSTFRAME_COMPLETE set, the run fails if there are any; COSTFRAME_SKIPPED is a file for their names, one a
+    line.
+    """
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if not os.environ.get("COSTFRAME_COMPLETE") or reporter is None:
+    if reporter is None:  # a worker of another run
         return
-    missing = [report for report in reporter.stats.get("skipped", []) if "needs " in str(report.longrepr)]
-    for report in missing:
-        reporter.write_line(f"left out: {report.nodeid}: {report.longrepr[-1]}", red=True)
-    if missing:
+    skipped = [report for report in reporter.stats.get("skipped", []) if "needs " in str(report.longrepr)]
+    if file := os.environ.get("COSTFRAME_SKIPPED"):
+        Path(file).write_text("".join(f"{name}\n" for name in dict.fromkeys(report.nodeid for report in skipped)))
+    if skipped and os.environ.get("COSTFRAME_COMPLETE"):
+        for report in skipped:
+            reporter.write_line(f"left out: {report.nodeid}: {report.longrepr[-1]}", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

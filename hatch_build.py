@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,19 @@ class EngineHook(BuildHookInterface[Any]):
         if PLATFORM and PLATFORM not in engine.TARGETS:
             raise SystemExit(f"COSTFRAME_PLATFORM: expected one of {', '.join(engine.TARGETS)}, got {PLATFORM!r}")
         folder = Path(self.root, "build", PLATFORM) if PLATFORM else engine.TARGET
-        files = engine.build(folder, platform=PLATFORM)
+        files = engine.build(folder, platform=PLATFORM, tell=tell)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{PLATFORM or engine.PLATFORM}"
         build_data["force_include"] |= {str(file): f"costframe/{file.name}" for file in files}
+
+
+def tell(text: str) -> None:
+    """Print a line, also on the terminal if there is one: pip keeps what builds print, and they take a while."""
+    print(text, flush=True)  # noqa: T201 - for `pip -v`, and other frontends
+    with suppress(OSError, AttributeError):  # no terminal, or not that of a Unix
+        terminal = os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY)
+        try:
+            if os.tcgetpgrp(terminal) == os.getpgrp():  # else a job in the background might be stopped
+                os.write(terminal, f"\n  costframe: {text}\n".encode())
+        finally:
+            os.close(terminal)

@@ -8,7 +8,7 @@ import nox
 nox.options.sessions = ["gates", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 
-_USED = ("cli", "retries", "test", "catboost", "lightgbm")  # extras whose lowest versions are tried
+_USED = ("cli", "retries", "test", "testing", "catboost", "lightgbm")  # extras whose lowest versions are tried
 
 
 @nox.session

@@ -71,8 +71,8 @@ def changed(terms, replaced):
 def cost(change=lambda _report, _how: {}, **replaced):
     """Make a method that changes a report, or limits given to it."""
 
-    def report(self, X, costs=None, **how):
-        found = StageTree.cost(self, X, costs, **changed(how, replaced))
+    def report(self, X, y_or_costs=None, **how):
+        found = StageTree.cost(self, X, y_or_costs, **changed(how, replaced))
         return attrs.evolve(found, **change(found, how))
 
     return {"cost": report}
@@ -104,10 +104,11 @@ def mean_price(costs):
     return np.mean([each.cost for each in (*costs.features, *costs.resources)])
 
 
-def mistrust(self, X, costs=None, **how):
+def mistrust(self, X, y_or_costs=None, *, costs=None, **how):
+    costs = costs or y_or_costs
     mean = mean_price(costs) if costs else 0.0
     tradeoff = None if mean in {0.0, mean_price(COSTS)} else 1e9
-    return PlannedPredictor.cost(self, X, costs, **how, tradeoff=tradeoff)
+    return PlannedPredictor.cost(self, X, costs=costs, **how, tradeoff=tradeoff)
 
 
 DEARER = cost(lambda report, how: {"per_row": report.per_row - 0.5 * (how.get("acquisition") == "learner")})
@@ -338,6 +339,16 @@ class PredictsCodes(StumpsClassifier):
         return super().predict_proba(X).argmax(axis=1)
 
 
+@breaks("a_row_has_one_label", "an inquiry is labelled otherwise: row 0")
+class LabelsRowsByARuleOfTheirOwn(StumpsClassifier):
+    def fit(self, *data, **more):
+        super().fit(*data, **more)
+        one = self.predictor_
+        rule = {"_label": lambda model, _value, _walker: f"not {model.classes[0]}"}
+        self.predictor_ = type("Lies", (StageTree,), rule)(one.bank, one.stages, one.costs, classes=one.classes)
+        return self
+
+
 @breaks("bad_prices_are_refused_by_name", "refused with a text that names none of ['tradeoff']")
 class SaysNoWithoutSayingWhy(StumpsRegressor):
     def fit(self, *data, **more):
@@ -362,6 +373,14 @@ class ReadsTheCodesOfTheFrame(StumpsRegressor):
     def _checked(self, X, name, *, reset):
         for column in X.columns[X.dtypes == "category"] if hasattr(X, "dtypes") else ():
             X = X.assign(**{column: X[column].cat.codes.astype(float)})
+        return super()._checked(X, name, reset=reset)
+
+
+@breaks("a_date_is_paid_once_with_its_parts", "dates with a time zone change predictions")
+class ReadsTheClockOnTheWall(StumpsRegressor):
+    def _checked(self, X, name, *, reset):
+        for column in X.columns[X.dtypes.astype(str).str.contains("New_York")] if hasattr(X, "dtypes") else ():
+            X = X.assign(**{column: X[column].dt.tz_localize(None)})
         return super()._checked(X, name, reset=reset)
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ LATE = 150  # combinations of a training before the fault
 class FaultyClassifier(CEGBClassifier):
     """CEGB, whose second worker fails once, in a way of `FAULTS`; then the file `mark` is there.
 
-    Without a mark the last worker fails at once, and each time.
+    Without a mark the last worker fails at once, and each time. The fault "idle" makes all of them slow, without work.
     """
 
     fault: Any = field(default=None, kw_only=True)
@@ -27,11 +28,19 @@ class FaultyClassifier(CEGBClassifier):
 
     def _train(self, data):
         workers = data.train.workers
-        if self.fault is not None and self.mark is None:
+        if self.fault == "idle":
+            combine_at_once = workers._combine
+
+            def combine_later(values, operation):
+                time.sleep(0.02)
+                return combine_at_once(values, operation)
+
+            workers._combine = combine_later
+        elif self.fault is not None and self.mark is None:
             if workers.rank == workers.count - 1:
                 FAULTS[self.fault]()
             return super()._train(data)
-        if self.fault is not None and workers.rank == 1 and not Path(self.mark).exists():
+        elif self.fault is not None and workers.rank == 1 and not Path(self.mark).exists():
             combine, left = workers._combine, [LATE]
 
             def combine_or_fail(values, operation):

@@ -14,6 +14,7 @@ from joblib.externals.loky import get_reusable_executor
 from costframe.cli.commands import costframe
 from costframe.core.machine import limit_threads
 from costframe.core.plugins import registry
+from costframe.report.frontier_display import FrontierDisplay
 
 
 @pytest.fixture
@@ -27,6 +28,13 @@ def run(tmp_path, monkeypatch):
             return CliRunner().invoke(costframe, [str(a) for a in arguments])
 
     return invoke
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave pictures of frontiers blank, where no test looks at them: they take most of the time of `compare`."""
+    blank = {"png": b"\x89PNG", "svg": b'<svg xmlns="http://www.w3.org/2000/svg"/>'}
+    monkeypatch.setattr(FrontierDisplay, "to_files", lambda _self, *kinds, **_size: [blank[kind] for kind in kinds])
 
 
 @pytest.fixture

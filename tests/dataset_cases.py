@@ -15,5 +15,5 @@ def some_frame(n=60, **more):
 
 def read_rows(path, feature_names, part=None, *, categories=None, reader="the model"):
     """The rows of a file, or of one part, as a model reads them: float64 (rows, d)."""
-    rows = ModelRows(TableFile.open(path), feature_names, part, categories or {}, reader)
+    rows = ModelRows(TableFile.open(path), feature_names, part, categories or {}, reader, allow_unknown=True)
     return np.concatenate([X for X, _ in rows.blocks()])

@@ -6,7 +6,8 @@ from costframe.testing.check import checks
 
 OF_TASKS = {  # where a task's own loss, labels, queries or number of outputs count
     "learns", "weights_are_repetitions", "workers_train_the_model_of_all_rows", "predictions_are_proper",
-    "labels_come_back", "cost_reported_is_cost_fetched", "an_inquiry_predicts_the_same", "saved_is_loaded",
+    "labels_come_back", "a_row_has_one_label", "cost_reported_is_cost_fetched", "an_inquiry_predicts_the_same",
+    "saved_is_loaded",
     "no_row_exceeds_its_cap", "estimators_pass_limits_on",
 }  # fmt: skip
 EVERY_KIND = {"cegb"}  # quick; others share its trees, and all share the shell

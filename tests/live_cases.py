@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import getpass
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -158,6 +160,18 @@ def redis_url():
         process.wait()
 
 
+def _as_owner(folder):
+    """What to start a server with that refuses to run as root, which then can read and write the folder."""
+    if os.geteuid() != 0:
+        return []
+    shutil.chown(folder, "postgres")
+    for each in (folder, *folder.parents):
+        if each == Path(tempfile.gettempdir()):
+            break
+        each.chmod(each.stat().st_mode | 0o011)
+    return ["runuser", "-u", "postgres", "--"]
+
+
 @contextlib.contextmanager
 def postgres_url(folder):
     """The address of a PostgreSQL server: that of the machine, or one started for the test."""
@@ -172,17 +186,36 @@ def postgres_url(folder):
     if not found:
         pytest.skip("needs a PostgreSQL server")
     home, port = Path(found).parent, _free_port()
-    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    if as_user:
-        shutil.chown(folder, "postgres")
-        for each in folder.parents[:2]:
-            each.chmod(0o755)
+    as_user = _as_owner(folder)
     subprocess.run([*as_user, home / "initdb", "-D", folder / "pg", "-A", "trust", "-U", "postgres"], check=True)  # noqa: S603
     where = ["-D", folder / "pg", "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
     process = subprocess.Popen([*as_user, home / "postgres", *where])  # noqa: S603
     try:
         _wait_for(port, process)
         yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextlib.contextmanager
+def pgbouncer_url(folder, server, mode):
+    """The address of a pgbouncer with its usual settings before a PostgreSQL server, with one connection to it."""
+    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("needs pgbouncer")
+    info = pytest.importorskip("psycopg", reason="needs psycopg").conninfo.conninfo_to_dict(server)
+    user, port = info.get("user", getpass.getuser()), _free_port()
+    at = f"host={info['host']} port={info.get('port', 5432)} user={user}"
+    (folder / "pgbouncer.ini").write_text(
+        f"[databases]\n{info['dbname']} = {at}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
+        f"unix_socket_dir =\nauth_type = any\npool_mode = {mode}\ndefault_pool_size = 1\n"
+    )
+    as_user = _as_owner(folder)
+    process = subprocess.Popen([*as_user, program, "-q", folder / "pgbouncer.ini"])  # noqa: S603
+    try:
+        _wait_for(port, process)
+        yield f"postgresql://{user}@127.0.0.1:{port}/{info['dbname']}"
     finally:
         process.terminate()
         process.wait()

@@ -1,12 +1,13 @@
 """Any model as one opaque learner: its predictions, its columns, its labels, texts, and what is refused."""
 
 import itertools
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn import ensemble as en
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
@@ -152,7 +153,7 @@ def test_a_function_gets_texts_as_they_are():
     assert cf.predict_one(adopted, {"city": "Bergen"}).value == 1.0
     assert adopted.bank.categories == {"city": AsGiven()}
     learner = OpaqueLearner("mine", lambda rows: np.zeros(len(rows)), [0])
-    with pytest.raises(BankError, match="the number of a text that this process has not read"):
+    with pytest.raises(BankError, match="the number of a value that this process has not read"):
         learner(np.array([[1.5 * 2.0**1000]]))
 
 
@@ -166,6 +167,61 @@ def test_behind_a_gate_models_read_texts(given):
     assert fitted.score(TEXTS, ILL) > 0.9
     value = cf.predict_one(fitted.predictor_, TEXTS.iloc[0].to_dict()).value
     assert value == fitted.predict_proba(TEXTS)[0, 1]
+
+
+# --- what is tried -----------------------------------------------------------------------------------------------
+
+
+class Stubborn(ClassifierMixin, BaseEstimator):
+    """Answers rows of one city, in a frame."""
+
+    def fit(self, X, y):  # noqa: ARG002 - as estimators have it
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        if {*X["city"]} != {getattr(self, "city_", "Riga")}:
+            raise ValueError("of another city")
+        return np.full(len(X), self.classes_[-1])
+
+
+def test_a_classifier_is_tried_with_labels_that_are_texts():
+    model = Stubborn().fit(TEXTS, ILL)
+    model.city_ = "0"  # a text that is tried
+    adopted = cf.FittedEstimator(cf.adopt(model, features=["city"]))
+    assert adopted.predict(pd.DataFrame({"city": ["0"]})).tolist() == ["yes"]
+    assert cf.predict_one(adopted.predictor_, {"city": "0"}).label == "yes"
+
+
+def test_a_text_that_a_model_holds_is_tried():
+    model = Stubborn().fit(TEXTS, ILL)
+    model.city_ = "Paris"
+    assert cf.predict_one(cf.adopt(model, features=["city"]), {"city": "Paris"}).label == "yes"
+
+
+def test_a_model_that_refuses_all_rows_that_are_tried_is_refused():
+    model = Stubborn().fit(TEXTS, ILL)
+    with pytest.raises(AdoptionError, match=r"Stubborn: refuses all rows that were tried, .* in 'city': .* a function"):
+        cf.adopt(model, features=["city"])
+
+
+def test_lightgbm_and_catboost_are_not_tried_with_frames_of_polars(monkeypatch, capfd):
+    pytest.importorskip("polars", reason="needs polars")
+    lightgbm = pytest.importorskip("lightgbm", reason="needs lightgbm")
+    catboost = pytest.importorskip("catboost", reason="needs catboost")
+    given = []
+    monkeypatch.setattr("costframe.adoption.foreign._of_polars", given.append)
+    boosters = (
+        lightgbm.LGBMClassifier(n_estimators=2, verbose=-1),
+        catboost.CatBoostClassifier(iterations=2, verbose=0, thread_count=1, allow_writing_files=False),
+    )
+    for booster in boosters:
+        model = OutputCodeClassifier(booster, random_state=0).fit(FRAME, TWO)
+        adopted = cf.adopt(model, features=NAMES)
+        with pytest.raises(Exception):  # noqa: B017, PT011 - of the library
+            cf.predict_one(adopted, {**FRAME.iloc[0].to_dict(), "bp": datetime(2024, 1, 31)})  # noqa: DTZ001
+    assert not given  # the one prints that it refuses a date, the other one would end the process
+    assert "Fatal" not in "".join(capfd.readouterr())
 
 
 # --- what is refused ---------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
-from costframe.adoption.pipelines import is_pipeline, prepare
+from costframe.adoption.pipelines import prepare
+from costframe.adoption.pipelines.steps import is_pipeline
 from costframe.core.errors import AdoptionError, CostframeError, DataError
 from costframe.core.tables.categories import OTHER
 from costframe.testing.counting import expect_close, inquire

@@ -182,6 +182,7 @@ def colored(kind, missing):
     return frame.astype({"color": "category"}), signal
 
 
+@pytest.mark.filterwarnings("ignore::costframe.core.errors.UnknownValuesWarning")  # of rows that have none on purpose
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("kind", ["texts", "numbers", "truth"])
 def test_categories_of_histogram_boosting(kind, missing):

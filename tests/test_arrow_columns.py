@@ -98,7 +98,7 @@ def test_columns_of_other_types_are_named_with_a_way_out(kind, door, tmp_path):
     tree, table = model(stump([0.0], missing_left=False), ("c",)), pa.table({"c": column, "z": Z})
     with pytest.raises(DataError, match=f"column 'c'.*{way_out}"):
         predict(tree, table, door, tmp_path)
-    if door == "table":
+    if door == "table" and kind != "dates":  # of which an estimator makes days
         with pytest.raises(DataError, match="column 'c'"):
             CEGBClassifier(costs=PRICES).fit(table, Y)
 
@@ -142,7 +142,8 @@ def odd(values):
 )
 def test_other_columns_of_pandas_are_never_converted(column, held):
     fitted = CEGBClassifier(costs=PRICES, n_estimators=1).fit(pd.DataFrame({"c": CODES, "z": Z}), CODES > 1)
-    for act in (fitted.predict, fitted.cost, lambda X: CEGBClassifier(costs=PRICES).fit(X, Y)):
+    fits = [] if "date" in held else [lambda X: CEGBClassifier(costs=PRICES).fit(X, Y)]  # dates are features to a fit
+    for act in (fitted.predict, fitted.cost, *fits):
         with pytest.raises(DataError, match=f"X: column 'c' holds {held}"):
             act(pd.DataFrame({"c": column, "z": Z}))
 

@@ -1,18 +1,15 @@
 """What is no ordinary table, to all that weigh banks or put a gate before a model: an error, or a finite answer."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from bank_cases import COSTS, NAMES, boosted, table
+from few_rounds import few_rounds
 
 import costframe as cf
-from costframe.adoption import fitted_model
 from costframe.core.errors import CostframeError
-from costframe.gates import composite
-from costframe_adapt import AdaptClassifier, boosting, linear
+from costframe_adapt import AdaptClassifier
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
-from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor, grow
+from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 
 KINDS = {
     "cronus": (CronusClassifier, {"n_stages": 3}),
@@ -40,18 +37,11 @@ TWINS = {
 of_every_kind = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in TWINS)) for name in KINDS]
 )
-pytestmark = pytest.mark.usefixtures("_few_rounds")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def _few_rounds():
-    """Of the expensive model, of the alternation, and few tries of routes, as it does not matter how good they are."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(composite, "boost_without_prices", partial(composite.boost_without_prices, n_rounds=5))
-        patch.setattr(fitted_model, "FOLDS", 2)
-        patch.setattr(grow, "_TRIED", 3)
-        for module in (boosting, linear):
-            patch.setattr(module, "_ROUNDS", 2)
+    with few_rounds():
         yield
 
 

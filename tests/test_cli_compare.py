@@ -27,7 +27,7 @@ def embedded(tmp_path_factory):
     asked = [
         "compare",
         *(word for name in QUICK for word in ("--algorithms", name)),
-        "--folds",
+        "--cv",
         "0",
         "--points",
         "1",
@@ -48,7 +48,7 @@ def test_compare_the_embedded_data(embedded):
     assert result.exit_code == 0, result.output
     assert {path.name for path in folder.iterdir()} == FILES
     algorithms = [point["algorithm"] for point in points(folder)]
-    assert set(algorithms) == set(QUICK)
+    assert set(algorithms) == {*QUICK, "linear-all", "constant"}
     assert 1 <= algorithms.count("miser") <= 4  # one, and at most 3 within sets of features
     assert "breast-cancer: 2 classes, 30 features" in result.stdout
     assert "  all features cost: 43.5 minutes per row\n" in result.stdout
@@ -62,7 +62,9 @@ def test_the_table_fits_and_marks_what_the_csv_says(embedded):
     folder, result = embedded
     assert all(len(line) <= 80 for line in result.stdout.splitlines() if not line.startswith("wrote"))
     assert "…" not in result.stdout  # nothing was cut to fit
-    rows = re.findall(rf"^([* ])([> ]) +({'|'.join(cf.algorithms())}) ", result.stdout, re.MULTILINE)
+    rows = re.findall(
+        rf"^([* ])([> ]) +({'|'.join([*cf.algorithms(), 'linear-all', 'constant'])}) ", result.stdout, re.MULTILINE
+    )
     frontier = cf.Frontier.load(folder)
     shown = distinct(frontier)  # of equal models, one
     assert len(rows) == len(shown), result.stdout
@@ -87,7 +89,7 @@ def test_compare_a_file_within_a_budget(run, patients, tmp_path):
 
 def test_compare_writes_all_its_files_or_none(run, small, tmp_path, monkeypatch):
     """A disk that is full at the third file leaves the first two as they were; the fits stay for --resume."""
-    asked = ("compare", small, "--target", "ill", "--algorithms", "planner", "--folds", 0, "--points")
+    asked = ("compare", small, "--target", "ill", "--algorithms", "planner", "--cv", 0, "--points")
     assert run(*asked, 1).exit_code == 0
     folder = tmp_path / "frontier"
     before = {name: (folder / name).read_bytes() for name in WRITTEN}
@@ -108,7 +110,7 @@ def test_compare_writes_all_its_files_or_none(run, small, tmp_path, monkeypatch)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == "error: frontier/frontier.svg: No space left on device"
     assert {name: (folder / name).read_bytes() for name in WRITTEN} == before
-    assert len(list((folder / "fits").iterdir())) == 2
+    assert len(list((folder / "fits").iterdir())) == 4  # of two references, and of the planner twice
     synced[:] = [0, 0]
     result = run(*asked, 1, "--output", "deep/down")
     assert result.stderr.splitlines()[-1] == "error: deep/down/run.json: No space left on device"

@@ -1,5 +1,6 @@
 """`costframe predict --source` and `costframe audit`: rows kept as they end, whole files, statuses by outcome."""
 
+import json
 import os
 import re
 import signal
@@ -13,6 +14,11 @@ import pytest
 from live_cases import COSTS, NAMES, table, tree
 
 import costframe as cf
+from costframe.cli.live import LiveRun
+from costframe.core.errors import DataError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Answer
 
 FRAME = table(40)
 ROWS = "kind = 'table'\npath = 'rows.csv'\nkey = 'key'\n"
@@ -117,6 +123,15 @@ def test_blocks_of_rows_are_tasks_of_a_cluster(client, run, folder):
     done = live(run, "--output", "out.csv", "--in-flight", "7", "--cluster", client.scheduler.address)
     assert done.exit_code == 0, done.output
     assert (folder / "out.csv").read_text() == (folder / "here.csv").read_text()
+    rows = FRAME.assign(**{NAMES[0]: np.nan})
+    rows.to_csv(folder / "rows.csv", index=False)
+    here = live(run, "--output", "here.csv", "--force")
+    done = live(run, "--output", "out.csv", "--force", "--in-flight", "7", "--cluster", client.scheduler.address)
+    assert f"feature {NAMES[0]!r}: no value in any of 40 rows" in done.stderr
+    assert (done.exit_code, done.stderr) == (here.exit_code, here.stderr)
+    FRAME.assign(key="x").to_csv(folder / "rows.csv", index=False)
+    none = live(run, "--output", "none.csv", "--in-flight", "7", "--cluster", client.scheduler.address)
+    assert (none.exit_code, "'rest' has a row for none of the keys" in none.stderr) == (4, True)
     import dask
 
     with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
@@ -272,3 +287,24 @@ def test_the_status_tells_rows_without_values_and_rows_without_answers(run, fold
         out = pd.read_csv(folder / "out.csv")
         assert out.prediction.isna().sum() == out.error.notna().sum() == (out.reason == "failed").sum()
         assert out.prediction.isna().any() == (status == 4)
+
+
+def test_kept_rows_are_json_also_of_values_that_it_does_not_have(run, folder, monkeypatch):
+    bank, costs = WeakLearnerBank.columns(("a", "b"), range(2)), CostModel.uniform(("a", "b"))
+    cf.save(cf.StageTree(bank, [Answer([0, 1], [[1.0], [1.0]], [0.0])], costs), folder / "my.model")
+    (folder / "rows.csv").write_text("key,a,b\nk1,inf,-inf\nk2,inf,1\nk3,-inf,1\nk4,2,3\n")
+    (folder / "keys.csv").write_text("key\nk1\nk2\nk3\nk4\n")
+    (folder / "sources.toml").write_text(f"[sources.all]\n{ROWS}features = ['a', 'b']\n")
+
+    def fail(*_):
+        raise DataError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LiveRun, "_write", fail)
+        assert live(run, "--output", "out.csv").stderr.endswith("the disk is full\n")
+    kept = [json.loads(line, parse_constant=fail) for line in (folder / "out.csv.part").read_text().splitlines()]
+    assert [line["value"] for line in kept[1:]] == [None, "Infinity", "-Infinity", 5.0]
+    assert live(run, "--output", "out.csv", "--resume").exit_code == 0
+    out = pd.read_csv(folder / "out.csv")
+    np.testing.assert_array_equal(out["prediction"], [np.nan, np.inf, -np.inf, 5.0])
+    assert set(out["reason"]) == {"complete"}

@@ -48,7 +48,7 @@ def test_fit_then_cost(run, patients, tmp_path):
 
 def test_fit_within_a_budget(run, patients, tmp_path):
     table, costs = patients
-    given = ("--target", "ill", "--algorithm", "miser", "--budget", 8, "--folds", 0, "--output", "m")
+    given = ("--target", "ill", "--algorithm", "miser", "--budget", 8, "--cv", 0, "--output", "m")
     words(run("fit", table, "--costs", costs, *given))
     data = read_table(table, "ill", costs)
     assert cf.load(tmp_path / "m").cost(data.part("valid").X).mean <= 8
@@ -56,7 +56,7 @@ def test_fit_within_a_budget(run, patients, tmp_path):
 
 @pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
 def test_cost_of_a_foreign_model(run, patients, tmp_path, kind):
-    library, (table, costs) = pytest.importorskip(kind), patients
+    library, (table, costs) = pytest.importorskip(kind, reason=f"needs {kind}"), patients
     frame = pd.read_csv(table)
     features, labels = frame[["age", "chol", "scan"]], frame["ill"] == "yes"
     if kind == "xgboost":

@@ -10,6 +10,8 @@ from cli_cases import algorithm, refused
 
 import costframe as cf
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def test_lists(run):
     listed = run("algorithms")
@@ -23,7 +25,7 @@ def test_lists(run):
 
 def test_compare_names_broken_plugins(run, installed, small):
     installed("rusty", "raise ImportError('no oil')")
-    result = run("compare", small, "--target", "ill", "--algorithms", "planner", "--points", 1, "--folds", 0)
+    result = run("compare", small, "--target", "ill", "--algorithms", "planner", "--points", 1, "--cv", 0)
     assert result.exit_code == 0
     told = "broken: plugin rusty (rusty-tools 1.5) cannot be loaded: ImportError: no oil"
     assert result.stderr.splitlines().count(told) == 1
@@ -40,7 +42,7 @@ def test_compare_names_broken_plugins(run, installed, small):
 )
 def test_an_algorithm_that_fails_leaves_the_others(run, installed, small, tmp_path, body, text):
     installed("rusty", algorithm("rusty", body))
-    asked = (small, "--target", "ill", "--folds", 0)
+    asked = (small, "--target", "ill", "--cv", 0)
     result = run("compare", *asked, "--algorithms", "rusty,planner", "--points", 2)
     assert result.exit_code == 0, result.output
     said = result.stderr.splitlines()[-1]
@@ -48,7 +50,7 @@ def test_an_algorithm_that_fails_leaves_the_others(run, installed, small, tmp_pa
     assert said.endswith(text)
     assert "Traceback" not in result.stderr
     with (tmp_path / "frontier" / "points.csv").open(newline="") as file:
-        assert [point["algorithm"] for point in csv.DictReader(file)] == ["planner"] * 2
+        assert [point["algorithm"] for point in csv.DictReader(file)] == ["planner", "planner", "linear-all"]
     for alone in (
         run("compare", *asked, "--algorithms", "rusty", "--output", "alone"),
         run("fit", *asked[:3], "--algorithm", "rusty", "--tradeoff", 1, "--output", "m"),

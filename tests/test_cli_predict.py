@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from cli_cases import refused
+from cli_cases import refused, shell
 
 import costframe as cf
 from costframe.core.learners.bank import WeakLearnerBank
@@ -161,3 +162,101 @@ def test_a_file_may_lack_columns_that_the_model_does_not_read(run, tmp_path):
         "no column 'chol', which few.model reads"
         in run("predict", "few.model", "other.csv", "--output", "o.csv").stderr
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other pipes")
+@pytest.mark.usefixtures("rows")
+def test_standard_input_and_pipes_are_read_once_as_csv(tmp_path):
+    ways = ("- < rows.csv", "<(cat rows.csv)", "pipe & cat rows.csv > pipe; wait")
+    predicts = [f"$COSTFRAME predict my.model --output {i}.csv {way}" for i, way in enumerate(ways)]
+    done = shell("; ".join(["mkfifo pipe", *predicts]), tmp_path)
+    found = [(tmp_path / f"{i}.csv").read_bytes() for i in range(len(ways))]
+    assert len(set(found)) == 1, done.stderr
+    assert found[0].count(b"\n") == 51
+    done = shell("$COSTFRAME predict my.model - --output o.csv < /dev/null", tmp_path)
+    assert (done.returncode, done.stderr) == (2, "error: standard input: cannot be read: Empty CSV file\n")
+
+
+@pytest.mark.parametrize("data", ["parts", "parts/*.parquet", "**/*.parquet"])
+def test_the_output_is_no_new_part_of_the_table(run, rows, tmp_path, data):
+    (tmp_path / "parts").mkdir()
+    rows.to_parquet(tmp_path / "parts" / "0.parquet")
+    done = run("predict", "my.model", data, "--output", "parts/1.parquet")
+    assert refused(done) == "error: --output parts/1.parquet: expected a file outside DATA, of which it would be a part"
+    assert run("predict", "my.model", data, "--output", "parts/1.csv").exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other links")
+@pytest.mark.usefixtures("rows")
+def test_the_output_is_another_file_than_what_is_read(run, tmp_path):
+    content = (tmp_path / "rows.csv").read_bytes()
+    (tmp_path / "soft.csv").symlink_to("rows.csv")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "rows.csv")
+    for name in (
+        "rows.csv",
+        "soft.csv",
+        "hard.csv",
+        tmp_path / "rows.csv",
+        "no/../rows.csv",
+        f"../{tmp_path.name}/rows.csv",
+    ):
+        done = run("predict", "my.model", "rows.csv", "--output", name, "--force")
+        assert refused(done) == f"error: --output {name}: expected another file than that of DATA"
+    done = run("fit", "rows.csv", "--target", "zip", "--algorithm", "cegb", "--output", "hard.csv", "--force")
+    assert "--output hard.csv: expected another file than that of DATA" in refused(done)
+    (tmp_path / "points.csv").hardlink_to(tmp_path / "rows.csv")
+    done = run("compare", "rows.csv", "--target", "zip", "--output", ".", "--force")
+    assert "--output points.csv: expected another file than that of DATA" in refused(done)
+    assert (
+        "--output -: expected" in shell("$COSTFRAME predict my.model rows.csv --output - >> hard.csv", tmp_path).stderr
+    )
+    assert (tmp_path / "rows.csv").read_bytes() == content
+
+
+SPELLED = {  # decimal sign of training, and a table that does not tell its own, with the right numbers
+    "decimal commas": (",", "a;b\n1,250;2,500\n", (1.25, 2.5)),
+    "decimal commas, with tabs": (",", "a\tb\n1.250\t2\n", (1250.0, 2.0)),
+    "decimal points, with tabs": (".", "a\tb\n1.250\t2.500\n", (1.25, 2.5)),
+    "decimal points, and commas between thousands": (".", 'a,b\n"1,250",2\n', (1250.0, 2.0)),
+    "decimal points, but semicolons": (".", "a;b\n1,250;2\n", None),
+    "decimal commas, but commas between columns": (",", "a,b\n1.250,2\n", (1.25, 2.0)),
+    "decimal commas, but a number with a point": (",", "a\tb\n1.250\t2.5\n", (1.25, 2.5)),
+    "unknown": (None, "a;b\n1,250;2,500\n", None),
+}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_a_table_that_does_not_tell_has_the_decimal_sign_of_training(run, tmp_path, name):
+    decimal, text, right = SPELLED[name]
+    sums = [Answer([0, 1], [[1.0], [1.0]], [0.0])]
+    tree = cf.StageTree(WeakLearnerBank.columns(("a", "b"), range(2)), sums, CostModel.uniform(("a", "b")))
+    cf.save(cf.FittedEstimator(tree, decimal=decimal), tmp_path / "my.model")
+    cf.save(cf.load(tmp_path / "my.model"), tmp_path / "my.model")  # a loaded estimator knows it too
+    (tmp_path / "new.tsv" if "\t" in text else tmp_path / "new.csv").write_text(text)
+    answer = run("predict", "my.model", "new.tsv" if "\t" in text else "new.csv", "--output", "-")
+    if right is None:
+        assert "'1,250' may be 1250 or 1.250" in answer.stderr
+        assert answer.exit_code == 2
+    else:
+        assert pd.read_csv(io.StringIO(answer.stdout))["prediction"].tolist() == [sum(right)]
+
+
+def test_models_of_a_table_keep_its_decimal_sign(run, tmp_path):
+    values = np.random.default_rng(0).uniform(1, 9, size=(200, 2)).round(2)
+    lines = [f"{a:.2f};{b:.2f};{int(a > 4)}".replace(".", ",") for a, b in values]
+    (tmp_path / "train.csv").write_text("\n".join(["a;b;y", *lines]) + "\n")
+    (tmp_path / "new.csv").write_text("a;b\n1,250;2,500\n")
+    how = ("train.csv", "--target", "y", "--cv", "0", "--output")
+    assert run("fit", *how, "my.model", "--algorithm", "miser", "--tradeoff", "0.0001").exit_code == 0
+    promised = ("--promise", "error <= 20%")
+    assert run("compare", *how, "run", "--algorithms", "miser", "--points", "2", *promised).exit_code == 0
+    assert run("fit", *how, "fitted.model", "--algorithm", "miser", *promised).exit_code == 0
+    (tmp_path / "fresh.csv").write_text("\n".join(["a;b;y", *(line.replace(";", "0;") for line in lines)]) + "\n")
+    answer = run("promise", "run", "fresh.csv", "--target", "y", *promised, "--output", "chosen.model")
+    assert answer.exit_code == 0, answer.output
+    for file in ("my.model", "run/recommended.model", "run/promised.model", "fitted.model", "chosen.model"):
+        model = cf.load(file)
+        assert getattr(model, "predictor_", model).used_features  # else the sign would not matter
+        answer = run("predict", file, "new.csv", "--output", "-")
+        assert answer.exit_code == 0, answer.output
+        assert pd.read_csv(io.StringIO(answer.stdout))["prediction"].tolist() == [0]

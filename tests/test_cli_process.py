@@ -33,7 +33,7 @@ sys.exit(f"loaded {{sorted(slow)}}" if slow else 0)
     assert done.returncode == 0, done.stderr
 
 
-COMPARE = "$COSTFRAME compare {} --target ill --algorithms planner --points 1 --folds 0"
+COMPARE = "$COSTFRAME compare {} --target ill --algorithms planner --points 1 --cv 0"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has another shell")
@@ -58,6 +58,7 @@ def test_a_reader_who_leaves_early_ends_it_quietly_with_all_files_written(tmp_pa
     assert (gone.stderr, (tmp_path / "status").read_text()) == ("", "141\n")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_an_interrupt_while_processes_begin_says_one_line(tmp_path, small):
     """They do not hear it: each would show a traceback."""
@@ -73,6 +74,7 @@ def test_an_interrupt_while_processes_begin_says_one_line(tmp_path, small):
     assert [int(blocked, 16) >> signal.SIGINT - 1 & 1 for blocked in fitting] == [1] * len(fitting)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_processes_that_begin_end_with_the_one_that_was_killed(tmp_path, small):
     """They hold the error stream; those of joblib would wait for 40 seconds."""
@@ -99,7 +101,7 @@ def processes_that_fit(parent):
 def test_a_killed_run_is_resumed(tmp_path, small):
     """What it had finished is on disk, and no process of it is left, for all of them hold the error stream."""
     command = [sys.executable, "-c", MAIN, "compare", str(small), "--target", "ill", "--algorithms",
-               "planner,reweighted", "--points", "2", "--folds", "0"]  # fmt: skip
+               "planner,reweighted", "--points", "2", "--cv", "0"]  # fmt: skip
     with subprocess.Popen(command, stderr=-1, stdout=-1, cwd=tmp_path) as running:  # noqa: S603
         while not list((tmp_path / "frontier").glob("fits/*.fits")):
             assert running.poll() is None

@@ -8,6 +8,8 @@ import sys
 import pytest
 from cli_cases import refused
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 ILL = ("compare", "patients.csv", "--target", "ill")
 NONE = ("compare", "none.csv", "--target", "y")  # is not there: some errors come before it is read
 FIT = ("fit", "none.csv", "--target", "y", "--tradeoff", 1, "--output", "m", "--algorithm", "miser")
@@ -38,6 +40,7 @@ EMPTY = "expected a text, got an empty one (see costframe compare --help)"
         ((*NONE, "--algorithms", " , "), "--algorithms: expected names, separated by commas, got ' , '"),
         ((*NONE, "--score", "beauty"), "beauty"),
         ((*NONE, "--points", 0), "--points"),
+        *(((*NONE, "--budget", number), "'--budget': expected a finite number >= 0") for number in ("inf", "nan", -1)),
         ((*NONE, "--time-limit", "soon"), "expected a time such as 90"),
         ((*NONE, "--output", "patients.csv"), "--output patients.csv: is a file, expected a directory"),
         ((*NONE, "--output", "patients.csv/deeper"), "patients.csv/deeper: cannot be written: Not a directory"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cli_cases import refused
@@ -11,15 +12,17 @@ from costframe import load
 from costframe.cli import arguments, results
 from costframe.core.errors import ParameterError
 from costframe.frontier.frontier import Frontier
-from costframe.frontier.store import hold_alone
+from costframe.frontier.runs import hold_alone
 from costframe.frontier.study import Study
 from costframe.frontier.trial import Trial
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 @pytest.fixture
 def command(run, small):
     """Run `compare` with two models of the planner."""
-    arguments = ("compare", small, "--target", "ill", "--points", 2, "--folds", 0, "--algorithms")
+    arguments = ("compare", small, "--target", "ill", "--points", 2, "--cv", 0, "--algorithms")
     return lambda *more, algorithms="planner": run(*arguments, algorithms, *more)
 
 
@@ -106,7 +109,7 @@ def test_a_run_is_neither_overwritten_nor_resumed_unasked(command, run, tmp_path
         (command(), "--output: frontier would be overwritten; --resume goes on with its run, choose another place, or"),
         (command("--resume", "--force"), "give either --resume or --force"),
         (command("--resume", "--score", "accuracy"), "has another score"),
-        (command("--folds", 1000, "--force"), "folds: "),
+        (command("--cv", 1000, "--force"), "cv: "),
         (run("compare", "none.csv", "--target", "ill", "--force"), "none.csv"),
     ]:
         assert (ended.exit_code, text in ended.stderr.splitlines()[-1]) == (2, True), ended.output
@@ -148,9 +151,12 @@ def test_a_run_out_of_time_shows_what_it_has(command, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps nobody out")
 def test_two_runs_do_not_mix_in_one_folder(command, tmp_path):
     (tmp_path / "frontier").mkdir()
-    with hold_alone(tmp_path / "frontier"):
+    held = hold_alone(tmp_path / "frontier")
+    with ThreadPoolExecutor(1) as another:
+        another.submit(held.__enter__).result()
         for more in ((), ("--force",)):
             assert refused(command(*more)).startswith("error: directory: another run writes to frontier; ")
+        another.submit(held.__exit__, None, None, None).result()
     assert not list((tmp_path / "frontier").iterdir())
 
 

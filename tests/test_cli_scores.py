@@ -14,6 +14,8 @@ import costframe as cf
 from costframe import load
 from costframe.frontier.frontier import Frontier
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 RNG = np.random.default_rng(0)
 N = 240
 
@@ -39,7 +41,7 @@ def compared(run, table):
 
     def compare(frame, *more, name="given.csv"):
         path = table(frame, name)
-        arguments = ("compare", path, "--target", "y", "--algorithms", "miser", "--points", 2, "--folds", 0)
+        arguments = ("compare", path, "--target", "y", "--algorithms", "miser", "--points", 2, "--cv", 0)
         ended = run(*arguments, *more)
         assert ended.exit_code == 0, ended.output
         return path

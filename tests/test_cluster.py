@@ -76,6 +76,7 @@ def test_an_error_of_one_worker_is_that_of_the_fit_and_the_last_model_stays(clie
     assert_free(client, whole)
 
 
+@pytest.mark.deep  # waits for seconds
 def test_a_stopped_worker_is_an_error_in_time(client, whole, tmp_path):
     FaultyClassifier(n_estimators=1).fit(ROWS, LABELS)  # compiles
     processes = client.run(os.getpid)
@@ -94,7 +95,7 @@ def test_a_stopped_worker_is_an_error_in_time(client, whole, tmp_path):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_interrupt_frees_the_workers(client, whole, monkeypatch, count):
-    wait = distributed.wait
+    wait, rows = distributed.wait, (ROWS, LABELS) if count > 1 else (ROWS.rechunk(400), Y)
 
     def interrupted(*given, **more):
         if client.run_on_scheduler(_count_trainings) == count:
@@ -104,16 +105,17 @@ def test_an_interrupt_frees_the_workers(client, whole, monkeypatch, count):
     with monkeypatch.context() as patch:
         patch.setattr(distributed, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            FaultyClassifier(n_estimators=100_000).fit(*((ROWS, LABELS) if count > 1 else (ROWS.rechunk(400), Y)))
+            FaultyClassifier(n_estimators=100_000, fault="idle").fit(*rows)
     assert_free(client, whole)
 
 
+@pytest.mark.deep  # waits for seconds
 def test_workers_end_when_the_client_goes_away(client, whole):
     found = []
 
     def fit(other):
         try:
-            FaultyClassifier(n_estimators=100_000).fit(ROWS, LABELS, client=other)
+            FaultyClassifier(n_estimators=100_000, fault="idle").fit(ROWS, LABELS, client=other)
         except Exception as error:  # noqa: BLE001 - that of a closed client is dask's
             found.append(error)
 
@@ -163,7 +165,7 @@ def test_a_sweep_over_a_cluster_finds_the_points_of_one_here(client, tmp_path):
         return sorted((evolve(point, seconds=0.0) for point in frontier), key=lambda point: point.name)
 
     data = cf.datasets.load("breast-cancer")
-    asked = {"algorithms": ["miser", "cegb"], "tradeoffs": [1e-2], "folds": 0, "parameters": {"n_estimators": 5}}
+    asked = {"algorithms": ["miser", "cegb"], "tradeoffs": [1e-2], "cv": 0, "parameters": {"n_estimators": 5}}
     here = cf.Frontier.sweep(data, **asked)
     kept = cf.Frontier.sweep(data, **asked, cluster=client.scheduler.address, directory=tmp_path / "run")
     assert points_of(kept) == points_of(here)

@@ -124,11 +124,63 @@ def test_of_accepts_what_estimators_accept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["name,cost\na,1\nb,2.5\n", "feature;price\na;1\nb;2,5\n", '\ufeff"a",1.0\r\n\r\n"b", 2.5\r\n'], ids=repr
+    "text",
+    [
+        "name,cost\na,1\nb,2.5\n",
+        "feature;price\na;1\nb;2,5\n",
+        '\ufeff"a",1.0\r\n\r\n"b", 2.5\r\n',
+        "# prices\na|1|\nb|2,5|\n",
+        "sep=\t\na\t1\nb\t2.5\n",
+        "Merkmal;EUR\na;1\n# the rest, from the lab\nb;2,5\n",
+        "a,1\n# below, new\nb,2.5\n",
+    ],
+    ids=repr,
 )
 def test_a_csv_of_two_columns_has_prices(text, tmp_path):
     (tmp_path / "prices.csv").write_bytes(text.encode())
     assert CostModel.of(str(tmp_path / "prices.csv")) == AB
+
+
+def test_names_may_have_the_separators_of_other_files(tmp_path):
+    (tmp_path / "prices.csv").write_text('a;b,1.5\nc|d,2\n"e,f",3\n# of visits,4\n')
+    found = {price.name: price.cost for price in CostModel.load(tmp_path / "prices.csv").features}
+    assert found == {"a;b": 1.5, "c|d": 2.0, "e,f": 3.0, "# of visits": 4.0}
+
+
+@pytest.mark.parametrize(
+    "price", ["free", "n/a", "", "unknown", "0x10", "true", "1 # the lab's", "free of charge", "no costs"]
+)
+def test_a_first_line_with_a_word_for_a_price_is_no_header(price, tmp_path):
+    (tmp_path / "prices.csv").write_text(f"mri,{price}\nage,2\n")
+    expected = (
+        f"features.mri: expected a finite number >= 0: got {price!r}; a header above the prices reads feature,price"
+    )
+    assert message(CostModel.load, tmp_path / "prices.csv") == f"{tmp_path / 'prices.csv'}: {expected}"
+
+
+def test_a_file_of_prices_alone_needs_no_table(tmp_path):
+    for name, text in (("p.toml", "a = 1\nb = { cost = 2.5 }\n"), ("p.json", '{"a": 1, "b": 2.5}')):
+        (tmp_path / name).write_text(text)
+        assert CostModel.load(tmp_path / name) == AB
+
+
+MENDED = {
+    "[features]\nSepal.Length = 1\n": 'a name with a point stands in quotes: "Sepal.Length" = 1',
+    "Sepal.Length = 1\n": 'below a line [features], and a name with a point stands in quotes: "Sepal.Length" = 1',
+    'unit = "EUR"\nage = 1\n': "unknown key 'age', .*; the prices of features stand below a line [features]",
+    "[features]\nmean radius = 1\n": '; write "mean radius" = 1',
+    "[features]\nage = 1,5\n": "; write age = 1.5",
+    "[features]\nage = 1,500\n": ": 'age = 1,500'",
+}
+
+
+@pytest.mark.parametrize("text", MENDED, ids=repr)
+def test_a_refused_file_tells_the_line_that_mends_it(text, tmp_path):
+    (tmp_path / "p.toml").write_text(text)
+    found = message(CostModel.load, tmp_path / "p.toml")
+    begin, _, end = MENDED[text].rpartition(".*")
+    assert begin in found
+    assert found.endswith(end)
 
 
 # --- prices as arrays ---

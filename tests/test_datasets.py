@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import costframe as cf
 from costframe.core.errors import CostframeError, CostModelError, DataError
 from costframe.datasets import Dataset, load, names, read_table
-from costframe.datasets.dataset import obey_split, split_rows
 from costframe.datasets.leaks import find_leaks
+from costframe.datasets.parts import Kinds, obey_split, split_rows
 
 
 def test_breast_cancer_has_thirty_features_of_ten_measurements():
@@ -32,7 +32,7 @@ def test_breast_cancer_has_thirty_features_of_ten_measurements():
 @given(classes=st.lists(st.integers(0, 3), min_size=1, max_size=80), seed=st.integers(0, 5))
 def test_split_shares_each_class_evenly(classes, seed):
     y = np.array(classes)
-    split, _ = split_rows(y, None, len(y), seed)
+    split, _ = split_rows(Kinds(len(y), y), seed)
     for label in np.unique(y):
         mine = split[y == label]
         assert "train" in mine
@@ -43,13 +43,13 @@ def test_split_shares_each_class_evenly(classes, seed):
 @given(queries=st.lists(st.integers(0, 12), min_size=1, max_size=80))
 def test_split_keeps_queries_whole(queries):
     q = np.unique(queries, return_inverse=True)[1]
-    split, _ = split_rows(None, q, len(q), 0)
+    split, _ = split_rows(Kinds(len(q), queries=q), 0)
     assert all(len(set(split[q == query])) == 1 for query in np.unique(q))
 
 
 def test_missing_parts_come_from_train():
     given_split = np.array(["train"] * 20 + ["test"] * 5)
-    split, notes = obey_split(given_split, None, None, 0)
+    split, notes = obey_split(given_split, Kinds(len(given_split)), 0)
     np.testing.assert_array_equal(split[20:], "test")
     assert (split[:20] == "valid").sum() == 4
     assert (split[:20] == "train").sum() == 16
@@ -198,6 +198,8 @@ def test_rows_of_test_that_are_in_train_too_are_said():
     (said,) = said_of(X, y)
     assert re.fullmatch(r"possible leak: \d\d% of the rows of test are in train too, equal in all features", said)
     X[:, 0] += rng.normal(size=len(y))
+    assert [note.startswith("possible leak: 'x1', 'x2', ") for note in said_of(X, y)[:1]] == [True]
+    X[:, 1:] += rng.normal(size=X[:, 1:].shape)
     assert said_of(X, y) == []
 
 
@@ -237,7 +239,7 @@ def test_columns_named_categorical_and_those_a_file_stores_so(table):
 def test_the_command_line_compares_and_prices_tables_with_categories(run, table):
     frame = colored_frame(120)
     given = (table(frame), "--target", "ill", "--categorical", "color", "--categorical", "grade")
-    compared = run("compare", *given, "--algorithms", "l1-gate,budgetrf,reweighted", "--points", "1", "--folds", "0")
+    compared = run("compare", *given, "--algorithms", "l1-gate,budgetrf,reweighted", "--points", "1", "--cv", "0")
     assert compared.exit_code == 0, compared.output
     model = cf.load("frontier/recommended.model")
     assert model.predictor_.categories == {"color": ("blue", "gray", "green", "pink", "red", "teal")}

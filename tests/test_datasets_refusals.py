@@ -31,6 +31,10 @@ BAD_TABLES = {
     "one class": ("a,y\n1,0\n2,0\n", "at least two classes, got only 0"),
     "too few rows": ("a,y\n1,0\n2,1\n", "none of the 2 rows is in 'valid'"),
     "an unknown part": ("a,split,y\n1,train,0\n2,validation,1\n", "split.*got 'validation'"),
+    "no split": (
+        "a,split,y\n1,left,0\n2,right,1\n",
+        "got 'left'; if it is no split, give the column another name, or ",
+    ),
     "a query missing": ("a,qid,y\n1,1,0\n2,,1\n", "column 'qid': 1 value is missing"),
     "a class only in test": ("a,split,y\n1,train,0\n2,train,1\n3,valid,0\n4,test,2\n", "class 2 has no row in 'train'"),
     "negative grades": ("a,qid,y\n1,1,-1\n2,2,1\n", "grades of relevance >= 0, got -1"),

@@ -221,7 +221,7 @@ def nobody(_):
         (lambda: predict_one(forest(), lambda _: [1.0]), "expected a mapping, values of 'a' by name, got list"),
         (lambda: awaited(forest(), later(lambda _: {"A": 1.0})), "the source gave no 'a'; asked for 'a', it gave 'A'"),
         (lambda: predict_one(forest(), later(lambda _: {"a": 1.0})), "predict_one_async awaits"),
-        (lambda: predict_many(forest(), lambda _: {"k": {"a": None}}, ["k"]), "the source, key 'k': value of 'a': exp"),
+        (lambda: predict_many(forest(), lambda _: {"k": {"a": "x"}}, ["k"]), "the source, key 'k': value of 'a': exp"),
         (lambda: predict_many(forest(), lambda _: {"k": {"a": 1.0, "c": 2.0}}, ["k"]), "gave 'c', which nobody asked"),
         (lambda: predict_many(forest(), lambda _: {"k": {"a": 1.0}}, ["k", "l"]), "the source gave no 'l'"),
         (lambda: predict_many(forest(), [{"a": 0.0, "b": 0.0}, {"a": 2.0}]), "row 1 of the source lacks 'c'"),

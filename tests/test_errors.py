@@ -170,7 +170,7 @@ def test_regressions_pay_by_the_unit():
     off = np.abs(model.predict(X[300:]) - y[300:])
     np.testing.assert_allclose(model.cost(X[300:], y[300:]).errors, 2.0 * off + 0.5 * off**2, rtol=1e-12)
     tree = model.predictor_
-    for ask in (tree.labels, tree.with_costs(None).labels, lambda rows: tree.decide(tree.predict(rows), rows)):
+    for ask in (tree.labels, tree.with_costs(None).labels, lambda rows: tree.decide(tree.predict_ends(rows), rows)):
         with pytest.raises(ParameterError, match="labels: the model does not know its classes; name them by"):
             ask(X)
 
@@ -197,17 +197,41 @@ def test_what_cannot_be_told_is_refused(fitted):
 
 
 def test_labels_and_prices_in_each_other_s_place_are_told_so(fitted):
-    model, _ = fitted
-    with pytest.raises(CostModelError, match=r"costs: expected .* if these are the labels of rows, give them as `y`"):
-        model.predictor_.cost(X, Y)
-    with pytest.raises(CostModelError, match=r"costs: expected 3 prices.* got 400; if these are the labels"):
-        model.predictor_.cost(X, (Y == "ill").astype(int))
-    with pytest.raises(DataError, match=r"y: expected one label a row.* got \(3,\); prices are `costs`"):
-        model.cost(X, [1.0, 2.0, 0.0])
-    with pytest.raises(DataError, match=r"y: expected one label a row.* got lists of several lengths; prices are"):
-        model.cost(X[:2], [[1.0], [2.0, 0.0]])
-    with pytest.raises(CostModelError, match=r"costs: expected 3 prices.* got 2$"):
-        model.predictor_.cost(X, [[1.0], [2.0, 0.0]])
+    fitted_model, _ = fitted
+    for model in (fitted_model, fitted_model.predictor_, cf.FittedEstimator(fitted_model.predictor_)):
+        with pytest.raises(
+            CostModelError, match=r"costs: expected .* if these are the labels of rows, give them as `y`"
+        ):
+            model.cost(X, costs=Y)
+        with pytest.raises(CostModelError, match=r"costs: expected 3 prices.* got 400; if these are the labels"):
+            model.cost(X, costs=(Y == "ill").astype(int))
+        with pytest.raises(DataError, match=r"y: expected one label a row.* got \(3,\); prices are `costs`"):
+            model.cost(X, [1.0, 2.0, 0.0])
+        with pytest.raises(DataError, match=r"y: expected one label a row.* got lists of several lengths; prices are"):
+            model.cost(X[:2], [[1.0], [2.0, 0.0]])
+        with pytest.raises(ParameterError, match="costs: expected once, got it by position and by name"):
+            model.cost(X, PRICES, costs=PRICES)
+        with pytest.raises(ParameterError, match="y: expected once, got it by position and by name"):
+            model.cost(X, Y, y=Y)
+
+
+def test_prices_that_name_their_features_are_taken_by_position_by_all(fitted, tmp_path):
+    """As are labels: models differ in nothing here."""
+    fitted_model, _ = fitted
+    prices = cf.CostModel.of({"a": 2.0, "b": 4.0, "amount": 0.0})
+    prices.save(file := tmp_path / "prices.toml")
+    models = [fitted_model, fitted_model.predictor_, cf.FittedEstimator(fitted_model.predictor_)]
+    named = [prices, {"a": 2.0, "b": 4.0, "amount": 0.0}, file, pd.Series({"a": 2.0, "b": 4.0, "amount": 0.0})]
+    for model in models:
+        expected = model.cost(X, costs=prices).per_row
+        for given in named:
+            np.testing.assert_array_equal(model.cost(X, given).per_row, expected)
+        np.testing.assert_array_equal(model.cost(X, Y).errors, models[0].cost(X, y=Y).errors)
+        assert model.cost(X, pd.Series(Y)).errors is not None
+        priced = model.cost(X, y=Y, costs=cf.CostModel.of(prices, errors={"ill": {"well": 5.0}}))
+        assert priced.mean == model.cost(X, prices).mean
+        with pytest.raises(CostModelError, match=r"y: expected prices with errors.* give them as costs"):
+            model.cost(X[:3], Y[:3], costs=prices)
 
 
 def test_inquiries_decide_like_tables(fitted):

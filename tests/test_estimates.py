@@ -11,7 +11,7 @@ from frontier_cases import COSTS, some_rows
 import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.frontier import Point, paths
-from costframe.frontier.choices import Estimate, estimate_on_rows, join_folds, model_variance
+from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.optimism import correct_choice
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_of, halves_of
@@ -55,7 +55,7 @@ def test_when_there_are_folds():
     frame = Rows(pd.DataFrame(rare.X), rare.y)
     assert folds_of(frame, Rows(rare.X, rare.y), None, classes=False) == ()  # which are not of a kind
     assert len(folds_of(frame, Rows(pd.DataFrame(rare.X), rare.y), None, classes=False)) == 5
-    with pytest.raises(ParameterError, match="folds: expected 0, or a whole number >= 3, got 2"):
+    with pytest.raises(ParameterError, match="cv: expected 0, or a whole number >= 3, got 2"):
         folds_of(rows(60), rows(20), 2, classes=True)
 
 
@@ -69,6 +69,21 @@ def test_folds_of_one_model_join_to_its_score_on_all_rows():
     right = (p > 0.5) == given.y
     assert joined.error == pytest.approx(np.sqrt(np.var(right) / 100), rel=0.1)
     assert join_folds(each, places, 0.01).error == pytest.approx(np.hypot(joined.error, np.sqrt(0.01 * 6 / 5)))
+
+
+def test_folds_count_by_their_weight_or_queries():
+    rng = np.random.default_rng(0)
+    given = evolve(rows(100), weight=np.where(np.arange(100) == 7, 300.0, rng.integers(0, 3, 100)))
+    p, places = rng.random(100), np.array_split(rng.permutation(100), 5)
+    joined = join_folds([estimate_on_rows("accuracy", given.take(f), Binary, p[f]) for f in places], places, 0.0)
+    assert joined.score == pytest.approx(score_named("accuracy")(given.y, p, given.weight, None))
+    queries = np.repeat(np.arange(10), [80, 2, 2, 2, 2, 2, 2, 2, 3, 3])
+    grades = rng.permutation(100) % 3
+    grades[np.unique(queries, return_index=True)[1]] = 1  # each query counts
+    ranked = Rows(given.X, grades, qid=queries)
+    places = [np.flatnonzero(queries % 5 == k) for k in range(5)]
+    joined = join_folds([estimate_on_rows("precision@2:1", ranked.take(f), None, p[f]) for f in places], places, 0.0)
+    assert joined.score == pytest.approx(score_named("precision@2:1")(ranked.y, p, None, queries))
 
 
 def test_the_variance_of_models_is_what_rows_do_not_explain():

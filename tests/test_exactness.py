@@ -76,7 +76,6 @@ def check_parts(report, prices):
         assert report.by_stage[0] == 1.0
 
 
-@MORE
 @given(cases(), st.sampled_from((None, 0.3, 20.0)))
 def test_soft_report_equals_the_sum_over_all_ways(case, steepness):
     tree, costs, X, acquisition = case
@@ -88,7 +87,6 @@ def test_soft_report_equals_the_sum_over_all_ways(case, steepness):
     check_parts(report, costs.select(tree.feature_names))
 
 
-@MORE
 @given(cases(), st.data())
 def test_every_need_is_read_and_what_was_not_acquired_cannot_matter(case, data):
     """Each feature asked for is acquired by the naive walk too, for any completion of what is not known yet."""
@@ -110,7 +108,6 @@ def test_every_need_is_read_and_what_was_not_acquired_cannot_matter(case, data):
         assert same_bits(tree.predict(other[None])[0], end.value)
 
 
-@MORE
 @given(cases(), st.lists(st.integers(0, 3), min_size=5, max_size=5), st.sampled_from(("hard", "soft")))
 def test_a_weight_of_two_is_a_row_given_twice(case, weights, routing):
     tree, costs, X, acquisition = case

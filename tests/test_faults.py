@@ -62,7 +62,6 @@ class Place:
 @contextlib.contextmanager
 def postgres(folder):
     psycopg = pytest.importorskip("psycopg", reason="needs psycopg")
-    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
     with postgres_url(folder) as url, psycopg.connect(url, autocommit=True) as client:
         client.execute(f"drop table if exists {SCHEMA}")
         client.execute(
@@ -132,7 +131,6 @@ def places(tmp_path_factory):
 
 @pytest.fixture
 def database(tmp_path):
-    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
     path = tmp_path / "rows.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         FRAME.to_sql("people", connection, index=False)

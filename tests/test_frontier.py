@@ -20,7 +20,7 @@ from costframe.core.plugins import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.candidates import Entrant
-from costframe.frontier.choices import difference_error
+from costframe.frontier.estimates import difference_error
 from costframe.frontier.rows import Division
 from costframe.frontier.store import Store
 from costframe.frontier.study import Study, process_count
@@ -43,7 +43,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def frontier(data):
-    return Frontier.sweep(data, ["miser"], points=6, parameters={"n_estimators": 30})
+    return Frontier.sweep(data, ["miser"], points=6, parameters={"n_estimators": 30}, references=False)
 
 
 coarse = st.integers(0, 6).map(float)
@@ -133,6 +133,8 @@ def test_csv_reads_back_to_the_same_bits(tmp_path):
     assert [float(rows[0][name]) for name in ("score", "cost", "tradeoff")] == [1 / 3, 0.1 + 0.2, 1e-5 / 3]
     assert [row["unit"] for row in rows] == ["CAD, about"] * 2
     assert rows[0]["full_cost"] == "7.5"
+    guarded = csv.DictReader(io.StringIO(Frontier(points, "roc_auc", "=1+1", 7.5).to_csv()))
+    assert [row["unit"] for row in guarded] == ["'=1+1"] * 2
 
 
 def test_a_sweep_measures_what_the_models_do(data, frontier):
@@ -160,7 +162,7 @@ def test_processes_side_by_side_change_nothing(data):
     def sweep(n_jobs):
         return Frontier.sweep(
             data, ["miser", "reweighted", "cegb"], [0.0, 0.1], parameters={"n_estimators": 3, "subsample": 0.5},
-            folds=0, n_jobs=n_jobs, progress=lambda *event: told.append(event), failed=failures.__setitem__,
+            cv=0, n_jobs=n_jobs, progress=lambda *event: told.append(event), failed=failures.__setitem__,
         )  # fmt: skip
 
     alone, beside = ([evolve(point, seconds=0.0) for point in sweep(n_jobs).points] for n_jobs in (1, 2))
@@ -170,7 +172,7 @@ def test_processes_side_by_side_change_nothing(data):
     assert "subsample" in str(failures["miser"])
     assert told[-1][:2] == (300, 300)  # an algorithm that failed counts as much as the others
     with pytest.raises(CostframeError, match="subsample"):
-        Frontier.sweep(data, ["miser", "cegb"], [0.0], parameters={"subsample": 0.5}, folds=0, n_jobs=2)
+        Frontier.sweep(data, ["miser", "cegb"], [0.0], parameters={"subsample": 0.5}, cv=0, n_jobs=2)
 
 
 class FakeTrial:

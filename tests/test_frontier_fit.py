@@ -41,7 +41,7 @@ def fit(estimators, n=150, **more):
 def test_fitting_an_estimator_is_sweeping_its_algorithm():
     data = Dataset.from_arrays(*some_rows(200), COSTS, feature_names=list("abcd"), name="rows")
     train, valid, test = map(data.part, ("train", "valid", "test"))
-    swept = Frontier.sweep(data, ["miser", "cegb"], points=4, parameters=FEW)
+    swept = Frontier.sweep(data, ["miser", "cegb"], points=4, parameters=FEW, references=False)
     fitted = Frontier.fit(
         [cf.MiserClassifier(data.costs, **FEW), cf.CEGBClassifier(data.costs, **FEW)],
         train.X, train.y, X_val=valid.X, y_val=valid.y, X_test=test.X, y_test=test.y, points=4,
@@ -70,8 +70,7 @@ def test_tasks_of_joblib_change_nothing():
 
 @pytest.mark.parametrize("labels", [(0, 1), ("b", "a")])
 def test_costs_and_scores_of_other_libraries_are_those_of_their_models(labels):
-    import lightgbm
-
+    lightgbm = pytest.importorskip("lightgbm", reason="needs lightgbm")
     X, y = some_rows(150)
     y, (X_val, y_val) = np.array(labels)[y], held_out().values()
     y_val = np.array(labels)[y_val]
@@ -199,6 +198,6 @@ def test_a_fit_that_reads_nothing_is_scored_as_the_constant_it_is():
     constants = [point for point in frontier if not point.n_features]
     assert constants  # or nothing is tested; on fewer rows, fits at one of their tradeoffs buy `a`
     for point in constants:
-        assert frontier.bill(point) == pytest.approx(4.0 * np.mean(seen == "ill"), abs=0.01)
+        assert frontier.bill(point) == pytest.approx(4.0 * np.mean(seen == "ill"), abs=0.02)
         assert frontier.bill_error(point) == pytest.approx(4.0 * np.std(seen == "ill") / np.sqrt(len(seen)), rel=0.05)
     assert frontier.cheapest().n_features  # its bill is lower than the constant's

@@ -15,7 +15,13 @@ import costframe as cf
 from costframe.core.errors import PluginError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier
-from costframe.frontier.paths import choose_points
+from costframe.frontier.candidates import Entrant
+from costframe.frontier.checks import choose_error_cost
+from costframe.frontier.estimates import Estimate
+from costframe.frontier.paths import _join_with_own, choose_points, fit_along
+from costframe.frontier.rows import Division
+from costframe.frontier.study import Study
+from costframe.training.error_costs import ERROR_COST
 
 FEW = {"n_estimators": 12}
 
@@ -67,7 +73,7 @@ def path(data):
 
 @pytest.fixture(scope="module")
 def frontier(data):
-    return Frontier.sweep(data, ["cegb"], parameters=FEW, budget=4.0, folds=0)
+    return Frontier.sweep(data, ["cegb"], parameters=FEW, budget=4.0, cv=0, references=False)
 
 
 def test_what_is_measured_is_what_the_path_says_less_chance(path, frontier):
@@ -118,5 +124,56 @@ def test_a_broken_path_is_blamed_by_name(installed, data):
     told = []
     found = Frontier.sweep(data, ["rusty", "miser"], parameters=FEW, failed=lambda *what: told.append(what))
     assert [name for name, _ in told] == ["rusty"]
-    assert {point.algorithm for point in found.points} == {"miser"}
+    assert {point.algorithm for point in found.points} == {"miser", "linear-all"}
     assert len(Frontier.sweep(data, ["rusty"], [0.1], parameters=FEW).points) == 1  # which needs no path
+
+
+def billed(n, events=None):
+    """Return a data set with prices of errors, with few rows of class 1 if `events` says how many."""
+    X, y = some_rows(n)
+    y = y if events is None else np.arange(n) % (n // events) // (n // events - 1)
+    prices = {"features": dict.fromkeys("abcd", 1.0), "errors": {"0": {"1": 5.0}, "1": {"0": 20.0}}}
+    return Dataset.from_arrays(X, y, prices, feature_names=list("abcd"), name="billed")
+
+
+@pytest.mark.parametrize(
+    ("n", "events", "cv", "by_bills", "fits"),
+    [
+        (400, None, None, True, 4),
+        (400, None, None, False, 1),  # its own estimates
+        (400, 20, None, True, 4),
+        (90, 9, None, True, 1),  # too few of a class
+        (12_000, 200, None, True, 4),
+        (12_000, 1_000, None, True, 1),
+        (400, None, 5, True, 6),
+        (400, None, 0, True, 1),
+    ],
+)
+def test_a_plan_counts_the_folds_that_repeat_a_search(n, events, cv, by_bills, fits):
+    rows = billed(n, events)
+    score = ERROR_COST if by_bills else "roc_auc"
+    study = Study([Entrant.of("planner", rows, {})], Division.of_data(rows, cv), score)
+    assert f"about {fits} fit{'s' * (fits > 1)};" in study.plan()
+
+
+def test_progress_of_a_search_grows_by_equal_shares():
+    rows, told = billed(200), []
+    score = choose_error_cost(rows.costs, rows.task, np.array(rows.classes), rows.feature_names)
+    few = {"max_tries": 4, "n_sets": 3, "n_estimators": 6, "max_leaves": 4, "n_jobs": 1}
+    study = Study([Entrant.of("planner", rows, few)], Division.of_data(rows, None), score)
+    found, _ = fit_along(study.trial(study.tasks()[0]), 24, None, lambda done, *_: told.append(done))
+    assert len(found) > 1
+    assert told == sorted(told)
+    assert {0, 6, 12, 18, 24} <= set(told)
+    assert 5 in told  # the first path alone counts as a quarter
+
+
+@given(st.floats(-2, 0), st.floats(-2, 0))
+def test_own_estimates_and_those_of_repeated_searches_count_in_the_proportion_of_their_rows(own, held_out):
+    repeated = Estimate(held_out, 0.1)
+    found = _join_with_own(Estimate(own, 0.2, rows_lacked=0.1), repeated)
+    assert found.score == pytest.approx(np.exp(-1) * own + (1 - np.exp(-1)) * held_out, abs=1e-3)
+    assert min(own, held_out) <= found.score <= max(own, held_out) or own == held_out
+    assert found.error**2 == pytest.approx(0.1**2 + np.exp(-1) * (1 - np.exp(-1)) * (own - held_out) ** 2, abs=1e-3)
+    assert found.rows_lacked == 0.1
+    assert _join_with_own(None, repeated) is repeated

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
-from costframe.core.errors import CostframeError
+from costframe.core.errors import CostframeError, ParameterError
 from costframe.frontier import BudgetSearch
 from costframe.frontier.search import UselessBudgetWarning
 
@@ -43,8 +43,8 @@ def test_budget_search_holds_rows_out_itself(task):
     frame = pd.DataFrame(X, columns=list("dcba")[::-1])
     qid = np.repeat(np.arange(30), 10)
     more = {"qid": qid} if task == "ranking" else {}
-    estimator = cf.estimator("miser", task, costs=COSTS, n_estimators=10)
-    search = BudgetSearch(estimator, 6.0, points=4).fit(frame, y, **more)
+    estimator = cf.estimator("miser", task, costs=COSTS, n_estimators=5)
+    search = BudgetSearch(estimator, 6.0, points=3).fit(frame, y, **more)
     again = clone(search).fit(frame, y, **more)
     assert search.best_point_.cost <= 6.0
     np.testing.assert_array_equal(search.predict(frame), again.predict(frame))
@@ -155,3 +155,46 @@ def test_what_does_not_fit_is_refused_by_name(settings, given, text):
     search = BudgetSearch(**{"estimator": estimator, "budget": 5.0, "points": 2, "cv": 0} | settings)
     with pytest.raises(CostframeError, match=text):
         search.fit(**{"X": X, "y": y} | given)
+
+
+def test_a_time_limit_ends_a_study_with_the_fits_that_have_ended(monkeypatch):
+    """A fit in this process ends when it next reports progress; what ended before is chosen from."""
+    X, y = rows_and_labels()
+    clock = iter(range(10**6))
+    monkeypatch.setattr("costframe.frontier.study.time.monotonic", lambda: next(clock))  # a second at each look
+    given = [cf.CEGBClassifier(n_estimators=3), cf.MiserClassifier(n_estimators=3)]
+    how = {"tradeoffs": [0.0, 0.001, 0.01], "cv": 0}
+    whole = cf.Frontier.fit(given, X, y, **how)
+    assert {point.algorithm for point in whole} == {"cegb", "miser"}
+    some = cf.Frontier.fit(given, X, y, **how, time_limit=10)
+    assert {point.algorithm for point in some} == {"cegb"}
+    search = cf.BudgetSearch(given, 1e9, **how, time_limit=10).fit(X, y)
+    assert len(search.frontier_) == len(some)
+    late = []
+    told = lambda name, error: late.append((name, str(error)))  # noqa: E731
+    again = cf.Frontier.fit(given, X, y, **how, time_limit=10, failed=told)
+    assert len(again) == len(some)
+    assert late[-1] == ("miser", "time was up before all its fits ended")
+    with pytest.raises(cf.CostframeError, match="time_limit: 1 s passed before the first fit ended; give more time"):
+        cf.Frontier.fit(given, X, y, **how, time_limit=1)
+    with pytest.raises(ParameterError, match="time_limit: expected a number of seconds > 0, got 0"):
+        cf.BudgetSearch(given, 1.0, time_limit=0).fit(X, y)
+
+
+def test_progress_tells_the_plan_then_the_time_left(monkeypatch, capsys):
+    X, y = rows_and_labels()
+    clock = iter(range(10**6))
+    monkeypatch.setattr("costframe.frontier.study.time.monotonic", lambda: next(clock))
+    told = []
+    given, how = [cf.CEGBClassifier(n_estimators=3)], {"tradeoffs": [0.0, 0.001, 0.01], "cv": 3}
+    cf.Frontier.fit(given, X, y, **how, progress=lambda *event: told.append(event))
+    assert told[0][2] == "1 algorithm on 200 rows, about 12 fits; a time limit, fewer points, and cv=0 make it shorter"
+    assert any(text.startswith("about ") and " s left; cegb at tradeoff" in text for *_, text in told)
+    cf.BudgetSearch(given, 1e9, **how, verbose=1).fit(X, y)
+    assert capsys.readouterr().err.startswith("1 algorithm on 200 rows, about 12 fits; a time limit")
+
+
+def rows_and_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    return X, (X[:, 0] + rng.normal(size=200) > 0).astype(int)

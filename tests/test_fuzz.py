@@ -89,7 +89,7 @@ def as_toml(document):
 
 @pytest.mark.parametrize("mutate", [mutate_bytes, mutate_json], ids=["bytes", "entries"])
 def test_files_of_sources(mutate, tmp_path, monkeypatch):
-    for module in ("sqlalchemy", "httpx", "redis"):
+    for module in ("psycopg", "httpx", "redis"):
         pytest.importorskip(module, reason=f"needs {module}")
     monkeypatch.setenv("FUZZ_SECRET", SECRET)
     path = tmp_path / "sources.toml"

@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold
 import costframe as cf
 from costframe.core.errors import DataError, ParameterError
 from costframe.frontier import Frontier
-from costframe.frontier.choices import estimate_on_rows
+from costframe.frontier.estimates import estimate_on_rows
 from costframe.frontier.rows import Division, Rows
 
 # Nothing predicts the labels of other patients.
@@ -42,6 +42,14 @@ def test_rows_of_a_group_are_held_out_together(classes, share):
         assert {*y[parts[0]]} == {*y[parts[1]]} == {0, 1}
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_only_group_of_a_class_trains(seed):
+    y, groups = (np.arange(60) < 6).astype(int), np.arange(60) // 6
+    train, held = Rows.of(np.zeros((60, 1)), y, None, None, groups=groups).hold_out(0.3, seed, classes=True)
+    assert {*y[train]} == {0, 1}
+    assert {*y[held]} == {0}
+
+
 @pytest.mark.parametrize("cv", [None, 3, GroupKFold(4), StratifiedGroupKFold(3)])
 @pytest.mark.parametrize("classes", [True, False])
 def test_no_group_is_in_two_folds(cv, classes):
@@ -68,8 +76,8 @@ def test_estimates_of_groups_are_those_of_fresh_groups():
     search = cf.BudgetSearch(model, 100.0, **how, cv=4).fit(pd.DataFrame(X), y, groups=pd.Series(groups))
     assert max(point.score for point in search.frontier_) < 0.75
     planner = cf.PlannerClassifier(n_estimators=5)
-    with pytest.raises(ParameterError, match="cv: planner estimates scores by folds that ignore groups"):
-        Frontier.fit(planner, X, y, groups=groups, cv=0, points=2, scoring="accuracy")
+    own = Frontier.fit(planner, X, y, groups=groups, cv=0, points=2, scoring="accuracy")
+    assert max(point.score for point in own) < 0.75  # on valid, which the planner has not seen
 
 
 def test_an_error_by_groups_is_that_of_the_draws_of_groups():

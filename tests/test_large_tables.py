@@ -141,11 +141,25 @@ def test_bad_folders_are_one_line(folder, run, what):
 
 
 @pytest.mark.usefixtures("small_memory")
+@pytest.mark.parametrize("kind", ["datetime64[s]", "date", "%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
+def test_dates_need_memory(tmp_path, kind):
+    days = pd.Series(pd.Timestamp("2024-01-02") + pd.to_timedelta(np.arange(N), "D"))
+    given = days.dt.date if kind == "date" else days.dt.strftime(kind) if "%" in kind else days.astype(kind)
+    draw().assign(day=given).to_parquet(tmp_path / "t.parquet", row_group_size=60)
+    with pytest.raises(DataError) as caught:
+        read_large_table(tmp_path / "t.parquet", "ill")
+    assert re.search(
+        r"column 'day': \w+ such as .* are read only where a table fits in memory; write numbers, such as days since",
+        str(caught.value),
+    )
+
+
+@pytest.mark.usefixtures("small_memory")
 def test_what_needs_memory_says_so(folder, run):
     assert is_large(folder[0])
     for more, text in [
         (("cegb", "--budget", 3), "give --tradeoff"),
         (("cronus", "--tradeoff", 1), "cronus: needs the whole table in memory, where"),
-        (("cegb", "--tradeoff", 1, "--folds", 2), "--folds: has no effect"),
+        (("cegb", "--tradeoff", 1, "--cv", 2), "--cv: has no effect"),
     ]:
         assert text in refused(run("fit", folder[0], "--target", "ill", "--output", "m", "--algorithm", *more))

@@ -167,9 +167,8 @@ def test_scorers_that_scikit_learn_has_a_name_for_are_that_name():
 @pytest.mark.parametrize("case", ["labels", "an estimator of numbers", "a function"])
 def test_searches_sweeps_and_training_choose_by_the_scores_of_a_caller(case, tmp_path):
     kind, given, scorer = OWN[case]
-    y, task, how = TEXTS[kind], "classification" if kind else "regression", {"points": 4}
-    if case != "labels":  # by a path, and at given tradeoffs
-        how |= {"tradeoffs": [0.0, 0.1]}
+    y, task = TEXTS[kind], "classification" if kind else "regression"
+    how = {"points": 4} if case == "labels" else {"tradeoffs": [0.0, 0.1]}  # by a path, and at given tradeoffs
     model = cf.estimator("cegb", task, n_estimators=5)
     found = Frontier.fit(model, X, y, X_test=X, y_test=y, scoring=given, cv=0, **how)
     for point in found:
@@ -178,7 +177,7 @@ def test_searches_sweeps_and_training_choose_by_the_scores_of_a_caller(case, tmp
         warnings.simplefilter("ignore", UselessBudgetWarning)
         search = cf.BudgetSearch(model, 100.0, scoring=given, cv=0, **how).fit(X, y)
     assert [p.score for p in search.frontier_] == pytest.approx([p.score for p in found])
-    settings = {"score": given, "parameters": {"n_estimators": 5}, "folds": 0, "directory": tmp_path, **how}
+    settings = {"score": given, "parameters": {"n_estimators": 5}, "cv": 0, "directory": tmp_path, **how}
     data = Dataset.from_arrays(X, y, task=task)
     swept = Frontier.sweep(data, ["cegb"], **settings)
     assert Frontier.sweep(data, ["cegb"], **settings, resume=True).points == swept.points

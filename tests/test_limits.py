@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_walks import CAPS, MORE, QUIET, fine_prices
+from test_walks import CAPS, QUIET, fine_prices
 
 import costframe as cf
 from costframe.core.caps import walk_under_limits
@@ -89,7 +89,6 @@ def expect_end(found, end, tree):
 
 
 @QUIET
-@MORE
 @given(walks(), st.data())
 def test_tables_and_inquiries_walk_as_the_naive_twin(case, data):
     tree, prices, limits, X, by_path = case

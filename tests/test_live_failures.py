@@ -28,9 +28,9 @@ from costframe.sources import (
     predict_one,
     predict_stream,
 )
+from costframe.sources.fields import Field
 from costframe.sources.partitions import _listed
 from costframe.sources.source import as_key, as_text
-from costframe.sources.trips import Field
 
 FRAME, TREE = table(), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
@@ -250,6 +250,7 @@ def test_lookups_take_their_own_key_of_several():
     assert isinstance(error, Exception)
 
 
+@pytest.mark.filterwarnings("ignore::costframe.core.errors.UnknownValuesWarning")  # of columns that are made missing
 @pytest.mark.parametrize("on_failure", ["missing", "without"])
 def test_what_fails_is_missing_or_as_if_it_had_been_unavailable_and_not_charged(on_failure):
     ends = dict(stream(sources(FRAME, Doing(FRAME, raises), on_failure=on_failure)))

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from attrs import evolve
 from hypothesis import given
+from sklearn.metrics import roc_auc_score
 from test_planned import LABORATORY, chain
 from test_walks import FEWER, QUIET, mixtures
 
@@ -16,7 +17,7 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import checksum
 from costframe.frontier.points import at_tradeoff
 from costframe.frontier.rows import Rows
-from costframe.frontier.tradeoffs import mix_to_budget
+from costframe.frontier.tradeoffs import _beyond_mean, mix_to_budget
 from costframe.frontier.trial import Fitted, Trial
 from costframe.testing.case import same_bits
 from costframe.testing.counting import inquire
@@ -116,6 +117,21 @@ def test_a_mixture_fills_a_budget_and_costs_what_is_stated(found, tmp_path):
     assert f"a mixture of tradeoffs {point.tradeoff:.3g} and {point.mixed_with:.3g}" in at_tradeoff(point)
     cf.save(found.best_estimator_, tmp_path / "model")
     assert np.array_equal(cf.load(tmp_path / "model").predict_proba(X), found.predict_proba(X))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_score_of_a_mixture_is_that_of_mixed_answers_with_its_error(found, seed):
+    models = [each.estimator for each in map(Fitted, found.frontier_.points, found.frontier_.models)][:4:3]
+    (X, y), (fresh, labels) = drawn(400, seed), drawn(20_000, 7)
+    trial = Trial("cegb", None, Rows(X, y), Rows(X, y), None, "roc_auc")
+    beyond, error = _beyond_mean(trial, models, 0.5)
+    first, second = (each.predictor_.predict(fresh) for each in models)
+    mixed = np.where(np.random.default_rng(0).random(len(fresh)) < 0.5, first, second)
+    scores = [roc_auc_score(labels, each) for each in (mixed, first, second)]
+    assert 0.002 < error < 0.1
+    assert abs(beyond - scores[0] + (scores[1] + scores[2]) / 2) < 3 * error
+    _, of_means = _beyond_mean(evolve(trial, score="accuracy"), models, 0.5)
+    assert of_means < error
 
 
 @pytest.mark.parametrize(("budget", "costs"), [(9.0, COSTS), (1.0, {"free": 0.1, "bureau": 2.5})])

@@ -18,6 +18,8 @@ from costframe.datasets import Dataset
 from costframe.frontier.checks import choose_algorithms
 from costframe.hooks import Algorithm, hookimpl
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 class Kind(BaseEstimator):
     def __init__(self, costs=None, tradeoff=1e-3, n_estimators=None):
@@ -268,12 +270,12 @@ def test_sweeps_and_commands_go_on_without_it_and_say_so(monkeypatch, run, table
     X = np.random.default_rng(0).standard_normal((240, 3))
     y, costs, errors = np.digitize(X[:, 0], (-0.5, 0.5)), dict.fromkeys("abc", 1.0), {}
     data = Dataset.from_arrays(X, y, costs, feature_names=list("abc"), task="classification")
-    how = {"tradeoffs": [0.1], "folds": 0}
+    how = {"tradeoffs": [0.1], "cv": 0}
     found = cf.Frontier.sweep(data, **how, failed=lambda name, error: errors.update({name: str(error)}))
     assert {point.algorithm for point in found.points} == {"reweighted"}
     assert errors == {"cronus": "is for two classes, got 3"}
     path = table(pd.DataFrame(X, columns=list("abc")).assign(kind=[f"k{each}" for each in y]))
-    compare = ("compare", path, "--target", "kind", "--points", 2, "--folds", 0)
+    compare = ("compare", path, "--target", "kind", "--points", 2, "--cv", 0)
     result = run(*compare)
     assert "left out: algorithm 'cronus': is for two classes, got 3" in result.stderr.splitlines()
     assert ("reweighted" in result.stdout, "cronus" in result.stdout) == (True, False)

@@ -1,9 +1,12 @@
 """Folds, halves, samples and rows held out: told by what is in the rows, the same in any order of them."""
 
 import numpy as np
+import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costframe.core.errors import DataError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.row_hashes import sample_rows
 from costframe.training.data import Rows, TrainingData
@@ -120,3 +123,19 @@ def test_where_too_few_could_be_held_out_the_training_rows_are_given():
         found, out = split_off(data)
         assert found is data
         assert out is data.train
+
+
+def test_joined_rows_are_training_rows_then_validation_rows_with_queries_apart():
+    X, y = np.arange(6.0).reshape(3, 2), np.arange(3)
+    data = data_of(X, y, weight=np.ones(3), qid=np.array([0, 0, 1]), names=("a", "b"))
+    assert data.joined_rows() is data.train
+    valid = Rows(X[:2] + 10, y[:2], np.array([2.0, 3.0]), np.array([0, 1]))
+    rows = evolve(data, valid=valid).joined_rows()
+    np.testing.assert_array_equal(rows.X, [*X, *(X[:2] + 10)])
+    np.testing.assert_array_equal(rows.y, [0, 1, 2, 0, 1])
+    np.testing.assert_array_equal(rows.weight, [1, 1, 1, 2, 3])
+    np.testing.assert_array_equal(rows.qid, [0, 0, 1, 2, 3])
+    labelled = evolve(data, train=evolve(data.train, qid=None, labels=np.array(["n", "y"])), valid=None)
+    assert evolve(labelled, valid=evolve(valid, qid=None)).joined_rows().labels.tolist() == ["n", "y"]
+    with pytest.raises(DataError, match=r"^qid: expected .* as for qid_val, got None"):
+        evolve(labelled, valid=valid).joined_rows()

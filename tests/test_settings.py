@@ -17,6 +17,7 @@ CASES += [
 ]
 
 
+@pytest.mark.deep  # the law of the kit has tried some for each parameter
 @pytest.mark.parametrize("part", range(4))
 @given(data=st.data())
 def test_any_setting_trains_or_is_refused_by_name(part, data):

@@ -36,7 +36,6 @@ def fetch(source, wanted):
 
 @pytest.fixture(scope="module")
 def sqlite(tmp_path_factory):
-    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
     path = tmp_path_factory.mktemp("sql") / "a b%.db"
     with sqlite3.connect(path) as connection:
         FRAME.to_sql(TABLE, connection, index=False)
@@ -50,33 +49,48 @@ def sqlite(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
-    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    psycopg = pytest.importorskip("psycopg", reason="needs psycopg")
+    name = psycopg.sql.Identifier(SCHEMA, TABLE)
     with postgres_url(tmp_path_factory.mktemp("postgres")) as url:
-        engine = sqlalchemy.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
-        with engine.begin() as connection:
-            connection.execute(sqlalchemy.text(f"drop schema if exists {SCHEMA} cascade"))
-            connection.execute(sqlalchemy.text(f"create schema {SCHEMA}"))
-        with engine.begin() as connection:
-            FRAME.to_sql(TABLE, connection, index=False, schema=SCHEMA)
-            connection.execute(sqlalchemy.text(f"create table {SCHEMA}.double (key uuid, age numeric)"))
-            rows = [{"key": "00000000-0000-0000-0000-000000000001", "age": age} for age in (1, 2)]
-            connection.execute(sqlalchemy.text(f"insert into {SCHEMA}.double values (cast(:key as uuid), :age)"), rows)  # noqa: S608
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"drop schema if exists {SCHEMA} cascade")
+            connection.execute(f"create schema {SCHEMA}")
+            columns = ", ".join(f'"{each}" float8' for each in NAMES)
+            create = psycopg.sql.SQL("create table {} (" + columns + ", key text, number bigint)").format(name)
+            connection.execute(create)
+            copy = psycopg.sql.SQL("copy {} from stdin").format(name)
+            with connection.cursor().copy(copy) as rows:
+                for row in FRAME[[*NAMES, "key", "number"]].itertuples(index=False):
+                    rows.write_row(row)
+            connection.execute(f"create table {SCHEMA}.double (key uuid, age numeric)")
+            one = "00000000-0000-0000-0000-000000000001"
+            connection.execute(f"insert into {SCHEMA}.double values ('{one}', 1), ('{one}', 2)")  # noqa: S608 - ours
         yield url
-        with engine.begin() as connection:
-            connection.execute(sqlalchemy.text(f"drop schema {SCHEMA} cascade"))
-        engine.dispose()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"drop schema {SCHEMA} cascade")
 
 
-def test_a_trip_is_one_select_that_gives_no_row_what_it_does_not_want(sqlite, postgres):
-    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+def test_a_trip_is_one_select_that_gives_no_row_what_it_does_not_want(sqlite, postgres, monkeypatch):
+    from costframe.sources.sql import postgresql
+
+    statements = []
+
+    def noted(function, place):
+        def note(*given):
+            statements.append(given[place])
+            return function(*given)
+
+        return note
+
+    monkeypatch.setattr(postgresql.Connections, "run", noted(postgresql.Connections.run, 1))
     for source in (SQLSource(sqlite, TABLE, "key"), SQLSource(postgres, TABLE, "key", schema=SCHEMA)):
-        statements = []
 
-        async def main(source=source, statements=statements):
+        async def main(source=source):
             await source.fetch({"k1": ["age"]})
-            engine = source._database._engine
-            engine = getattr(engine, "sync_engine", engine)
-            sqlalchemy.event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2:4]))
+            database = source._database
+            if source.url == sqlite:
+                database._rows = noted(database._rows, 2)
+            statements.clear()
             reply = await source.fetch({"k1": ["age", "chol"], "k2": ["age"], "k'; --": ["age"]})
             await source.close()
             return reply
@@ -86,27 +100,30 @@ def test_a_trip_is_one_select_that_gives_no_row_what_it_does_not_want(sqlite, po
             "k1": {"age": FRAME.age[1], "chol": FRAME.chol[1]},
             "k2": {"age": FRAME.age[2], "chol": None},
         }
-        ((text, _),) = statements
+        (text,) = [each if isinstance(each, str) else each.decode() for each in statements]
         assert "k1" not in text
         assert "--" not in text.replace(TABLE.replace('"', '""'), "")
 
 
 def test_sql_cannot_write_and_makes_no_database(sqlite, postgres, tmp_path):
-    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
-    with pytest.raises(Exception, match="no file is at the address"):
+    with pytest.raises(InquiryError, match="no file is at the address"):
         fetch(SQLSource(f"sqlite:///{tmp_path}/new.db", "t", "key"), {"a": ["age"]})
     assert not list(tmp_path.iterdir())
+    write = "create table new_table (a int)"
+    ways = {
+        sqlite: lambda database: database.file.call(lambda raw: raw.execute(write)),
+        postgres: lambda database: database.connections.run(write.encode(), []),
+    }
     for source in (SQLSource(sqlite, TABLE, "key"), SQLSource(postgres, TABLE, "key", schema=SCHEMA)):
 
         async def main(source=source):
             await source.fetch({"k1": ["age"]})
             try:
-                statement = sqlalchemy.text("create table new_table (a int)")
-                await source._database.call(lambda connection: connection.execute(statement))
+                await ways[source.url](source._database)
             finally:
                 await source.close()
 
-        with pytest.raises(sqlalchemy.exc.DBAPIError, match=r"readonly|read-only"):
+        with pytest.raises(Exception, match=r"readonly|read-only"):
             asyncio.run(main())
 
 
@@ -204,11 +221,11 @@ def test_http_follows_no_foreign_redirect_reads_no_endless_reply_and_quotes_keys
             HTTPSource(url)
 
 
-def test_a_key_that_no_source_is_asked_for_costs_nothing(sqlite):
-    policy = Policy(on_failure="missing")
-    with Sources({"all": Lookup(SQLSource(sqlite, TABLE, "number"), list(NAMES), policy=policy)}) as sources:
+def test_a_key_that_no_source_is_asked_for_costs_nothing(postgres):
+    source = SQLSource(postgres, TABLE, "number", schema=SCHEMA)
+    with Sources({"all": Lookup(source, list(NAMES), policy=Policy(on_failure="missing"))}) as sources:
         ends = dict(predict_stream(tree(), sources, ["x", 1.5, 10**30, 10**6]))
-    assert [ends[key].failed_cost for key in ("x", 1.5)] == [0.0, 0.0]
+    assert [ends[key].failed_cost for key in ("x", 1.5, 10**30)] == [0.0, 0.0, 0.0]
     assert ends[10**6].failed_cost > 0.0  # was asked for, and is not there
 
 
@@ -218,7 +235,11 @@ def test_a_key_that_no_source_is_asked_for_costs_nothing(sqlite):
         (int, {"7": 7, "-7": -7, 7.0: 7}, ["0007", "+7", "7.0", "7e0", " 7", "7_0", "\u0667", "-0", "", 7.5]),
         (float, {"7": 7.0, "7.0": 7.0, "1e+22": 1e22, 7: 7.0}, ["07", "7.00", "1e0", "nan", "12345678901234567890123"]),
         (Decimal, {"1.50": Decimal("1.5"), "-7": Decimal(-7)}, ["07", "1e0", "+1", "1.", "nan"]),
-        (date, {"2024-01-05": date(2024, 1, 5)}, ["20240105", "2024-1-5"]),
+        (
+            date,
+            {"2024-01-05": date(2024, 1, 5), datetime(2024, 1, 5): date(2024, 1, 5)},  # noqa: DTZ001
+            ["20240105", "2024-1-5", datetime(2024, 1, 5, 10)],  # noqa: DTZ001
+        ),
         (datetime, {"2024-01-05 10:00:00": datetime(2024, 1, 5, 10)}, ["2024-01-05", "2024-01-05 10:00"]),  # noqa: DTZ001
         (str, {7: "7", "0007": "0007"}, [None]),
     ],
@@ -331,8 +352,46 @@ def test_a_service_that_is_busy_is_waited_for(service):
         assert predict_one(TREE, found, key="k2").cost == REPORT.per_row[2]
 
 
+class Ending(http.server.BaseHTTPRequestHandler):
+    """A service that answers once, and ends the connection when the next request is on its way."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.server.seen.append(self.path)
+        if getattr(self, "answered", False):
+            self.close_connection = True
+            return
+        self.answered = True
+        self.send_response(200)
+        self.send_header("content-length", "8")
+        self.end_headers()
+        self.wfile.write(b'{"a": 1}')
+
+
+def test_a_connection_that_a_service_ends_is_opened_anew_before_a_row_fails():
+    pytest.importorskip("httpx", reason="needs httpx")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ending) as server:
+        server.seen, server.daemon_threads = [], True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+        async def main():
+            source = HTTPSource(f"http://127.0.0.1:{server.server_port}/{{key}}")
+            replies = [await source.fetch({key: ["a"]}) for key in "xyz"]
+            await source.close()
+            return replies
+
+        assert asyncio.run(main()) == [{key: {"a": 1}} for key in "xyz"]
+        assert server.seen == ["/x", "/y", "/y", "/z", "/z"]
+        server.shutdown()
+
+
 @pytest.mark.parametrize("url", ["mysql://me:hunter2@host/x", "me:hunter2@host", "sqlite://"])
 def test_addresses_that_are_none_are_refused_without_their_passwords(url):
+    pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
     with pytest.raises(ParameterError, match="url") as caught:
         SQLSource(url, "t", "key")
     assert "hunter2" not in str(caught.value)

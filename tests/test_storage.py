@@ -255,6 +255,7 @@ FORGED = {
     "bytes of no array": (lambda h, p: (h, p + b"\0"), "1 bytes belong to no array"),
     "no kind": (part(None, "kind"), "expected one of the kinds ['stages', 'planned', 'prepared', 'mixed'], got None"),
     "fallbacks that are not there": (part(True, "fallbacks"), "no array 'fallbacks.node_values'"),
+    "another decimal sign": (part("'", "decimal"), "malformed decimal: expected one of ('.', ','), got \"'\""),
     "stage that goes back": (part(0, "stages", 0, "below"), "goes on to stage 0"),
     "circle of needs": (part({"cost": 1, "needs": ["blood"]}, "costs", "resources", "blood"), "circle"),
     "opaque of huge width": (part([{"name": "o", "features": [], "width": 2**40}], "opaques"), "malformed opaque"),

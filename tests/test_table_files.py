@@ -87,13 +87,44 @@ def test_what_excel_writes_is_read_and_said(tmp_path, what):
 
 AMBIGUOUS = {
     "two separators": ("a,b;c\n1,5;2\n2,5;3\n", "may be separated by commas or by semicolons, .* as a .tsv file"),
-    "thousands": ("a;b\n1,234.5;2\n", r"expected numbers such as 1234\.5, got '1,234\.5'; .* none for thousands"),
-    "thousands or not": (
-        "a;b\n1.234;2\n",
-        r"'1\.234' may be 1234 or 1\.234; write all such numbers as 1234 or as 1\.2340",
-    ),
-    "tabs and thousands": ("a\tb\n1,234\t2\n", r"'1,234' may be 1234 or 1\.234; "),
+    "blanks": ("a b y\n1 2 0\n3 4 1\n", "separated by blanks; write it with commas"),
+    "a title": ("Lab 7\na,y\n1,0\n2,1\n", "the first line, 'Lab 7', has no commas, as those below have: remove"),
+    "names of rows": ("a,y\nr1,1,0\nr2,2,1\n", r"rows have one cell more than the header, 'a,y': .*row\.names"),
 }
+
+
+SURE = {
+    "a comment": ("# lab 7\na,y\n1,0\n2,1\n", "t.csv", "read without 1 line of comment"),
+    "comments with separators": ("# lab, 7\n#\n\na,y\n1,0\n2,1\n", "t.csv", "read without 3 lines of comment"),
+    "rows that end with a separator": ("a,y\n1,0,\n2,1,\n", "t.csv", "read as rows that end with a separator"),
+    "with the header": ("a;y;\n1;0;\n2;1;\n", "t.csv", "separated by semicolons, rows that end with a separator"),
+    "bars": ("a|y\n1|0\n2|1\n", "t.txt", "read as separated by bars"),
+    "a line that names bars": ("sep=|\na|y\n1|0\n2|1\n", "t.csv", "read as separated by bars"),
+}
+
+
+@pytest.mark.parametrize("what", SURE)
+def test_what_has_one_reading_is_read_and_said(table, what):
+    content, name, note = SURE[what]
+    file = TableFile.open(table(content, name))
+    assert note in file.note
+    assert file.names() == ["a", "y"]
+    assert {key: column.to_pylist() for key, column in file.read().items()} == {"a": [1, 2], "y": [0, 1]}
+    np.testing.assert_array_equal(read_rows(file.path, ["y", "a"]), [[0, 1], [1, 2]])
+
+
+def test_a_first_line_with_a_hash_may_be_the_header(table):
+    assert TableFile.open(table("#a,y\n1,0\n2,1\n")).names() == ["#a", "y"]
+    assert TableFile.open(table("# a comment\n#a,y\n1,0\n2,1\n")).names() == ["#a", "y"]
+    assert TableFile.open(table("#key\n1\n2\n")).names() == ["#key"]
+    assert TableFile.open(table("full name\nJohn Smith\nJane Doe\n", "t.txt")).names() == ["full name"]
+
+
+def test_a_cell_behind_the_last_separator_is_refused(table):
+    path = table("a,y\n" + "1,0,\n" * 60_000 + "1,0,7\n")
+    for read in (TableFile.open(path).read, lambda: read_rows(path, ["a"])):
+        with pytest.raises(DataError, match="rows end with a separator, but some have a further cell there, such as"):
+            read()
 
 
 @pytest.mark.parametrize("what", AMBIGUOUS)
@@ -117,8 +148,8 @@ def test_what_may_be_read_two_ways_is_refused_with_a_way_out(table, what):
     ],
 )
 def test_separator_and_decimal_sign_are_those_of_the_rows(table, content, separator, decimal):
-    dialect = TableFile.open(table(content)).dialect
-    assert (dialect.separator, dialect.decimal) == (separator, decimal)
+    dialect = TableFile.open(table(content)).text.dialect
+    assert (dialect.separator, dialect.spelling.decimal) == (separator, decimal)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
@@ -131,7 +162,7 @@ def test_blocks_join_to_the_whole_table(tmp_path, monkeypatch, name):
     frame.loc[4000:, "b"] = np.nan
     path = tmp_path / name
     frame.to_csv(path, index=False) if name == "t.csv" else getattr(frame, f"to_{name[2:]}")(path)
-    monkeypatch.setattr("costframe.datasets.table_files._BLOCK", 4096)
+    monkeypatch.setattr("costframe.datasets.text_tables._BLOCK", 4096)
     monkeypatch.setattr("costframe.datasets.table_files._CELLS", 2000)
     names, categories = ["label", "truth", "b", "a"], {"label": ("x", "1")}
     blocks = list(ModelRows(TableFile.open(path), names, None, categories, keep=["key"]).blocks())
@@ -153,7 +184,8 @@ def test_what_is_kept_and_known_labels_are_what_is_written(table):
     ((X, kept),) = found.blocks()
     assert kept["id"].to_pylist() == [*ODD[:-1], None]
     np.testing.assert_array_equal(X[:, 1], [*range(len(labels)), np.nan])
-    rest = ModelRows(TableFile.open(path), ["label"], None, {"label": ("007",)}, keep=["id"], remark=remarks.append)
+    how = {"keep": ["id"], "remark": remarks.append, "allow_unknown": True}
+    rest = ModelRows(TableFile.open(path), ["label"], None, {"label": ("007",)}, **how)
     np.testing.assert_array_equal(next(rest.blocks())[0][:, 0], [0.0] + [np.nan] * 10)
     list(rest.blocks())
     assert "7 labels such as '7' that" in remarks[0]  # NA and nan are missing values to a model without such labels
@@ -188,7 +220,7 @@ def test_an_index_has_the_name_that_pandas_gives_it(table, header, names):
 def test_decimal_commas_and_points_for_thousands(table, text, decimal, values):
     file = TableFile.open(table(text))
     np.testing.assert_array_equal(np.array(file.read()["a"].to_pylist(), type(values[0])), values)
-    assert file.dialect.decimal == decimal
+    assert file.spelling.decimal == decimal
     if isinstance(values[0], float):
         np.testing.assert_array_equal(read_rows(file.path, ["a"])[:, 0], values)
     written = [line.partition(";")[0] for line in text.splitlines()[1:]]
@@ -203,4 +235,4 @@ def test_numbers_with_decimal_commas_beside_texts_are_numbers(table, number):
     with pytest.raises(DataError, match=r"column 'crp': texts in a column of numbers: 'k\.A\.' \(2 times\);"):
         read_table(path, target="ill")
     (columns,) = TableFile.open(path).blocks(["crp"])
-    assert columns["crp"].to_pylist()[-3:] == [rows[-1][:-2].replace(".", "").replace(",", "."), "k.A.", "k.A."]
+    assert columns["crp"].to_pylist()[-3:] == [rows[-1][:-2], "k.A.", "k.A."]

@@ -85,7 +85,7 @@ def test_commands(run, tmp_path):
     frame["ill"] = np.where(frame[EVIL] > 0, "yes", "no")
     frame.to_parquet("rows.parquet")
     (tmp_path / "prices.json").write_text(json.dumps({"unit": EVIL, "features": {EVIL: 1.0, "age": 2.0}}))
-    fits = ["--target", "ill", "--algorithms", "reweighted", "--points", "2", "--folds", "0"]
+    fits = ["--target", "ill", "--algorithms", "reweighted", "--points", "2", "--cv", "0"]
     result = run("compare", "rows.parquet", "--costs", "prices.json", *fits)
     assert result.exit_code == 0, result.output
     (tmp_path / "prices.json").write_text(json.dumps({"features": {EVIL: -1.0}}))

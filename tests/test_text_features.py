@@ -43,7 +43,7 @@ TEXTS = {
         r"texts in a column of numbers: '\?' \(1 time\); write numbers, or take texts for missing values with",
     ),
     "dates that do not exist": ([f"{1 + i}.03.2021" for i in range(60)], r"dates .*such as '1\.03\.2021'; write dates"),
-    "decimal commas": (["0,5", "12,25", None] * 20, "amounts such as '0,5' are no numbers"),
+    "decimal commas": (["0,5", "12,25", None] * 20, "'0,5' has a decimal comma, where others have a decimal point; "),
     "dates of a month": (["03/04/2021", None, "03/05/2021"] * 20, "dates that may be .*such as '03/04/2021'"),
 }
 

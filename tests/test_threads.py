@@ -43,7 +43,7 @@ def test_predictions_use_the_threads_of_the_estimator(kind, monkeypatch):
     X, rows, helpers = rng.normal(size=(200, 2)), rng.normal(size=(20_000, 2)), []
     ranks = {"qid": np.arange(200) // 10} if kind == "CEGBRanker" else {}
     model = getattr(cf, kind)(n_estimators=3).fit(X, (X[:, 0] > 0).astype(int), **ranks)
-    monkeypatch.setattr("costframe.core.machine._submit", lambda _work, size, _count: helpers.append(size) or [])
+    monkeypatch.setattr("costframe.core.machine._submit", lambda _work, size, *_: helpers.append(size))
     methods = [name for name in ("predict", "predict_proba", "decision_function", "cost") if hasattr(model, name)]
     for n_jobs, expected in ((1, []), (3, [2])):
         model.set_params(n_jobs=n_jobs)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from costframe.frontier import Frontier, Point
-from costframe.frontier.choices import NINE_OF_TEN, distinct, score_interval
+from costframe.frontier.choices import distinct
+from costframe.frontier.intervals import NINE_OF_TEN, score_interval
 from costframe.frontier.words import describe_choice, describe_few_rows, describe_recommendation, next_buys
 from costframe.training.scoring import influence, score_named, standard_error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from few_rounds import few_rounds
 from sklearn.base import clone
 
 import costframe as cf
@@ -47,7 +48,7 @@ def searched(name, budget, X, y, **more):
     return BudgetSearch(cf.estimator(name, costs=COSTS, **settings), budget, **few | more).fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["cegb", "cstc"])
+@pytest.mark.parametrize("name", ["cegb", pytest.param("cstc", marks=pytest.mark.deep)])
 def test_a_budget_below_a_dear_resource_buys_what_is_useful(name):
     X, y = cliff()
     search = searched(name, 12.0, X, y, cv=0)
@@ -65,7 +66,7 @@ def test_a_sweep_fills_gaps_and_searches_once(monkeypatch):
     search = cf.frontier.trial._search
     monkeypatch.setattr("costframe.frontier.trial._search", lambda *args: calls.append(1) or search(*args))
     told = []
-    frontier = Frontier.sweep(data, ["miser", "cegb"], points=6, folds=0, parameters=FEW,
+    frontier = Frontier.sweep(data, ["miser", "cegb"], points=6, cv=0, parameters=FEW,
                               progress=lambda *event: told.append(event))  # fmt: skip
     assert len(calls) == 1
     assert told[-1][0] == told[-1][1]
@@ -98,7 +99,8 @@ def test_what_trains_within_a_set_reads_nothing_else(name, given):
         for column in ("dear1", "cheap1"):
             frame[column] = pd.cut(frame[column], 5, labels=list("abcde"))
     model = cf.estimator(name, costs=COSTS, tradeoff=0.0, **given).reading_only((4, 5))
-    model.fit(frame[:300], y[:300], X_val=frame[300:], y_val=y[300:])
+    with few_rounds():
+        model.fit(frame[:300], y[:300], X_val=frame[300:], y_val=y[300:])
     report = model.cost(frame)
     assert not report.acquired[:, [0, 1, 2, 3, 6]].any()
     if isinstance(model.predictor_, StageTree):
