@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -205,6 +206,18 @@ def test_enough_rows_would_certify_four_times_of_five():
     most = binom.ppf(0.1, enough.rows, 0.05) - 1
     assert 0.75 < binom.cdf(most, enough.rows, 0.045) < 0.85
     assert f"For less, with about {enough.rows:,} rows it could be promised at 2.00 EUR a row (m1)." in str(found)
+
+
+@pytest.mark.parametrize("promise", ["error <= 0.05", "cost <= 4"])
+def test_few_rows_that_are_all_alike_do_not_promise_that_they_are_enough(promise):
+    rows, wrong = np.arange(12), np.zeros((1, 150), bool)
+    candidates = drawn_candidates(np.zeros(1))
+    with pytest.raises(BrokenPromiseError, match="with about") as e:
+        choose(candidates, drawn_judge(as_promises(promise), wrong, rows), None, "EUR")
+    enough = int(re.search(r"with about ([\d,]+) rows", str(e.value))[1].replace(",", ""))
+    assert 12 < enough <= 150
+    found = choose(candidates, drawn_judge(as_promises(promise), wrong, np.arange(enough)), None, "EUR")
+    assert found.name == "m0"
 
 
 def test_nothing_certified_says_what_could_be(frontier):

@@ -129,6 +129,11 @@ def betting_p(losses: NDArray[np.float64], limit: float, bets: NDArray[np.float6
     return min(1.0, math.exp(-float(wealth.max())))
 
 
+def draws_alike(loss: float, limit: float, delta: float) -> float:
+    """Return how many draws of the same loss, below a limit in (0, 1), the largest bets need to reach 1 / delta."""
+    return math.log(1 / delta) / math.log1p(_BOLD * (limit - loss) / (1 - limit))
+
+
 def upper_bound(p_value: Callable[[float], float], delta: float, low: float) -> float:
     """Return the least limit in [low, 1] that a test does not reject less than at delta; 1 if there is none."""
     if p_value(1.0) > delta:

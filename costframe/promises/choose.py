@@ -11,6 +11,7 @@ from attrs import field, frozen
 from costframe.core.display import cost as price
 from costframe.core.display import round_up
 from costframe.core.errors import CostframeError, printable
+from costframe.promises.bounds import draws_alike
 from costframe.promises.certified import Certified, Check, Enough
 from costframe.promises.losses import COUNTS, losses_of
 from costframe.promises.orders import foresee, improve_order, staircase
@@ -184,7 +185,10 @@ def _enough(candidates: Sequence[Candidate], judge: Judge, delta: float, unit: s
 
 
 def _rows_needed(losses: Losses, delta: float) -> float:
-    """Return the multiple of the rows that would certify a mean loss like this one; infinite if it is no less."""
+    """Return the multiple of the rows that would certify a mean loss like this one; infinite if it is no less.
+
+    It is that of a normal test, but at least that of losses which are all the mean, as few that happen to be alike are.
+    """
     from scipy.stats import norm
 
     n = len(losses.values)
@@ -193,10 +197,9 @@ def _rows_needed(losses: Losses, delta: float) -> float:
         return 0.0 if losses.limit >= 1 else math.inf
     spread = float(losses.values.var())
     at_limit = losses.limit * (1 - losses.limit) if losses.law == COUNTS else spread
-    tail = float(norm.isf(delta))
-    return float(
-        (max(tail, 0.0) * math.sqrt(at_limit) + _POWER * math.sqrt(spread)) ** 2 / (losses.limit - mean) ** 2 / n
-    )
+    tail, below = float(norm.isf(delta)), losses.limit - mean
+    by_errors = (max(tail, 0.0) * math.sqrt(at_limit) + _POWER * math.sqrt(spread)) ** 2 / below**2
+    return max(float(by_errors), draws_alike(mean, losses.limit, delta)) / n
 
 
 def _best(
