@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from attrs import evolve
-from frontier_cases import COSTS, some_rows
+from frontier_cases import COSTS, point, some_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.plugins import registry
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier, Point
+from costframe.frontier import Frontier
 from costframe.frontier.candidates import Entrant
 from costframe.frontier.estimates import difference_error
 from costframe.frontier.rows import Division
@@ -27,12 +27,6 @@ from costframe.frontier.study import Study, process_count
 from costframe.frontier.tradeoffs import FITS, fill, refine
 from costframe.frontier.trial import Fitted, silent
 from costframe.frontier.words import describe_useless_budget
-
-
-def point(score, cost, tradeoff=0.1, *, algorithm="miser", **more):
-    values = {"score_error": 0.0, "test_score": score, "test_error": 0.01, "test_cost": cost, "fixed": 0.0}
-    values |= {"n_features": 1, "n_learners": 1, "rounds": 1.0, "seconds": 0.1} | more
-    return Point(algorithm, tradeoff, score, cost=cost, **values)
 
 
 @pytest.fixture(scope="module")

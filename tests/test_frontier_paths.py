@@ -17,8 +17,7 @@ from costframe.datasets import Dataset
 from costframe.frontier import Frontier
 from costframe.frontier.candidates import Entrant
 from costframe.frontier.checks import choose_error_cost
-from costframe.frontier.estimates import Estimate
-from costframe.frontier.paths import _join_with_own, choose_points, fit_along
+from costframe.frontier.paths import choose_points, fit_along
 from costframe.frontier.rows import Division
 from costframe.frontier.study import Study
 from costframe.training.error_costs import ERROR_COST
@@ -140,11 +139,12 @@ def billed(n, events=None):
     ("n", "events", "cv", "by_bills", "fits"),
     [
         (400, None, None, True, 4),
-        (400, None, None, False, 1),  # its own estimates
+        (400, None, None, False, 4),
         (400, 20, None, True, 4),
         (90, 9, None, True, 1),  # too few of a class
         (12_000, 200, None, True, 4),
-        (12_000, 1_000, None, True, 1),
+        (12_000, 1_000, None, True, 1),  # its own estimates
+        (12_000, 1_000, None, False, 1),
         (400, None, 5, True, 6),
         (400, None, 0, True, 1),
     ],
@@ -166,14 +166,3 @@ def test_progress_of_a_search_grows_by_equal_shares():
     assert told == sorted(told)
     assert {0, 6, 12, 18, 24} <= set(told)
     assert 5 in told  # the first path alone counts as a quarter
-
-
-@given(st.floats(-2, 0), st.floats(-2, 0))
-def test_own_estimates_and_those_of_repeated_searches_count_in_the_proportion_of_their_rows(own, held_out):
-    repeated = Estimate(held_out, 0.1)
-    found = _join_with_own(Estimate(own, 0.2, rows_lacked=0.1), repeated)
-    assert found.score == pytest.approx(np.exp(-1) * own + (1 - np.exp(-1)) * held_out, abs=1e-3)
-    assert min(own, held_out) <= found.score <= max(own, held_out) or own == held_out
-    assert found.error**2 == pytest.approx(0.1**2 + np.exp(-1) * (1 - np.exp(-1)) * (own - held_out) ** 2, abs=1e-3)
-    assert found.rows_lacked == 0.1
-    assert _join_with_own(None, repeated) is repeated

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import frontier_cases
 import numpy as np
 import pytest
 from attrs import evolve
@@ -9,17 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from costframe.frontier import Frontier, Point
+from costframe.frontier import Frontier
 from costframe.frontier.choices import distinct
 from costframe.frontier.intervals import NINE_OF_TEN, score_interval
 from costframe.frontier.words import describe_choice, describe_few_rows, describe_recommendation, next_buys
 from costframe.training.scoring import influence, score_named, standard_error
 
-
-def point(score, cost, tradeoff=0.1, **more):
-    values = {"score_error": 0.02, "test_score": score, "test_error": 0.01, "test_cost": cost, "fixed": 0.0}
-    values |= {"n_features": 1, "n_learners": 1, "rounds": 1.0, "seconds": 0.1} | more
-    return Point("miser", tradeoff, score, cost=cost, **values)
+point = partial(frontier_cases.point, score_error=0.02)
 
 
 def frontier_of(shares, costs, n=400):

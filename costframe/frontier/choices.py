@@ -197,7 +197,8 @@ class Choices:
         moved = [self._bill_influence(point) for point in (one, other)]
         known = [each for each in moved if each is not None]
         if len(known) == 2:
-            error = paired_error(known, [self.bill_error(point) for point in (one, other)])
+            errors = [self.bill_error(point) for point in (one, other)]
+            error = paired_error(known, errors, _shared_errors(one, other))
         else:
             error = math.hypot(found.error, one.cost_error, other.cost_error)
         return Difference(found.value + other.cost - one.cost, error)
@@ -276,8 +277,8 @@ class Choices:
         """Return the difference of the scores of two points, with its standard error and interval.
 
         Its variance is that of the difference of the influences of rows, plus what the errors of both points have
-        beyond their rows, as the variance of models between folds. Without influences, its error is that of the better
-        point.
+        beyond their rows, as the variance of models between folds, but not what points of one search share. Without
+        influences, its error is that of the better point.
         """
         one, other = self[one], self[other]
         if one == other:
@@ -286,7 +287,8 @@ class Choices:
         if first is None or second is None:
             error = self.difference_error(one, other)
         else:
-            error = paired_error((first, second), (one.score_error, other.score_error))
+            errors = (one.score_error, other.score_error)
+            error = paired_error((first, second), errors, _shared_errors(one, other))
         return Difference(one.score - other.score, error)
 
     def influence(self, point: Point | str) -> NDArray[np.float64] | None:
@@ -368,6 +370,11 @@ class Choices:
         best = max(points, key=self.rank)
         cheapest_first = sorted([best, *points], key=lambda point: (point.cost, -point.score))
         return next(point for point in cheapest_first if point == best or self.is_near(point, best))
+
+
+def _shared_errors(one: Point, other: Point) -> tuple[float, float]:
+    """Return the parts of two errors of scores that are of one cause: the optimism of the search that made both."""
+    return (one.shared_error, other.shared_error) if one.algorithm == other.algorithm else (0.0, 0.0)
 
 
 def distinct(frontier: Choices) -> tuple[Point, ...]:

@@ -35,6 +35,7 @@ class Estimate:
     error: float
     influence: NDArray[np.float64] | None = field(default=None, repr=False)  # of each row; the last are those of valid
     rows_lacked: float = 0.0  # share of the final model's training rows that the models of the estimate did not have
+    shared: float = 0.0  # part of the error that is the same for all models of a search, as its optimism is
     between: float = 0.0  # variance of the score where it is that of one of two models, and open of which
     mistakes: NDArray[np.float64] | None = None  # (K, K), rows by class and answer, where errors have prices
     weight: float = 1.0  # of the rows that it is from, or the number of their queries, as scores count them
@@ -136,19 +137,24 @@ def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
     return math.sqrt(max(product(one, one) + product(other, other) - 2 * shared, 0.0))
 
 
-def paired_error(moved: Sequence[NDArray[np.float64]], errors: Sequence[float]) -> float:
-    """Return the standard error of a difference, from two influences of rows and what errors have beyond their rows."""
-    beyond = sum(_beyond(error, each) for each, error in zip(moved, errors, strict=True))
-    return math.sqrt(difference_error(*moved) ** 2 + beyond)
+def paired_error(
+    moved: Sequence[NDArray[np.float64]], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)
+) -> float:
+    """Return the standard error of a difference, from two influences of rows and what errors have beyond their rows.
+
+    `shared` are parts of the errors that are of one cause, so that their difference counts.
+    """
+    beyond = sum(_beyond(error, each, same) for each, error, same in zip(moved, errors, shared, strict=True))
+    return math.sqrt(difference_error(*moved) ** 2 + beyond + (shared[1] - shared[0]) ** 2)
 
 
 def beyond_rows(known: Estimate) -> float:
-    """Return the variance of an estimate beyond that of its rows, such as that of models between folds."""
-    return 0.0 if known.influence is None else _beyond(known.error, known.influence)
+    """Return the variance of an estimate of its own, beyond that of its rows, as that of models between folds."""
+    return 0.0 if known.influence is None else _beyond(known.error, known.influence, known.shared)
 
 
-def _beyond(error: float, moved: NDArray[np.float64]) -> float:
-    return max(error**2 - product(moved, moved), 0.0)
+def _beyond(error: float, moved: NDArray[np.float64], shared: float) -> float:
+    return max(error**2 - product(moved, moved) - shared**2, 0.0)
 
 
 def product(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

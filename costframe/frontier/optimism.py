@@ -28,9 +28,10 @@ def correct_choice(found: Sequence[Fitted], *, bills: bool = False) -> list[Fitt
     It draws rows with replacement many times. Among models of no higher cost, the best one on the rows drawn is scored
     on the rows not drawn; the mean decrease of its score is the optimism (the bootstrap bias-corrected choice of
     Tsamardinos et al., 2018, with influences instead of scores). It corrects only models with influences on the same
-    rows.
+    rows. Those of a repeated search are corrected already.
     """
-    return [_lower(each, amount) for each, amount in zip(found, _optimism_by_cost(found, bills).tolist(), strict=True)]
+    amounts = _optimism_by_cost(found, bills).tolist()
+    return [each if each.repeated else _lower(each, amount) for each, amount in zip(found, amounts, strict=True)]
 
 
 def correct_choice_of_algorithm(found: Sequence[Fitted], *, bills: bool = False) -> list[Fitted]:

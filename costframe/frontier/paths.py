@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import time
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -21,6 +20,7 @@ from costframe.frontier.estimates import (
     model_variance,
 )
 from costframe.frontier.intervals import NINE_OF_TEN
+from costframe.frontier.repeated import join_bills, join_scores
 from costframe.frontier.trial import STOPPING, optional_arguments
 from costframe.training.data import Traits
 from costframe.training.scoring import with_labels
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero
 _JUMP = 0.25  # least difference of neighbors that is a jump, as a share of the gain of a whole path
-_APPARENT = 0.368  # weight of an estimate by the rows that chose, beside that of the repeated search: exp(-1)
 _NOTHING = 1e-9  # least improvement of a further point, as a share of the spread of scores
 
 
@@ -128,6 +127,7 @@ def _fit_path(
         front, plain = path.frontier(), path.plain()
         full = model.costs_.full_cost(model.predictor_.feature_names)
         chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=trial.has_bills)
+        predictors = [path.predictor(point) for point in chosen]
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
         if trains := any(own):
             folds = trial.folds_of_search(model)
@@ -148,13 +148,14 @@ def _fit_path(
                 repeated = fit_path(other, fold.train, fold.valid, done)
                 each.append(_estimate_on_fold(trial, fold, other, repeated, path, chosen, own=trains))
             joined = _join(chosen, folds, each, trial.rows_lacked(folds, model), own=trains)
-            known = [_join_with_own(*one) for one in zip(own, joined, strict=True)]
+            reads = [bool(each.used_features) for each in predictors]
+            known = join_bills(own, joined) if trial.has_bills else join_scores(own, joined, reads)
         largest = max(point.tradeoff for point in [*front, plain])
         found = []
-        for point, estimate, one in zip(chosen, known, own, strict=True):
+        for point, predictor, estimate, one in zip(chosen, predictors, known, own, strict=True):
             # A path has no tradeoff at which it buys nothing.
             tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
-            copy = model.with_predictor(path.predictor(point), tradeoff=tradeoff, n_iter_=point.n_rounds)
+            copy = model.with_predictor(predictor, tradeoff=tradeoff, n_iter_=point.n_rounds)
             cost = None if one is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
             fitted = trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost)
             if one is not None:
@@ -219,22 +220,6 @@ def _estimate_on_fold(
         jumps = not own and 0 < share < 1 and _jumps(at(below), at(above), at(len(front) - 1).score - at(0).score)
         found.append(None if jumps else mix_estimates(at(below), at(above), share))
     return found
-
-
-def _join_with_own(own: Estimate | None, repeated: Estimate | None) -> Estimate | None:
-    """Return the estimate of a point, from the algorithm's own and that of its repeated search.
-
-    The own one is too high, as its rows chose the point; that of the repeated search is too low, as its models had two
-    thirds of the rows. They count .368 and .632, as in Efron's estimator (1983), whose models see about as many rows.
-    The error is that of the latter, and that of which of the two is right.
-    """
-    if own is None or repeated is None:
-        return repeated
-    score = _APPARENT * own.score + (1 - _APPARENT) * repeated.score
-    between = _APPARENT * (1 - _APPARENT) * (own.score - repeated.score) ** 2
-    return evolve(
-        repeated, score=score, error=math.hypot(repeated.error, math.sqrt(between)), rows_lacked=own.rows_lacked
-    )
 
 
 def _jumps(one: Estimate, other: Estimate, gain: float) -> bool:

@@ -26,6 +26,8 @@ class Point:
         Estimate on held-out rows; higher is better. See `Frontier.sweep` for the method.
     score_error : float
         Its standard error.
+    shared_error : float
+        The part of that error which is the same for all points of the algorithm: how optimistic its search is.
     cost : float
         Estimate of the mean cost of fresh rows, in the cost model's unit, without once-per-batch prices: the mean of
         valid, or the algorithm's own estimate.
@@ -74,6 +76,7 @@ class Point:
     name: str = ""
     mixed_with: float | None = None
     mistakes: str = ""
+    shared_error: float = 0.0
 
     @property
     def is_first_look(self) -> bool:

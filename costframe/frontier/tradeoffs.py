@@ -281,10 +281,17 @@ def _mix(trial: Trial, pair: tuple[Fitted, Fitted, float], models: Sequence[Any]
     first, second = _estimate(one), _estimate(other)
     known, (beyond, more) = mix_estimates(first, second, share), _beyond_mean(trial, models, share)
     varied = ((1 - share) ** 2 * beyond_rows(first), share**2 * beyond_rows(second))
-    known = evolve(known, score=known.score + beyond, error=math.sqrt(known.error**2 + more**2 + sum(varied)))
+    shared = (1 - share) * first.shared + share * second.shared
+    error = math.sqrt(known.error**2 + more**2 + sum(varied) + shared**2)
+    known = evolve(known, score=known.score + beyond, error=error, shared=shared)
     measured = trial.measure(copy, one.point.tradeoff, 0.0, known, cost)
     spent = None if one.spent is None or other.spent is None else (1 - share) * one.spent + share * other.spent
-    return evolve(measured, point=evolve(measured.point, mixed_with=other.point.tradeoff), spent=spent)
+    return evolve(
+        measured,
+        point=evolve(measured.point, mixed_with=other.point.tradeoff),
+        spent=spent,
+        repeated=one.repeated and other.repeated,
+    )
 
 
 def _beyond_mean(trial: Trial, models: Sequence[Any], share: float) -> tuple[float, float]:
@@ -313,7 +320,7 @@ def _beyond_mean(trial: Trial, models: Sequence[Any], share: float) -> tuple[flo
 
 def _estimate(fitted: Fitted) -> Estimate:
     point = fitted.point
-    return Estimate(point.score, point.score_error, fitted.influence, point.rows_lacked)
+    return Estimate(point.score, point.score_error, fitted.influence, point.rows_lacked, point.shared_error)
 
 
 def _free_features(model: Any, trial: Trial) -> tuple[str, ...]:

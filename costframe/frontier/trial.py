@@ -216,8 +216,8 @@ class Trial:
     def folds_of_search(self, model: Any) -> tuple[Fold, ...]:
         """Return the folds that repeat the whole fit of a path whose models have estimates of their own, or ().
 
-        They are those that the caller asked for. Else a search for the least bill is repeated where rows or events are
-        few: it compares hundreds of sets by a few dear errors of the rows that its own estimates come from.
+        They are those that the caller asked for. Else it is repeated where rows or events are few: a search compares
+        hundreds of sets by the rows that its own estimates come from.
         """
         if self._repeats_on_folds:
             return self.folds
@@ -228,7 +228,7 @@ class Trial:
         return self.fits_repeat or bool(self.folds and self.train.groups is not None)
 
     def _count_of_search(self, model: Any) -> int:
-        return count_outer_folds(self.train, self.valid, classes=is_classifier(model)) if self.has_bills else 0
+        return count_outer_folds(self.train, self.valid, classes=is_classifier(model))
 
     def count_folds(self, model: Any) -> int:
         """Return on how many folds an estimator's path is fitted again, as far as that is known before it is fitted.
@@ -280,6 +280,7 @@ class Trial:
             seconds=seconds,
             rows_lacked=known.rows_lacked,
             mistakes=mistakes_in_words(known.mistakes, getattr(model, "classes_", None)),
+            shared_error=known.shared,
         )
         return Fitted(point, model, known.influence, spent)
 
