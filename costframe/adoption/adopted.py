@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.core.tables.categories import Categories
+from costframe.core.tables.categories import Categories
 
 
 class OpaqueOnlyError(AdoptionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from costframe.core.errors import AdoptionError, shown
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.preparation import Preparation
 

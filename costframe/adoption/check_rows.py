@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.adoption.examples import accepted_row, known_texts, known_values
 from costframe.adoption.foreign import Handing, categories_inside, may_need_polars
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.as_given import OBJECT, STR, AsGiven
 from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.tables.given_rows import GivenColumn, GivenRows, restore_together
 from costframe.core.tables.kinds import FIRST
-from costframe.core.tables.operations import CHECKS
+from costframe.core.tables.operations import CHECKS, Operation
+from costframe.core.tables.preparation import OpaqueOperation, Preparation
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.operations import Operation
-    from costframe.core.tables.preparation import OpaqueOperation, Preparation
-
-    Column = NDArray[np.float64]
+Column = NDArray[np.float64]
 
 _ROWS = 64
 _NODES = 2**14  # whose thresholds are looked at

@@ -7,28 +7,23 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from costframe.adoption.check_rows import drawn_rows, handings, tested_values
+from costframe.adoption.check_rows import CheckRows, drawn_rows, handings, tested_values
 from costframe.adoption.foreign import describe_error
 from costframe.core.errors import AdoptionError, CostframeError
 from costframe.core.learners.tree_table import TINY
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.adoption.check_rows import CheckRows
-    from costframe.core.predictors.predictor import Predictor
-
-    Column = NDArray[np.float64]
-    Pair = tuple[Callable[[Any], Any], Callable[[Any], Any], float]  # the model's answers, ours, and their tolerance
+Column = NDArray[np.float64]
+Pair = tuple[Callable[[Any], Any], Callable[[Any], Any], float]  # the model's answers, ours, and their tolerance
 
 _CLOSE, _ROUGH = 1e-5, 1e-3
 _FEW = 0.05  # of rows that rounding may send another way, where there are steps after a sum

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, combinations, islice, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.adoption.adopted import is_of
 from costframe.adoption.foreign import categories_inside, everything_inside, is_unfitted
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import is_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _DAY = datetime(2024, 1, 31)  # noqa: DTZ001 - as tables have them
 KINDS: tuple[Any, ...] = (0.0, 1.0, 1, "0", True, _DAY, None)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.adoption.adopted import is_unnamed
 from costframe.adoption.checking import check_answers
@@ -26,21 +27,13 @@ from costframe.core.errors import AdoptionError, BankError, DataError, Parameter
 from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, Route
-from costframe.core.tables.as_given import AsGiven
+from costframe.core.stages.stages import Answer, Route, Stage
+from costframe.core.tables.as_given import AsGiven, ColumnType
+from costframe.training.data import Rows, TrainingData
 from costframe.training.row_reader import unfrozen
 from costframe.training.sampling import deal_folds
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.stages.stages import Stage
-    from costframe.core.tables.as_given import ColumnType
-    from costframe.training.data import Rows, TrainingData
-
-    Fit = Callable[[Rows], tuple[Any, StageTree]]  # the fitted model, and its stage tree
+Fit = Callable[[Rows], tuple[Any, StageTree]]  # the fitted model, and its stage tree
 
 _NEARLY = 1e-6  # probabilities may leave [0, 1] by this much: forests sum up in single precision
 _ONE = 1e-3  # the sum over all classes may differ from one by this much

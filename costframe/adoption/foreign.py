@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,14 +17,9 @@ from costframe.adoption.adopted import is_of
 from costframe.adoption.lightgbm import is_lightgbm, pandas_categories
 from costframe.adoption.xgboost import is_xgboost
 from costframe.core.errors import CostframeError
-from costframe.core.tables.as_given import with_types
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.tables.as_given import ColumnType, with_types
 from costframe.core.tables.given_rows import GivenColumn, GivenRows, ReadsNumbers, call_as_given
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.tables.as_given import ColumnType
 
 _VALUES = (  # estimators of scikit-learn to which a value is more than a double
     "FunctionTransformer", "GaussianProcess", "HistGradientBoosting", "MissingIndicator", "OneHotEncoder",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from costframe.adoption.foreign import everything_inside
 from costframe.adoption.own import is_own, own_predictor
 from costframe.core.errors import AdoptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from costframe.core.prices.costs import CostModel
+from costframe.core.prices.costs import CostModel
 
 _DEEPEST = 8  # models within models
 

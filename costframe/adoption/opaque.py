@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -29,23 +31,17 @@ from costframe.core.errors import (
     shown,
 )
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.given_rows import GivenRows, ReadsGiven, ReadsNumbers, call_as_given, restore_together
+from costframe.training.data import Rows, TrainingData
 from costframe.training.shell import CostAwareEstimator
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.training.data import Rows, TrainingData
-
-    Method = Literal["predict_proba", "decision_function", "predict"]
+Method = Literal["predict_proba", "decision_function", "predict"]
 
 
 @frozen(eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -12,13 +13,9 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.shell import CostAwareEstimator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from costframe.core.prices.costs import CostModel
 
 
 def own_predictor(model: Any) -> Predictor | None:

@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,6 @@ from costframe.core.files import check_target, write_folder
 from costframe.core.piped import STANDARD_STREAM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -23,8 +24,6 @@ from costframe.core.errors import printable
 from costframe.core.plugins import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.sources import Audit
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -37,14 +39,10 @@ from costframe.cli.group import (
     show_traceback,
 )
 from costframe.cli.promise import PROMISED, Promised, check_on_test, promise_options, read_promises
-from costframe.core.errors import ParameterError
+from costframe.core.errors import CostframeError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from costframe.cli.results import Screen
-    from costframe.core.errors import CostframeError
     from costframe.frontier.frontier import Frontier
 
 FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")

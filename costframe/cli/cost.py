@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,8 +24,6 @@ from costframe.cli.given_data import Cells, open_blocks, open_model
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from numpy.typing import NDArray
 
     from costframe.cli.scoring import Answers, Scored

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from costframe.cli.group import print_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from costframe.core.prices.costs import CostModel
     from costframe.datasets.leaks import Leak
     from costframe.datasets.table_files import TableFile

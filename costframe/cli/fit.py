@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,15 +36,12 @@ from costframe.cli.promise import (
     write_certified,
 )
 from costframe.core.errors import ParameterError, format_count, printable
+from costframe.promises import Promise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     from costframe.datasets import Dataset
     from costframe.frontier.frontier import Frontier
     from costframe.frontier.points import Point
-    from costframe.promises import Promise
     from costframe.training.console import Output
 
 EXAMPLES = """\b

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from costframe.cli.arguments import check_goal
 from costframe.cli.cost import errors_in_words
 from costframe.cli.group import name_written_files
+from costframe.core.cost.report import CostReport
 from costframe.core.display import cost as shown_cost
 from costframe.core.display import saving
 from costframe.core.errors import DataError, ParameterError, format_count, printable
@@ -20,15 +22,10 @@ from costframe.core.storage.saving import save
 from costframe.datasets.large_tables import LargeDataset, read_large_table
 from costframe.frontier.checks import check_score, name_failures
 from costframe.training.cluster.fitting import open_client
+from costframe.training.console import Output
 from costframe.training.console import output as make_console
 from costframe.training.data import Traits
 from costframe.training.scoring import score_named
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from costframe.core.cost.report import CostReport
-    from costframe.training.console import Output
 
 
 def fit_large(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from costframe.core.errors import CostModelError, DataError, ParameterError, quo
 from costframe.core.piped import STANDARD_STREAM, is_piped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from costframe.core.predictors.fitted import FittedEstimator

@@ -6,16 +6,14 @@ import contextlib
 import os
 import sys
 import traceback
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, NoReturn
 
 import click
 
 from costframe.cli import INTERRUPTED
 from costframe.core.errors import CostframeError, TableError, printable
 from costframe.core.piped import reading_once
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 TRACEBACK = "COSTFRAME_TRACEBACK"
 REFUSED, READER_GONE = 2, 141

@@ -10,6 +10,7 @@ import re
 import sys
 import warnings
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -30,8 +31,6 @@ from costframe.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.inquiry import Prediction
     from costframe.core.prices.costs import CostModel

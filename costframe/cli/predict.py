@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -35,8 +36,6 @@ from costframe.core.errors import ParameterError, format_count, printable, quote
 from costframe.core.piped import STANDARD_STREAM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from numpy.typing import NDArray
 
     from costframe.core.cost.report import CostReport

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,16 +22,14 @@ from costframe.cli.arguments import (
 )
 from costframe.cli.group import name_written_files
 from costframe.core.errors import CostframeError, ParameterError, printable
+from costframe.promises import Promise
 from costframe.promises.promise import CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.datasets import Dataset
     from costframe.frontier.frontier import Frontier
-    from costframe.promises import Certified, Promise
+    from costframe.promises import Certified
     from costframe.training.console import Output
 
 PROMISED = "promised.model"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,10 @@ from rich.markup import escape
 from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
+from costframe.datasets import Dataset
 from costframe.datasets.leaks import Leak
+from costframe.frontier.frontier import Frontier
+from costframe.frontier.points import Point
 from costframe.frontier.runs import RECOMMENDED
 from costframe.frontier.words import (
     describe_choice,
@@ -31,15 +36,8 @@ from costframe.report.tables import frontier_table, name_purchases, paid_table, 
 from costframe.training.console import Lines, Output, progress_bar, update_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from rich.console import RenderableType
     from rich.table import Table
-
-    from costframe.datasets import Dataset
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
 
 LEAST_WAIT, WAIT_BY_WORK = 5.0, 10.0  # seconds between two frontiers; and as a multiple of the time to make one
 SPREAD_OUT = 2.0  # a stream of lines gets a further frontier when this many times the first one's time have passed

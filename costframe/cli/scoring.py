@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import NDArray
 
 from costframe.cli.given_data import check_error_prices
+from costframe.core.cost.report import CostReport
 from costframe.core.display import with_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable
 from costframe.core.predictors.classes import places
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import contradicts
+from costframe.frontier.estimates import Estimate
+from costframe.frontier.rows import Rows
 from costframe.report.tables import mistakes_table
+from costframe.training.console import Output
 from costframe.training.error_costs import ErrorCosts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.report import CostReport
-    from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.prices.costs import CostModel
-    from costframe.frontier.estimates import Estimate
-    from costframe.frontier.rows import Rows
-    from costframe.training.console import Output
-    from costframe.training.library_scores import LibraryScore
+from costframe.training.library_scores import LibraryScore
 
 _ARGMAX_FREE = {"roc_auc", "average_precision"}  # scores that ask only for the order of rows
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from contextvars import ContextVar
 from threading import get_ident
-from typing import TYPE_CHECKING, final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import final
 
 _PAUSE = 0.005  # seconds between two looks
 _current: ContextVar[Call | None] = ContextVar("_current", default=None)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.machine import over_chunks
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits
+from costframe.core.prices.price_arrays import Limits, PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
-from costframe.core.stages.fallbacks import Fallbacks
+from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.layout import KNOWN
 from costframe.core.stages.links import apply_link, log_odds
 from costframe.core.stages.run_stages import mean_outputs, predict_rows
+from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, Route
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.stages.stage_model import StageModel
 
 
 def walk_under_limits(

@@ -5,17 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from costframe.core.errors import CostframeError, ParameterError, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LARGEST = sys.float_info.max
 LARGEST_WHOLE = 2**63 - 1  # of an int64

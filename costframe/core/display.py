@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from costframe.core.errors import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _NOTHING = 1e-9  # a share that is rounding, not a saving
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 from attrs import field, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 _SHOWN = 80  # letters of a value in an error text
 _LINE = 120  # letters of a repr

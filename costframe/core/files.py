@@ -8,11 +8,9 @@ import os
 import secrets
 import shutil
 import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import IO
 
 _KINDS = {
     stat.S_IFDIR: "a directory",

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.stages.run_stages import LeftOutputs
+from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.stages.run_stages import LeftOutputs, MeanOutputs
+from costframe.core.stages.stages import Answer
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.stages.run_stages import MeanOutputs
-    from costframe.core.stages.stages import Answer
-
-    Weights = Mapping[int, NDArray[np.float64]]  # of outputs (C, K), by learner
+Weights = Mapping[int, NDArray[np.float64]]  # of outputs (C, K), by learner
 
 _CELLS = 1 << 22  # of a table of rows and trees
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.calls import Call, CallEnded, check_call
 from costframe.core.errors import DataError, ParameterError, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from numpy.typing import NDArray
 
 CHUNK = 4096  # rows that one thread takes at a time
 _MOST = 1024  # threads; more help on no machine

@@ -7,14 +7,11 @@ commas, and 1,250 is 1250 to one with decimal points. Tables and price lists rea
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 from attrs import define, evolve, field, frozen
 
 from costframe.core.errors import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 DECIMALS = (".", ",")
 _OTHER = {".": ",", ",": "."}

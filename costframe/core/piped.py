@@ -8,14 +8,12 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from costframe.core.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STANDARD_STREAM = "-"
 """The name of standard input, and of standard output."""

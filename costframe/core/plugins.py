@@ -5,22 +5,18 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pluggy
 from attrs import field, frozen
+from pluggy import HookImpl
 
 from costframe import hooks
 from costframe.core.errors import CostframeError, PluginError, shown
 from costframe.hooks import Algorithm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from importlib.metadata import EntryPoint
-
-    from pluggy import HookImpl
 
 GROUP = "costframe"
 TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}

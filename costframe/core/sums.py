@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.workers import ALONE, Workers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def exact_digits(values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -14,14 +14,12 @@ import ctypes
 import pickle
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import WorkersError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Operation = Literal[0, 1, 2]
 SUM: Operation = 0

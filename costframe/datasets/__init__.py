@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from costframe.datasets.synthetic import make_coast, make_islands, make_parity, 
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from costframe.datasets.tables import read_table
 
 __all__ = [

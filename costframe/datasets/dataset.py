@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_choice, check_mapping, check_name_list, check_number
 from costframe.core.errors import (
@@ -20,15 +22,9 @@ from costframe.core.errors import (
     suggestion,
 )
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.rows import check_nested, check_queries, refuse_text
 from costframe.datasets.parts import PARTS, Kinds, check_parts, split_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.tables.dates import Dates
 
 TASKS = ("classification", "regression", "ranking")
 

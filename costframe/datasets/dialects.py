@@ -9,8 +9,9 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -19,10 +20,6 @@ from costframe.core.cells import unguard
 from costframe.core.errors import DataError, format_count, quote_names, shown
 from costframe.core.numerals import Spelling, find_spelling, is_numeral
 from costframe.core.tables.columns import MISSING_TEXTS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-    from pathlib import Path
 
 _CHUNK = 1 << 16  # bytes that show the separator and the spelling of numbers
 _LONGEST = 1 << 24  # of a line

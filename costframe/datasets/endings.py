@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import os
 
 TEXTS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """Endings of tables as text, with the usual separator."""

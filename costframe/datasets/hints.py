@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.columns import MISSING_TEXTS, as_numbers, decode_column, is_numeric, is_text, null_texts
@@ -13,11 +15,6 @@ from costframe.datasets.ids import number_values
 from costframe.datasets.leaks import Leak, describe_marks
 from costframe.datasets.target import Mark, Target
 from costframe.datasets.text_features import holds_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 _MOST_ROWS = 20_000  # drawn at random
 _MOST_VALUES = 20  # of an outcome that is a class

@@ -8,20 +8,17 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, format_count
 from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_text, null_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from numpy.typing import NDArray
 
 _QUICK = 2_000  # values that tell most measurements from ids
 _FEWEST = 20  # different values of an id

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, ParameterError, Problems, name_file, quote_names, shown
 from costframe.core.machine import fits_in_memory, share_in_memory
+from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.columns import as_categories, decode_column, null_texts, table_of
+from costframe.core.tables.parquet_files import ParquetFiles
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.ids import find_ids
 from costframe.datasets.leaks import find_leaks
@@ -27,17 +34,6 @@ from costframe.datasets.text_features import (
     is_few_texts,
     refuse_texts,
 )
-
-if TYPE_CHECKING:
-    import os
-    from collections import Counter
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.tables.parquet_files import ParquetFiles
 
 _FEW = 10  # rows or queries of a group that are drawn at least
 _CELLS = 1 << 21  # to read at a time

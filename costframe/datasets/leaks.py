@@ -7,22 +7,20 @@ perfect, and costs nothing.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import format_count, quote_names, shown
+from costframe.datasets.dataset import Dataset
 from costframe.datasets.parts import PARTS
 from costframe.datasets.shared_rows import describe_equal_rows, describe_near_rows, describe_shared_ids
 from costframe.datasets.target import Mark, Target
 from costframe.datasets.whose_rows import LIKE_ID, choose_whose, find_whose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.datasets.dataset import Dataset
     from costframe.datasets.ids import IdColumn
 
 _BEGIN = "possible leak: "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -16,10 +18,6 @@ from costframe.core.tables.columns import as_numbers, is_numeric
 from costframe.core.tables.date_columns import find_dates
 from costframe.datasets.ids import describe_id
 from costframe.datasets.text_features import why_no_feature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 PLACEHOLDER = 1.0
 _TO_FILL_IN = "fill in"

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 from scipy.special import betainc
 
 from costframe.core.errors import format_count, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from costframe.datasets.dataset import Dataset
+from costframe.datasets.dataset import Dataset
 
 _MOST_ROWS = 20_000  # of train, and of test, that are compared
 _FEWEST = 10  # rows of test that are in train too

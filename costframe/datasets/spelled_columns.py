@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,9 +11,6 @@ import pyarrow.compute as pc
 from costframe.core.cells import FORMULA, unguard
 from costframe.core.numerals import Evidence, Spelling
 from costframe.core.tables.columns import MISSING_TEXTS, is_text, null_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _LIKE_NUMBERS = r"^\s*[+\-\x{2212}]?[0-9.,][0-9.,' \x{A0}\x{2007}\x{2009}\x{2019}\x{202F}]*(?:[eE][+-]?[0-9]+)?\s*$"
 _FIRST = 32  # rows that mostly tell a column of texts from one of numbers

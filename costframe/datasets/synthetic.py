@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.parts import PARTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 # Minutes of a pathologist's time to measure a sample's nuclei. The prices are ours, for illustration: reading off a
 # size is quick, tracing concavities is not. Compactness is perimeter^2 / area - 1, so it needs these two only.

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
+from numpy.typing import NDArray
 from pyarrow import feather, ipc, parquet
 
 from costframe.core.checks import as_items, as_path
@@ -22,7 +26,9 @@ from costframe.core.errors import (
     quote_names,
     shown,
 )
+from costframe.core.numerals import Spelling
 from costframe.core.piped import STANDARD_INPUT, STANDARD_STREAM, copy_stream, is_piped
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.columns import (
     MISSING_TEXTS,
     decode_column,
@@ -41,16 +47,6 @@ from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 from costframe.datasets.parts import SPLIT
 from costframe.datasets.text_features import TYPED, count_texts, refuse_texts
 from costframe.datasets.text_tables import TextTable
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from costframe.core.numerals import Spelling
-    from costframe.core.tables.categories import Categories
 
 _CELLS = 1 << 20  # of a block of Parquet
 

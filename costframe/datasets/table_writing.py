@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,9 +14,6 @@ from pyarrow import csv, parquet
 from costframe.core.cells import FORMULA, guard
 from costframe.core.errors import DataError
 from costframe.core.tables.columns import decode_column, is_text, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 WRITABLE = (*_SEPARATORS, ".parquet")

@@ -6,11 +6,13 @@ import contextlib
 import os
 import shlex
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_path, check_choice, check_mapping, check_name_list, check_number
 from costframe.core.errors import (
@@ -24,7 +26,7 @@ from costframe.core.errors import (
     shown,
     suggestion,
 )
-from costframe.core.numerals import is_numeral, looks_numeric
+from costframe.core.numerals import Spelling, is_numeral, looks_numeric
 from costframe.core.prices.costs import CostModel, FeaturePrice
 from costframe.core.tables.categories import check_exact
 from costframe.core.tables.columns import (
@@ -37,6 +39,7 @@ from costframe.core.tables.columns import (
     text_values,
 )
 from costframe.core.tables.date_columns import find_dates
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.rows import check_nested
 from costframe.datasets.dataset import TASKS, Dataset, order_prices, source_of
 from costframe.datasets.dialects import find_indices
@@ -56,15 +59,6 @@ from costframe.datasets.text_features import (
     is_few_texts,
     refuse_texts,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from costframe.core.numerals import Spelling
-    from costframe.core.tables.dates import Dates
 
 QID = "qid"
 BESIDE_WAYS = "; --ignore COL leaves a column out, --categorical COL splits it by categories"

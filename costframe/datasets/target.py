@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from costframe.core.errors import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _FEWEST = 10  # rows of each class, or with and without a value
 _BINS, _ROWS_OF_BIN = 64, 20

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,12 +23,8 @@ from costframe.core.tables.columns import (
 )
 from costframe.core.tables.date_columns import find_dates
 from costframe.core.tables.date_texts import ORDERS, spells_date
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.text_columns import most_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from costframe.core.tables.dates import Dates
 
 _MOST_LISTED = 20  # columns, and texts of each, in one error
 TYPED = Spelling()

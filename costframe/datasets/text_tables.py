@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,10 +16,6 @@ from costframe.core.errors import DataError, shown
 from costframe.core.tables.columns import MISSING_TEXTS, null_texts
 from costframe.datasets.dialects import Dialect, find_dialect
 from costframe.datasets.spelled_columns import find_spelling_of, spelled_numbers, unguard_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-    from pathlib import Path
 
 # Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
 _BLOCK, _LINES = 1 << 20, 64

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from costframe.datasets.dataset import Dataset
+from costframe.datasets.dataset import Dataset
 
 LIKE_ID = "rows of one value have one target, those of the next another, as if it said whose a row is"
 _MOST_ROWS = 20_000  # all rows of values drawn at random

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -36,26 +38,16 @@ from costframe.core.stages.ends import contradicts
 from costframe.core.stages.links import log_odds
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.frames import column_names
+from costframe.datasets import Dataset
 from costframe.frontier.checks import KINDS, name_failures
 from costframe.frontier.points import CONSTANT
-from costframe.frontier.references import REFERENCES
-from costframe.frontier.rows import Rows
+from costframe.frontier.references import REFERENCES, Reference
+from costframe.frontier.rows import Fold, Rows
+from costframe.frontier.store import Fitted
 from costframe.frontier.trial import Trial
 from costframe.training.data import Traits
+from costframe.training.library_scores import LibraryScore
 from costframe.trees import BoostedEstimator
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from costframe.datasets import Dataset
-    from costframe.frontier.references import Reference
-    from costframe.frontier.rows import Fold
-    from costframe.frontier.store import Fitted
-    from costframe.training.library_scores import LibraryScore
 
 _EXPECTED = "estimators: expected estimators, or fitted models of costframe (cf.adopt makes them of other libraries')"
 

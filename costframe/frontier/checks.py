@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_items, check_flag, check_name_list, check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError, PluginError, shown
 from costframe.core.plugins import TASKS, estimator, plugin_title, registry, two_classes_only
+from costframe.core.prices.costs import CostModel
+from costframe.datasets import Dataset
 from costframe.training.data import Traits
-from costframe.training.library_scores import QueryScore
+from costframe.training.library_scores import LibraryScore, QueryScore
 from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, error_cost, resolve_score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.costs import CostModel
-    from costframe.datasets import Dataset
     from costframe.datasets.large_tables import LargeDataset
-    from costframe.training.library_scores import LibraryScore
 
 EVERY = "all"  # in place of names of algorithms
 

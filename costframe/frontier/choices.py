@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_items
 from costframe.core.errors import ParameterError, printable, quote_names, shown, suggestion
@@ -17,16 +19,10 @@ from costframe.frontier.intervals import NINE_OF_TEN, Difference, interval_of_co
 from costframe.frontier.points import Point, at_tradeoff, best_first
 from costframe.frontier.promised import certify
 from costframe.frontier.references import is_reference
+from costframe.promises import Certified
 from costframe.training.error_costs import ERROR_COST
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import best_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.promises import Certified
 
 NEGLIGIBLE = 0.005  # loss of score, as a share of the best score
 

@@ -8,23 +8,18 @@ rows.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError
 from costframe.frontier.mistakes import count_mistakes
-from costframe.frontier.rows import LEAST
+from costframe.frontier.rows import LEAST, Rows
+from costframe.training.library_scores import LibraryScore
 from costframe.training.scoring import influence, score_named, standard_error, with_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.frontier.rows import Rows
-    from costframe.training.library_scores import LibraryScore
 
 
 @frozen(eq=False)

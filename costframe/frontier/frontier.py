@@ -5,16 +5,22 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import ArrayLike
 
+import costframe
 from costframe.core.checks import as_path, check_flag, check_functions, check_mapping
-from costframe.core.errors import ParameterError
+from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.files import write_together
 from costframe.core.machine import thread_count
+from costframe.datasets import Dataset
 from costframe.frontier.candidates import (
     Entrant,
     candidates_of,
@@ -35,31 +41,21 @@ from costframe.frontier.checks import (
 )
 from costframe.frontier.choices import Choices
 from costframe.frontier.optimism import correct_choice, correct_choice_of_algorithm
+from costframe.frontier.points import Point
 from costframe.frontier.rows import Division, Rows, check_groups
 from costframe.frontier.runs import describe_run, hold_alone, open_run
 from costframe.frontier.saved import load_fits, save_fits
 from costframe.frontier.store import Fitted, SavedModel, Store
 from costframe.frontier.study import Study, UnfinishedError, by_cluster, by_joblib, by_processes, process_count
+from costframe.frontier.trial import Progress
 from costframe.frontier.words import describe_frontier, frontier_html, points_csv, points_frame
 from costframe.training.cluster.fitting import open_client
 from costframe.training.error_costs import ERROR_COST
+from costframe.training.library_scores import LibraryScore
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-    from typing import Self
-
     import pandas as pd
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
-
-    import costframe
-    from costframe.core.errors import CostframeError
-    from costframe.datasets import Dataset
-    from costframe.frontier.points import Point
-    from costframe.frontier.trial import Progress
-    from costframe.training.library_scores import LibraryScore
 
 
 @frozen(eq=False, repr=False)

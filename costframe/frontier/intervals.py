@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 from scipy.special import gammaincinv
 
-if TYPE_CHECKING:
-    from costframe.frontier.points import Point
+from costframe.frontier.points import Point
 
 NINE_OF_TEN = 1.645  # standard errors on both sides
 _SIDE = 0.05  # chance beyond each end

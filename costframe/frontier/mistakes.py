@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import printable
 from costframe.training.error_costs import ErrorCosts
 from costframe.training.library_scores import LibraryScore
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _KINDS = 3  # of wrong answers that a text names
 

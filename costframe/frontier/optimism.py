@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from costframe.frontier.estimates import of_bill
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.frontier.store import Fitted
+from costframe.frontier.store import Fitted
 
 DRAWS = 200  # bootstrap samples
 _MOST_UNITS = 5_000  # that a bootstrap sample draws: of more rows, groups of them

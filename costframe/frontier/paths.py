@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from costframe.core.errors import ParameterError, format_count
+from costframe.core.predictors.predictor import Predictor
 from costframe.frontier.estimates import (
     Estimate,
     difference_error,
@@ -21,20 +24,12 @@ from costframe.frontier.estimates import (
 )
 from costframe.frontier.intervals import NINE_OF_TEN
 from costframe.frontier.repeated import join_bills, join_scores
-from costframe.frontier.trial import STOPPING, optional_arguments
+from costframe.frontier.rows import Fold, Rows
+from costframe.frontier.store import Fitted
+from costframe.frontier.trial import STOPPING, Progress, Trial, optional_arguments
 from costframe.training.data import Traits
+from costframe.training.model_path import PathPoint
 from costframe.training.scoring import with_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.frontier.rows import Fold, Rows
-    from costframe.frontier.store import Fitted
-    from costframe.frontier.trial import Progress, Trial
-    from costframe.training.model_path import PathPoint
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero

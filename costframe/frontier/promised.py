@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import evolve, frozen
@@ -18,18 +19,13 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.frames import column_names, is_arrow, select_columns
 from costframe.frontier.checks import check_share, is_real_number
+from costframe.frontier.points import Point
 from costframe.frontier.rows import Rows, check_groups
 from costframe.promises.cascades import DOUBTS, can_defer, can_follow, cascade
+from costframe.promises.certified import Certified
 from costframe.promises.choose import Candidate, Judge, choose, safety_of
-from costframe.promises.promise import OF_OTHER, as_promises
+from costframe.promises.promise import OF_OTHER, Promise, as_promises
 from costframe.promises.sample import Sample, check_task
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from costframe.frontier.points import Point
-    from costframe.promises.certified import Certified
-    from costframe.promises.promise import Promise
 
 BEST = "best"  # names the point of the best score in a promise
 _MOST_CHEAP = 16  # models that cascades begin with

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from costframe.core.errors import format_count
-from costframe.frontier.points import CONSTANT
-
-if TYPE_CHECKING:
-    from costframe.frontier.points import Point
+from costframe.frontier.points import CONSTANT, Point
 
 
 @frozen

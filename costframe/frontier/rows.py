@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
@@ -16,12 +17,8 @@ from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import is_arrow, take_rows
 from costframe.core.tables.rows import as_frame, check_nested, check_queries, check_target, check_weights, exact_labels
+from costframe.datasets import Dataset, dataset
 from costframe.frontier.checks import check_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.datasets import Dataset, dataset
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out

@@ -7,19 +7,16 @@ import json
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from costframe.core.errors import ParameterError
 from costframe.core.files import remove_unfinished, write_folder
+from costframe.datasets import Dataset
 from costframe.frontier.digests import digest
 from costframe.frontier.references import REFERENCES
 from costframe.frontier.store import FITS, MODELS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from costframe.datasets import Dataset
 
 RUN, FRONTIER, RECOMMENDED = "run.json", "frontier.fits", "recommended.model"
 NOUNS = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from attrs import evolve
 
@@ -13,6 +15,7 @@ from costframe.frontier.points import CONSTANT
 from costframe.frontier.runs import FRONTIER, hold_alone, holds_run
 from costframe.frontier.store import (
     MODELS,
+    Fitted,
     SavedModel,
     Store,
     file_name,
@@ -21,12 +24,6 @@ from costframe.frontier.store import (
     pack_fits,
     unpack_fits,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from costframe.frontier.store import Fitted
 
 
 def save_fits(folder: Path, found: Sequence[Fitted], header: Mapping[str, Any], *, overwrite: bool) -> None:

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.checks import check_choice, check_number, needed
+from costframe.core.cost.expected import CostReport
 from costframe.core.display import cost
 from costframe.core.errors import ParameterError, printable
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.predictor import Predictor
 from costframe.frontier.checks import KINDS, check_searched
 from costframe.frontier.frontier import Frontier
 from costframe.frontier.promised import check_promised, hold_out
 from costframe.frontier.rows import Rows
+from costframe.frontier.trial import Progress as ProgressCallback
 from costframe.frontier.trial import silent
 from costframe.frontier.words import Buy, describe_useless_budget, next_buys
 from costframe.promises.promise import Promise, as_promises
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Self
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.expected import CostReport
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.frontier.trial import Progress as ProgressCallback
 
 MOST_BUYS = 3  # that a search names
 TASK_OF = {kind: task for task, kind in KINDS.items()}

@@ -5,29 +5,25 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import attrs
+import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import CostframeError, StorageError, shown
 from costframe.core.files import write_atomically, write_folder
+from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.storage.container import pack, unpack
 from costframe.core.storage.saving import content_of, from_content, read_content
 from costframe.frontier.digests import digest
 from costframe.frontier.points import Point
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.fitted import FittedEstimator
-
-    Fits = tuple[list["Fitted"], list[tuple[float, float]]]  # and cost and score of all models of their path
-    Files = dict[str, dict[str, bytes]]  # by folder and name
+Fits = tuple[list["Fitted"], list[tuple[float, float]]]  # and cost and score of all models of their path
+Files = dict[str, dict[str, bytes]]  # by folder and name
 
 _ARRAYS = "influence", "spent"  # of a `Fitted`
 _CHECKSUM = 32  # bytes

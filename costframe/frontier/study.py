@@ -13,12 +13,14 @@ import threading
 import time
 import traceback
 import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from multiprocessing import AuthenticationError, resource_tracker
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import Any
 
 import joblib
 from attrs import define, evolve, field, frozen
@@ -31,24 +33,16 @@ from costframe.core.display import time_left
 from costframe.core.errors import CostframeError, WorkersError, format_count
 from costframe.core.machine import thread_count
 from costframe.core.plugins import registry
-from costframe.frontier.candidates import AdoptingEstimator
+from costframe.frontier.candidates import AdoptingEstimator, Candidate
 from costframe.frontier.checks import FitError, joint_error
 from costframe.frontier.points import FIRST_LOOK
-from costframe.frontier.store import Fitted, Store
+from costframe.frontier.rows import Division
+from costframe.frontier.store import Files, Fitted, Store
 from costframe.frontier.tradeoffs import POINTS_OF_FITS, fit_all, fit_grid
-from costframe.frontier.trial import STOPPING, PromisingSets, Trial, silent
+from costframe.frontier.trial import STOPPING, Progress, PromisingSets, Trial, silent
+from costframe.training.library_scores import LibraryScore
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-    from queue import SimpleQueue
-
-    from costframe.frontier.candidates import Candidate
-    from costframe.frontier.rows import Division
-    from costframe.frontier.store import Files
-    from costframe.frontier.trial import Progress
-    from costframe.training.library_scores import LibraryScore
-
-    Found = list[Fitted] | CostframeError
+Found = list[Fitted] | CostframeError
 
 _WAITING = 64  # reports that are under way at once
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from costframe.core.checks import check_number
 from costframe.core.predictors.mixed import MixedPredictor
@@ -16,18 +18,11 @@ from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
 from costframe.frontier.estimates import Estimate, beyond_rows, mix_estimates
 from costframe.frontier.paths import fit_along, has_path
-from costframe.frontier.trial import PromisingSet, continue_progress, fit_at
+from costframe.frontier.rows import Rows
+from costframe.frontier.store import Fitted
+from costframe.frontier.trial import Progress, PromisingSet, Trial, continue_progress, fit_at
 from costframe.training.scoring import score_named, with_labels
 from costframe.training.shell import CostAwareEstimator
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.frontier.rows import Rows
-    from costframe.frontier.store import Fitted
-    from costframe.frontier.trial import Progress, Trial
 
 FITS, FITS_OF_BUDGET = 3, 2  # most further fits of an algorithm
 _DRAWS, _PARTS = 16, 10  # of which model answers each row; and parts of the rows, each left out once

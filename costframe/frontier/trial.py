@@ -5,39 +5,32 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.core.machine import thread_count
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.frontier.estimates import estimate_on_rows, join_folds, model_variance, sum_by_unit
+from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, model_variance, sum_by_unit
 from costframe.frontier.mistakes import mistakes_in_words
 from costframe.frontier.points import Point
-from costframe.frontier.rows import Rows, count_outer_folds, folds_alike, folds_of, halves_of
+from costframe.frontier.rows import Fold, Rows, count_outer_folds, folds_alike, folds_of, halves_of
 from costframe.frontier.store import Fitted, Store
 from costframe.sets.archive import choose_spread, search_quickly
 from costframe.training.data import Traits
 from costframe.training.error_costs import ERROR_COST
+from costframe.training.library_scores import LibraryScore
 from costframe.training.scoring import influence, of_repeats, score_named, standard_error, with_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.expected import CostReport
-    from costframe.frontier.estimates import Estimate
-    from costframe.frontier.rows import Fold
-    from costframe.training.library_scores import LibraryScore
-    from costframe.training.shell import CostAwareEstimator
+from costframe.training.shell import CostAwareEstimator
 
 _SETS = 12  # sets of the archive's front, with the empty set and all features
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +15,15 @@ from attrs import fields_dict, frozen
 from costframe.core.cells import guard
 from costframe.core.display import compare_cost, cost, html_table, round_up, saving, with_error
 from costframe.core.errors import brief, format_count, printable, shown
-from costframe.frontier.choices import NEGLIGIBLE, plain_point
-from costframe.frontier.intervals import NINE_OF_TEN
+from costframe.frontier.choices import NEGLIGIBLE, Choices, plain_point
+from costframe.frontier.intervals import NINE_OF_TEN, Difference
 from costframe.frontier.paths import choose_places
 from costframe.frontier.points import CONSTANT, Point, plus_minus
 from costframe.frontier.references import describe_reference, is_reference
 from costframe.training.library_scores import QueryScore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     import pandas as pd
-
-    from costframe.frontier.choices import Choices
-    from costframe.frontier.intervals import Difference
 
 NEAR = 0.01  # share of the best score
 FEW_OF_A_CLASS = 50

@@ -6,33 +6,27 @@ several of the models read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
+from costframe.adoption.fitted_model import FittedModel, GivenModel
 from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import apply_link, squeeze
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.stages.stages import Answer, Route, Stage
+from costframe.training.data import Rows, TrainingData
 from costframe.training.sampling import dominated_duplicates, held_out, split_off
 from costframe.trees.boost import bin_rows, boost_at_prices, tree_grower
 from costframe.trees.losses import LogisticLoss, SoftmaxLoss, loss_for
 from costframe.trees.monitor import Monitor
 from costframe.trees.prices import NoPrices
 from costframe.trees.settings import TreeSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.adoption.fitted_model import FittedModel, GivenModel
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.stages import Stage
-    from costframe.training.data import Rows, TrainingData
 
 BOTH, CHEAP, EXPENSIVE = "both", "cheap", "expensive"
 SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to [SURE, 1 - SURE], as the authors do

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
-from costframe.adoption.fitted_model import GivenColumns, GivenModel, read_probabilities
+from costframe.adoption.fitted_model import FittedModel, GivenColumns, GivenModel, read_probabilities
 from costframe.core.checks import as_items, check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import log_odds
 from costframe.core.tables.frames import by_partition, is_dask
 from costframe.core.tables.rows import check_weights
-from costframe.gates.composite import compose, fit_default, mix_predictions
+from costframe.gates.composite import Candidate, ExpensiveModel, ModelOutputs, compose, fit_default, mix_predictions
 from costframe.training.cluster.fitting import fit_on_cluster
-from costframe.training.data import Traits
+from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier
-from costframe.training.model_path import PathCollector
+from costframe.training.model_path import DeferredPath, PathCollector
 from costframe.training.shell import restore_on_error
-from costframe.trees.monitor import Predictions
+from costframe.trees.monitor import Predicted, Predictions
 from costframe.trees.scaling import check_sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Unpack
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.adoption.fitted_model import FittedModel
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.gates.composite import Candidate, ExpensiveModel, ModelOutputs
-    from costframe.training.data import FitRows, Rows, TrainingData
-    from costframe.training.model_path import DeferredPath
-    from costframe.trees.monitor import Predicted
 
 _LEVELS = 12
 _LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model

@@ -5,22 +5,19 @@ A weight that a norm holds at zero is exactly zero, so its column is not acquire
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from costframe import engine
+from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import exact_sum, product, sum_over_rows, sum_products
 from costframe.gates.composite import cheap_losses
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.groups import PricedGroups
-
-    F8 = NDArray[np.float64]
+F8 = NDArray[np.float64]
 
 RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 REFIT = 1e-3  # ridge that takes the place of the penalty

@@ -9,15 +9,12 @@ bets that aim at being decisive by the last draw (Browne, Advances in Applied Pr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _NORMAL, _ROOT = NormalDist(), math.sqrt(2 * math.pi)
 _STEPS = 30  # of bisection

@@ -8,17 +8,14 @@ where it matters. A cascade is a `StageTree`: priced, stepped, saved and served 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
 
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, Route
-
-if TYPE_CHECKING:
-    from costframe.core.stages.stages import Stage
+from costframe.core.stages.stages import Answer, Route, Stage
 
 DOUBTS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # distances of log odds from the border of both classes
 

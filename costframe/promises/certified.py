@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import field, frozen
 
 from costframe.core.display import cost, html_table
 from costframe.core.errors import brief, format_count, printable
-
-if TYPE_CHECKING:
-    from costframe.promises.promise import Promise
+from costframe.promises.promise import Promise
 
 
 @frozen

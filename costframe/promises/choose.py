@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.display import cost as price
 from costframe.core.display import round_up
 from costframe.core.errors import CostframeError, printable
 from costframe.promises.bounds import draws_alike
 from costframe.promises.certified import Certified, Check, Enough
-from costframe.promises.losses import COUNTS, losses_of
+from costframe.promises.losses import COUNTS, Losses, losses_of
 from costframe.promises.orders import foresee, improve_order, staircase
-from costframe.promises.sample import Answers
+from costframe.promises.promise import Promise
+from costframe.promises.sample import Answers, Sample
 from costframe.promises.sequences import certified
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.promises.losses import Losses
-    from costframe.promises.promise import Promise
-    from costframe.promises.sample import Sample
 
 _POWER = 0.842  # standard errors: "enough" rows certify a model with a probability of 0.8
 _MOST_ROWS = 30  # "enough" rows, as a multiple of those there are

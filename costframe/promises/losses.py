@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.promises.bounds import bets_on, betting_p, binomial_p, paired_p, upper_bound
-from costframe.promises.promise import OF_CLASS, OF_MONEY, OF_OTHER
-from costframe.promises.sample import check_task
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.promises.promise import Promise
-    from costframe.promises.sample import Answers, Sample
+from costframe.promises.promise import OF_CLASS, OF_MONEY, OF_OTHER, Promise
+from costframe.promises.sample import Answers, Sample, check_task
 
 COUNTS, PAIRS, ANY = "counts", "pairs", "any"
 _SEED = 0  # of the order of bets, which must not depend on the losses

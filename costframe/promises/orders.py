@@ -8,19 +8,13 @@ cost that is expected of the chosen one falls.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from costframe.promises.losses import COUNTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.random import Generator
-    from numpy.typing import NDArray
-
-    from costframe.promises.losses import Losses
+from costframe.promises.losses import COUNTS, Losses
 
 _DRAWS, _SEED = 400, 0
 _GAIN = 0.005  # least share of the expected cost that a change of the order saves

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from attrs import field, frozen
 
 from costframe.core.checks import as_items
 from costframe.core.errors import ParameterError, brief, quote_names, shown, suggestion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SIDE = r"(<=|>=|\u2264|\u2265|<|>|==|=)"
 _TEXT = re.compile(rf"\s*([^\s()<>=\u2264\u2265]+)\s*(?:\((.*)\))?\s*{_SIDE}\s*(.+?)\s*", re.DOTALL)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, ParameterError, printable, quote_names, shown, suggestion
 from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import take_rows
 from costframe.core.tables.rows import check_target
-from costframe.promises.promise import OF_CLASS, OF_MONEY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from costframe.promises.promise import Promise
+from costframe.promises.promise import OF_CLASS, OF_MONEY, Promise
 
 
 @frozen(eq=False)

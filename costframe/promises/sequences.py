@@ -8,10 +8,7 @@ gives its share to those that have not (Bretz et al., Statistics in Medicine 28,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence
 
 
 def certified(sequences: Sequence[Sequence[int]], p_value: Callable[[int], float], delta: float) -> list[int]:

@@ -12,6 +12,8 @@ from costframe.core.display import cost as cost_text
 from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count, shown
 from costframe.frontier.choices import Choices
+from costframe.frontier.frontier import Frontier
+from costframe.frontier.points import Point
 from costframe.report.pictures import (
     COLORS,
     INK,
@@ -31,9 +33,6 @@ from costframe.training.scoring import score_label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
 
 MARKERS = ("o", "s", "^", "v", "D", "<", ">")  # another number than of colors, so that no two algorithms look alike
 ON_TEST: dict[str, Any] = {"marker": "*", "ls": "", "ms": 11, "mfc": "white", "mec": INK, "mew": 1.2}

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
 from costframe.core.display import cost
 from costframe.core.errors import format_count, printable, quote_names
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.costs import CostModel
 
 MOST_NAMES = 12
 

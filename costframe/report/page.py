@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 import shlex
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,34 +14,29 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.report import CostReport
 from costframe.core.display import compare_cost, cost, milliseconds, saving
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
-from costframe.frontier.points import at_tradeoff, best_first
+from costframe.core.predictors.predictor import Predictor
+from costframe.core.prices.costs import CostModel
+from costframe.frontier.frontier import Frontier
+from costframe.frontier.points import Point, at_tradeoff, best_first
 from costframe.frontier.store import MODELS
 from costframe.frontier.words import columns_of, describe_model, next_buys, to_cells
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.pictures import COLORS, GRAY, INK, PALE
 from costframe.report.stages_display import view_stages
-from costframe.report.tables import payments
+from costframe.report.stages_drawing import StageBox
+from costframe.report.tables import Payment, payments
 from costframe.training.scoring import score_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jinja2 import Environment
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.report import CostReport
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.costs import CostModel
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
-    from costframe.report.stages_drawing import StageBox
-    from costframe.report.tables import Payment
 
 MOST_CARDS = 30
 MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent

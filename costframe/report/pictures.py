@@ -9,25 +9,24 @@ import contextlib
 import io
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import define, field
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_choice, needed
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.tables.rows import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
-    from numpy.typing import ArrayLike, NDArray
 
 # Distinct for color-blind readers too (Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError
 from costframe.core.learners.bits import bits_of, members
 from costframe.core.machine import over_chunks
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.planned_walk import PlannedRows
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.run_stages import StageRunner, check_acquisition
 from costframe.core.stages.stages import Answer, Route
+from costframe.core.stages.stops import StopPrices
+from costframe.core.tables.preparation import Preparation
 from costframe.core.tables.rows import as_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.planned_walk import PlannedRows
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.stops import StopPrices
-    from costframe.core.tables.preparation import Preparation
 
 MOST_REPLAYED = 500  # rounds are counted row by row, which is slow
 

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import define
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import DataError, ParameterError, format_count
 from costframe.core.predictors.fitted import what_is
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.run_stages import check_acquisition
-from costframe.core.stages.stages import Route
+from costframe.core.stages.stages import Route, Stage
 from costframe.core.tables.rows import as_rows
 from costframe.report.pictures import ModelDisplay, as_labels, percent
-from costframe.report.stages import see_stages, see_stops, summarize_stages, summarize_stops
+from costframe.report.stages import Acquired, StageSeen, see_stages, see_stops, summarize_stages, summarize_stops
 from costframe.report.stages_drawing import GAP, Line, Panels, Picture, StageBox, Way, height_of, place_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.stages.stages import Stage
-    from costframe.report.stages import Acquired, StageSeen
 
 _NAMELESS = "unit"  # default unit of a cost model
 _MOST_ITEMS = 4  # most lines of acquired items

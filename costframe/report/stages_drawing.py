@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.report.pictures import COLORS, GRAY, INK, PALE, cut_text, keep_in_scale, width_of, wrap_text
+from costframe.report.stages import StageSeen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from costframe.core.stages.stages import Stage
-    from costframe.report.stages import StageSeen
 
 PANEL_HEIGHT = 0.95  # with the numbers below
 _BELOW = 0.16  # room for the numbers

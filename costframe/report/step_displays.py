@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.display import cost as cost_text
 from costframe.core.errors import format_count
@@ -24,7 +25,6 @@ from costframe.report.stages import RowSteps, first_step, follow_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
 
 _AXES = {"depth": "depth of the stage", "stop": "stop", "round": "round of acquisition"}
 _MOST_SHADES, _MOST_GROUPS = 6, 12  # shades are those of a legend

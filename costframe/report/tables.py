@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.core.display import cost, whole_percent
 from costframe.core.errors import printable
 from costframe.core.plugins import two_classes_only
+from costframe.core.prices.costs import CostModel
+from costframe.datasets import Dataset
 from costframe.frontier.choices import distinct
+from costframe.frontier.frontier import Frontier
+from costframe.frontier.points import Point
 from costframe.frontier.words import columns_of, rows_of_frontier, to_cells
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.expected import CostReport
-    from costframe.core.prices.costs import CostModel
-    from costframe.datasets import Dataset
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
-    from costframe.hooks import Algorithm
+from costframe.hooks import Algorithm
 
 BOUNDLESS = 10_000
 NARROW = 70  # a narrower table has the summary below the name

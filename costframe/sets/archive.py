@@ -9,31 +9,25 @@ others. All features behind an expensive resource are one bundle, so the search 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.machine import run_parallel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import apply_link, squeeze
+from costframe.training.data import Rows, TrainingData
 from costframe.training.sampling import deal_folds, sample_by_hash
+from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.boost import bin_rows
 from costframe.trees.folds import boost_folds, regress_many
-from costframe.trees.losses import loss_for
+from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss, loss_for
 from costframe.trees.monitor import Predictions
 from costframe.trees.settings import TreeSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows, TrainingData
-    from costframe.trees.bin_mapper import BinnedData
-    from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 
 @frozen(eq=False, slots=False)

@@ -6,21 +6,17 @@ helps few rows, however much it helps these.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from costframe.sets.archive import SetArchive
 
-    from numpy.typing import NDArray
-
-    from costframe.sets.archive import SetArchive
-
-    Divided = tuple[frozenset[int], list[NDArray[np.bool_]]]  # a selector, and parts
-    Splits = list[tuple[int, int, int]]  # leaf, column, and largest bin of the rows that stay; others are a new leaf
+Divided = tuple[frozenset[int], list[NDArray[np.bool_]]]  # a selector, and parts
+Splits = list[tuple[int, int, int]]  # leaf, column, and largest bin of the rows that stay; others are a new leaf
 
 _ACTIONS, _COLUMNS = 64, 16  # most actions, and most columns of a selector
 _LEAVES, _SHARE, _FEWEST = 8, 25, 20  # a leaf has at least n / _SHARE and at least _FEWEST rows

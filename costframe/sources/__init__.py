@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from costframe.hooks import hookimpl
 from costframe.lazily import attach
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __getattr__, _, __all__ = attach(__name__, __file__)
 

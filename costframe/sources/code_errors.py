@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 import traceback
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from costframe.core.errors import ParameterError, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
 
 _ALWAYS = (TypeError, NameError, AttributeError, ImportError, NotImplementedError, SyntaxError, ParameterError)
 _AFTER_SOME = (KeyError, IndexError)  # an unknown key may raise them, so that one key alone says nothing

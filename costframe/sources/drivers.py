@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, shown
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.fitted import FittedEstimator, as_predictor
+from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.predictor import Known, Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import names_of
 from costframe.sources.live_row import RowTerms
 from costframe.sources.lookups import Lookup, Policy
-from costframe.sources.partitions import Drive, key_blocks, many_by_partition, stream_by_partition
+from costframe.sources.partitions import Drive, Ended, Observe, key_blocks, many_by_partition, stream_by_partition
 from costframe.sources.predictions import (
     Predictions,
     annotate_errors,
@@ -30,14 +32,6 @@ from costframe.sources.predictions import (
 from costframe.sources.source import CallSource
 from costframe.sources.sources import Sources
 from costframe.sources.threads import run
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Generator, Hashable, Iterable
-
-    from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.predictors.inquiry import Prediction
-    from costframe.core.predictors.predictor import Known, Predictor
-    from costframe.sources.partitions import Ended, Observe
 
 IN_FLIGHT = 1000  # rows that advance together
 

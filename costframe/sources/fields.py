@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
@@ -17,14 +17,9 @@ from costframe.core.checks import as_items, check_choice
 from costframe.core.errors import DataError, InquiryError, ParameterError, shown
 from costframe.core.prices.entries import EPOCHS
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import encode_value, is_missing
+from costframe.core.tables.categories import Labels, encode_value, is_missing
 from costframe.core.tables.dates import Dates
 from costframe.sources.source import OddValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from costframe.core.tables.categories import Labels
 
 TYPES = ("number", "text", "truth")
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import AsyncIterator, Collection, Hashable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from attrs import define, field
@@ -27,9 +27,6 @@ from costframe.sources.source import (
     answer_each,
     as_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection
 
 _MOST_REDIRECTS = 3
 _ABSENT = {404, 410}

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names
-from costframe.core.predictors.inquiry import supply_inquiries
+from costframe.core.predictors.inquiry import Inquiry, Ledger, Prediction, supply_inquiries
 from costframe.core.predictors.predictor import Known, Predictor, RowRequest
+from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import left_of
 from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.sources.trips import Outcome
-
-if TYPE_CHECKING:
-    from costframe.core.predictors.inquiry import Inquiry, Ledger, Prediction
-    from costframe.core.prices.costs import CostModel
 
 
 @frozen(eq=False)

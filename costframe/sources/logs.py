@@ -6,30 +6,25 @@ import contextlib
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import FileIO
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.checks import as_path, check_number, needed
 from costframe.core.errors import DataError, InquiryError, ParameterError, format_count, printable, shown
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.fitted import FittedEstimator, as_predictor
 from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.sources.live_row import LiveRow, RowTerms
+from costframe.sources.sources import Sources, Watch
 from costframe.sources.trips import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from types import TracebackType
-
-    from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.sources.sources import Sources, Watch
 
 FORMAT = 1
 _FEW = 5  # rows of a part, with fewer of which its mean tells nothing

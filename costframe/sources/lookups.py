@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from attrs import field, fields, frozen
 
@@ -10,9 +10,6 @@ from costframe.core.checks import check_choice, check_number
 from costframe.core.errors import ParameterError, printable, quote_names, shown
 from costframe.sources.fields import Field, as_fields
 from costframe.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ON_FAILURE = ("raise", "missing", "without")
 ON_ABSENT = ("fail", "missing")

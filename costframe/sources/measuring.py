@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
@@ -14,9 +15,6 @@ from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.sources.partitions import key_blocks
 from costframe.sources.sources import Sources
 from costframe.sources.threads import run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 
 def measure(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import wraps
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, evolve, frozen
@@ -18,17 +18,13 @@ from attrs import define, evolve, frozen
 from costframe.core.checks import check_functions, check_number
 from costframe.core.errors import ParameterError, SourceError, UnknownValuesWarning, WorkersError, shown
 from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.inquiry import Prediction
 from costframe.core.tables.frames import blocks, delayed_model, is_dask, one_row, whole_rows
 from costframe.core.tables.unknown_values import odd_columns, warn_of
 from costframe.sources.live_row import LiveRow, RowTerms, supply_rows
 from costframe.sources.predictions import Predictions
 from costframe.sources.sources import Sources
 from costframe.sources.told import SourcesEnd
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from costframe.core.predictors.inquiry import Prediction
 
 Ended = tuple[Any, "Prediction | Exception"]
 """The key of a row, and its prediction or the error that ended it."""
@@ -124,7 +120,7 @@ def key_blocks(keys: Iterable[Any], size: int) -> Iterator[tuple[int, list[Any]]
         begun += len(block)
 
 
-F = TypeVar("F", bound="Callable[..., Any]")
+F = TypeVar("F", bound=Callable[..., Any])
 
 _LOOK = 1.0  # seconds between looks at the workers
 

@@ -5,25 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_items
-from costframe.core.cost.expected import stack_values
+from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.errors import DataError, InquiryError, ParameterError, brief, format_count, shown
 from costframe.core.machine import CHUNK
-from costframe.core.predictors.inquiry import Prediction, as_numbers
+from costframe.core.predictors.inquiry import Inquiry, Prediction, as_numbers
+from costframe.core.predictors.predictor import Predictor
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.rows import as_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.predictors.inquiry import Inquiry
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.categories import Categories
 
 FetchOne = Callable[[tuple[str, ...]], Any]  # feature names -> values by name, or an awaitable of them
 FetchMany = Callable[[dict[Any, tuple[str, ...]]], Any]  # feature names by key -> values by name for each key

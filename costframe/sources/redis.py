@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, field
 
 from costframe.core.checks import check_number, needed
 from costframe.core.errors import CostframeError, InquiryError, ParameterError, quote_names, shown
 from costframe.sources.source import MOST_BYTES, LackingError, Reply, Source, TripError, Wanted, as_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 _PART = 65_536
 _SCANNED = 1000  # names that Redis goes through at once

@@ -8,13 +8,13 @@ import math
 import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Context, Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -26,9 +26,6 @@ from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names
 from costframe.sources.code_errors import check_takes
 from costframe.sources.threads import Threads
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
 
 _DECIMAL = re.compile(r"(?!-[0.]+\Z)-?(?:0|[1-9][0-9]{0,400})(?:\.[0-9]{1,400})?")
 

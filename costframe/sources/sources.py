@@ -10,7 +10,9 @@ import re
 import tomllib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 from urllib.parse import quote
 
 from costframe.core.checks import as_path, check_functions
@@ -23,8 +25,11 @@ from costframe.core.errors import (
     quote_names,
     shown,
 )
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.fitted import FittedEstimator, as_predictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.tables.categories import Categories
+from costframe.core.tables.unknown_values import Coverage
 from costframe.sources.failures import describe_failure
 from costframe.sources.fields import as_fields
 from costframe.sources.live_row import RowTerms, warm_up
@@ -32,15 +37,6 @@ from costframe.sources.lookups import POLICY_NAMES, Lookup, Policy, check_served
 from costframe.sources.source import Source, as_key
 from costframe.sources.threads import run
 from costframe.sources.trips import Outcome, Trips
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
-    from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.categories import Categories
-    from costframe.core.tables.unknown_values import Coverage
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _COMMON = ("kind", "features", "resource", "by", "missing")  # keys of every source, besides those of policies

@@ -7,14 +7,12 @@ import contextlib
 import inspect
 import os
 import threading
+from collections.abc import Callable, Coroutine
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from costframe.core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
 
 T = TypeVar("T")
 
@@ -79,7 +77,7 @@ def _loop() -> asyncio.AbstractEventLoop:
         return _background[1]
 
 
-Job = tuple["Callable[..., Any]", tuple[Any, ...], "Callable[[Any, Exception | None], bool]"]
+Job = tuple[Callable[..., Any], tuple[Any, ...], Callable[[Any, Exception | None], bool]]
 
 
 class Threads:

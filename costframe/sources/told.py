@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attrs import define, field
 
-if TYPE_CHECKING:
-    from costframe.core.tables.unknown_values import Coverage
-    from costframe.sources.sources import Sources
+from costframe.core.tables.unknown_values import Coverage
+from costframe.sources.sources import Sources
 
 
 @define

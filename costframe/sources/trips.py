@@ -7,22 +7,19 @@ import math
 import traceback
 from collections import Counter
 from collections.abc import Collection, Coroutine, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from attrs import define, evolve, field
 
 from costframe.core.checks import needed
 from costframe.core.errors import CostframeError, InquiryError, ParameterError, shown
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.unknown_values import Coverage
 from costframe.sources.code_errors import Broken, describe_code_error, is_code_error
 from costframe.sources.failures import describe_failure, explain
 from costframe.sources.fields import as_plain
-from costframe.sources.source import KeyRefusedError, TripError, may_pass
-
-if TYPE_CHECKING:
-    from costframe.core.tables.categories import Categories
-    from costframe.sources.lookups import Lookup
-    from costframe.sources.source import Wanted
+from costframe.sources.lookups import Lookup
+from costframe.sources.source import KeyRefusedError, TripError, Wanted, may_pass
 
 T = TypeVar("T")
 

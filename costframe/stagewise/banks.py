@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_softmax, softmax
 
 from costframe.adoption.adopted import of_columns
@@ -21,18 +23,11 @@ from costframe.core.sums import AccurateSums, exact_sum, product, sum_over_rows,
 from costframe.core.tables.categorical import find_categorical
 from costframe.core.tables.frames import column_names
 from costframe.core.tables.rows import as_feature_names, as_rows, check_target, check_weights
-from costframe.training.data import Rows
+from costframe.training.data import Rows, TrainingData
 from costframe.training.sampling import dominated_duplicates
 from costframe.trees.banks import USUAL, boost_trees, train_priced_bank
 from costframe.trees.losses import SoftmaxLoss, loss_for
 from costframe.trees.scaling import check_sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.training.data import TrainingData
 
 _MOST = 1 << 26  # numbers held as a matrix: half a GiB
 _BLOCK = 1 << 15  # rows

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax
 
 from costframe.stagewise.banks import Logistic, Squared, as_counts
+from costframe.stagewise.evaluation import Evaluation
 from costframe.stagewise.fitting import minimize_smooth
-from costframe.stagewise.soft_tree import Flow
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.stagewise.evaluation import Evaluation
-    from costframe.stagewise.soft_tree import SoftTree
+from costframe.stagewise.soft_tree import Flow, SoftTree
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss

@@ -10,21 +10,17 @@ it. Unlike a relaxed cost, this cost does not fall when weights only shrink.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.core.sums import exact_sum, sum_over_rows
+from costframe.stagewise.banks import BankRows, Loss
 from costframe.stagewise.fitting import minimize_smooth
-from costframe.stagewise.objective import Outcome, Slopes, slopes_at
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.stagewise.banks import BankRows, Loss
-    from costframe.stagewise.objective import RelaxedObjective
-    from costframe.stagewise.soft_tree import SoftTree
+from costframe.stagewise.objective import Outcome, RelaxedObjective, Slopes, slopes_at
+from costframe.stagewise.soft_tree import SoftTree
 
 _TURNS = 5  # most alternations between auxiliaries and one node
 _STEPS = 20  # of the minimizer in each turn

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import check_choice, check_number, resolve
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
 from costframe.stagewise.calibration import calibrate_tree
@@ -17,20 +21,11 @@ from costframe.stagewise.evaluation import Evaluation
 from costframe.stagewise.fitting import USUAL_RIDGE, NormalEquations, fit_at_ridges, groups_in_loss, in_loss
 from costframe.stagewise.relaxed import as_log_odds, drop_zeros, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
-from costframe.training.data import Traits
+from costframe.training.data import Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker
 from costframe.training.progress import track
 from costframe.training.shell import CostAwareEstimator
 from costframe.trees.scaling import check_sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.training.data import Rows, TrainingData
 
 MOST_LEARNERS = 1_000  # settings are chosen on part of the rows and of the learners
 

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
 from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.outputs import BankOutputs
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.tables.row_hashes import RowDraw, draw_rows, hash_rows
-from costframe.stagewise.banks import BankRows, Squared, as_counts, outputs_on, targets_of
-from costframe.stagewise.soft_tree import Flow, as_stage_tree, stage_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.learners.outputs import BankOutputs
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.stagewise.banks import Loss
-    from costframe.stagewise.soft_tree import SoftTree, Topology
-    from costframe.training.data import Rows, TrainingData
+from costframe.stagewise.banks import BankRows, Loss, Squared, as_counts, outputs_on, targets_of
+from costframe.stagewise.soft_tree import Flow, SoftTree, Topology, as_stage_tree, stage_numbers
+from costframe.training.data import Rows, TrainingData
 
 _NEARLY = 1e-15
 _EVEN = 1e-9  # sums of weights differ by rounding; the first of two equal places wins

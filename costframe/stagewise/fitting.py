@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dgemm
@@ -17,18 +19,10 @@ from threadpoolctl import ThreadpoolController
 
 from costframe import engine
 from costframe.core.cost.groups import PricedGroups
-from costframe.core.learners.outputs import mirror
+from costframe.core.cost.sampled_prices import SampledPrices
+from costframe.core.learners.outputs import BankOutputs, mirror
 from costframe.core.machine import run_parallel, thread_count
 from costframe.core.sums import exact_sum
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.sampled_prices import SampledPrices
-    from costframe.core.learners.outputs import BankOutputs
 
 _ADDED = (1e-12, 1e-9, 1e-6)  # to unit diagonals: the first that makes the matrix positive in spite of rounding
 _WORTH_INVERTING = 0.7

@@ -10,21 +10,15 @@ weights.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
+from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import sum_over_rows
+from costframe.stagewise.banks import BankRows, Loss
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
-from costframe.stagewise.soft_tree import Flow
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.banks import BankRows, Loss
-    from costframe.stagewise.soft_tree import SoftTree, Topology
+from costframe.stagewise.soft_tree import Flow, SoftTree, Topology
 
 FLOOR = 1e-6  # of auxiliaries
 

@@ -7,21 +7,16 @@ The evaluator (`costframe.core.cost`) is exact, but has no derivatives.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from attrs import Factory, evolve, frozen
+from numpy.typing import NDArray
 
+from costframe.core.cost.groups import PricedGroups
+from costframe.stagewise.banks import BankRows
 from costframe.stagewise.fitting import NormalEquations, solve_scaled
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.groups import PricedGroups
-    from costframe.stagewise.banks import BankRows
-
-    F8 = NDArray[np.float64]
+F8 = NDArray[np.float64]
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
 _ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero

@@ -7,23 +7,18 @@ A single answer is one node, Cronus a chain, CSTC a binary tree. Routing is soft
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 from scipy.special import expit
 
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.outputs import BankOutputs
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.core.sums import coarse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.learners.outputs import BankOutputs
-    from costframe.core.stages.stages import Stage
-    from costframe.stagewise.banks import BankRows
+from costframe.stagewise.banks import BankRows
 
 
 @frozen(eq=False)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import PluginError
 from costframe.core.plugins import TASKS, registry, two_classes_only
 from costframe.core.prices.costs import CostModel
 from costframe.hooks import Algorithm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
 
 COSTS = CostModel.from_dict({
     "unit": "CAD",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from costframe.core.checks import needed
+from costframe.hooks import Algorithm
 from costframe.testing import (  # noqa: F401 - they register themselves
     laws_of_cost,
     laws_of_dates,
@@ -18,13 +20,7 @@ from costframe.testing import (  # noqa: F401 - they register themselves
     laws_of_shell,
     laws_of_training,
 )
-from costframe.testing.case import LAWS, Law, cases, not_for
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from costframe.hooks import Algorithm
-    from costframe.testing.case import Case, Law
+from costframe.testing.case import LAWS, Case, Law, cases, not_for
 
 
 def laws() -> dict[str, Law]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from costframe.core.cost.expected import CostReport
+from costframe.core.predictors.inquiry import Prediction
+from costframe.core.prices.costs import CostModel
 from costframe.testing.case import expect, same_bits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.expected import CostReport
-    from costframe.core.predictors.inquiry import Prediction
-    from costframe.core.prices.costs import CostModel
 
 
 class CountingSource:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +12,10 @@ from costframe.core.errors import CostframeError, CostModelError, StorageError
 from costframe.core.predictors.importances import importances
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import exact
-from costframe.testing.case import COSTS, expect, fit, law, priced, same_bits
+from costframe.testing.case import COSTS, Case, expect, fit, law, priced, same_bits
 from costframe.testing.counting import acquired_names, expect_as_reported, expect_close, inquire
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from costframe.core.prices.costs import CostModel
-    from costframe.testing.case import Case
 
 SOME = 20  # rows to step through one by one
 FILLERS = (np.nan, -1e3, 0.0, 1e3)

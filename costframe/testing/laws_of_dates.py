@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
-from costframe.testing.case import COSTS, expect, fit, law, priced, same_bits
+from costframe.testing.case import COSTS, Case, expect, fit, law, priced, same_bits
 from costframe.testing.counting import expect_as_reported, inquire
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from costframe.testing.case import Case
 
 _PARTS = ("weekday", "month")
 _SOME = 20  # rows to step through one by one

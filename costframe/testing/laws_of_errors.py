@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
 
 from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.predictors.certain import certain
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
-from costframe.testing.case import expect, law, same_bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from types import FrameType
-
-    from costframe.testing.case import Case
+from costframe.testing.case import Case, expect, law, same_bits
 
 SOME = 2  # rows
 MOST_CALLS = 1_000_000  # in a step

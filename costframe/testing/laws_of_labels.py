@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.predictors.fitted import FittedEstimator
@@ -14,14 +16,7 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.storage.saving import load, save
 from costframe.sources.drivers import predict_many
-from costframe.testing.case import expect, law
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.testing.case import Case
+from costframe.testing.case import Case, expect, law
 
 SOME = 20  # rows to step through one by one
 NO_LIMIT = 1e9  # a cap that every row can pay

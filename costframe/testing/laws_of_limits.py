@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import CostframeError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import exact
-from costframe.testing.case import COSTS, expect, expect_likeliest, law, priced, same_bits
+from costframe.testing.case import COSTS, Case, expect, expect_likeliest, law, priced, same_bits
 from costframe.testing.counting import acquired_names, expect_as_reported, inquire, unavailable_features
 from costframe.testing.laws_of_cost import all_prices_for, expect_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.testing.case import Case
 
 SOME = 10  # rows to step through one by one
 SHARES = (0.0, 0.1, 0.35, 0.7, 0.95)  # caps, as shares of the cost of the most expensive row

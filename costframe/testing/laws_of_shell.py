@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import warnings
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from costframe.core.plugins import two_classes_only
 from costframe.testing.case import (
     COSTS,
     KINDS,
+    Case,
     expect,
     expect_likeliest,
     fit,
@@ -27,11 +29,7 @@ from costframe.testing.case import (
 from costframe.testing.counting import expect_close, inquire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
-
-    from costframe.testing.case import Case
 
 COLORS = ("red", "blue", "green", "teal", "pink", "gray")
 SOME = 20  # rows to step through one by one

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import ParameterError
-from costframe.testing.case import COSTS, expect, fit, law, law_of_fits, make_table, priced, same_bits
+from costframe.core.workers import Workers
+from costframe.testing.case import COSTS, Case, Table, expect, fit, law, law_of_fits, make_table, priced, same_bits
 from costframe.testing.parts import run_together
 from costframe.training.data import Traits
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.workers import Workers
-    from costframe.testing.case import Case, Table
 
 HUGE = 1e6
 UNIT = 1024  # a power of two, so that no digit changes

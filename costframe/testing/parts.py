@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, BrokenBarrierError
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import WorkersError
 from costframe.core.workers import MAX, Operation, Workers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ Thresholds and values come from one short list, so that rows often tie with thre
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
@@ -15,21 +15,18 @@ try:
 except ImportError as error:
     raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[testing]'") from error
 
+from collections.abc import Callable, Sequence
+
+from numpy.typing import NDArray
+
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.tree_table import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING, TreeTable
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.stages.links import LINKS
-from costframe.core.stages.stages import Answer, Route
+from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.core.stages.stops import Rung, Stop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.stages.stages import Stage
 
 __all__ = ["banks", "cost_models", "feature_names", "planned_predictors", "rows", "stage_trees", "tree_tables"]
 

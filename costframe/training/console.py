@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterator
+from typing import IO, Any, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,10 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from costframe.core.errors import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    ProgressCallback = Callable[[int, int, str], None]  # finished fits, expected fits, a text about the current one
+ProgressCallback = Callable[[int, int, str], None]  # finished fits, expected fits, a text about the current one
 
 WIDTH_OF_FILES, LEAST_WIDTH = 120, 40
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from attrs import evolve, field, frozen
 from attrs.validators import instance_of, optional
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import exact_sum
+from costframe.core.tables.categories import Categories
 from costframe.core.workers import ALONE, Workers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.tables.categories import Categories
-
 
 USUAL_TRADEOFF = 1e-3  # without prices of errors
 _MANY = 255  # mean number of repetitions of a row that the tree engine can count

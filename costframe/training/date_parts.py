@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.errors import CostModelError, shown
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import Preparation
+from costframe.training.data import Rows, TrainingData
 from costframe.training.model_path import MeasuredPath
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.tables.categories import Categories
-    from costframe.training.data import Rows, TrainingData
 
 
 @frozen(eq=False)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import ParameterError
 from costframe.core.predictors.classes import both_classes
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
 from costframe.core.tables.rows import as_rows
-from costframe.training.data import USUAL_TRADEOFF
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
-    from costframe.training.data import Rows
+from costframe.training.data import USUAL_TRADEOFF, Rows
 
 __all__ = ["ERROR_COST", "ErrorCosts", "usual_tradeoff"]
 

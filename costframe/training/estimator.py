@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,11 +19,6 @@ from costframe.core.tables.frames import by_partition
 from costframe.core.tables.rows import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, NDArray
 
 LARGEST_GRADE = 100  # gains are 2^grade
 

@@ -6,20 +6,16 @@ import functools
 import inspect
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from costframe.core.errors import DataError, ParameterError, format_count, shown
 from costframe.training.error_costs import ErrorCosts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Self
-
-    from numpy.typing import ArrayLike, NDArray
 
 _NUMBERS = np.array([0.5, 1.25, 2.0, 3.5])  # labels of a regression, on which scores are tried
 

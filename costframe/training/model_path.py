@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import define, field, frozen
 
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.costs import CostModel
+from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
 
 
 class PathPoint(Protocol):

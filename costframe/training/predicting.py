@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.partition_costs import cost_by_partition
+from costframe.core.cost.report import CostReport
 from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import limit_threads
 from costframe.core.predictors.importances import gains
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.prices.costs import CostModel
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.frames import by_partition
 from costframe.training.row_reader import RowReader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from contextlib import AbstractContextManager
-
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.report import CostReport
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.stages.fallbacks import FallbackRows
 
 
 class Gains:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
@@ -18,6 +19,7 @@ from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.as_given import AsGiven, ColumnType
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.dates import Dates, check_dates
 from costframe.core.tables.frames import (
     category_columns,
@@ -33,13 +35,6 @@ from costframe.core.tables.text_columns import choose_few_texts, text_columns
 from costframe.core.tables.unknown_values import warn_of_frame
 from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows, Traits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.tables.categories import Categories
 
 _HINT = (
     "; a column of a category dtype, or one named in categorical_features, is split by categories; of texts that are "

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import to_grid
 from costframe.core.tables.row_hashes import hash_table, number_copies
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows, TrainingData
+from costframe.training.data import Rows, TrainingData
 
 _CELLS = 1 << 20  # of a table at a time
 _SHARE = 0.2  # of the rows to hold out

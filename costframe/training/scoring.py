@@ -10,23 +10,19 @@ them.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import DataError, ParameterError, shown, suggestion
+from costframe.core.prices.error_prices import ErrorPrices
 from costframe.training.error_costs import ERROR_COST, ErrorCosts
 from costframe.training.library_scores import LibraryScore, QueryScore, library_names, read_scorer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.prices.error_prices import ErrorPrices
-
-    Influence = Callable[[Any, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
-    Score = Callable[[Any, NDArray[np.float64], NDArray[np.float64] | None, ArrayLike | None], float]
+Influence = Callable[[Any, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+Score = Callable[[Any, NDArray[np.float64], NDArray[np.float64] | None, ArrayLike | None], float]
 
 PARTS = 40  # of rows, some of each left out in turn
 

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, Unpack, cast
 
+from numpy.typing import ArrayLike
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, PluginError, shown
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.categories import coded_features
+from costframe.core.tables.categories import Categories, coded_features
+from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import is_dask
+from costframe.core.workers import Workers
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.date_parts import DatedPath, DateParts
 from costframe.training.error_costs import usual_tradeoff
 from costframe.training.predicting import Gains, Predicting
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Self, Unpack
-
-    from numpy.typing import ArrayLike
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.categories import Categories
-    from costframe.core.tables.dates import Dates
-    from costframe.core.workers import Workers
-
-F = TypeVar("F", bound="Callable[..., Any]")
+F = TypeVar("F", bound=Callable[..., Any])
 Path = TypeVar("Path")
 
 

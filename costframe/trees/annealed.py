@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from operator import mul
 from threading import Lock
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.machine import run_parallel
+from costframe.training.data import TrainingData
 from costframe.trees.annealer import AnnealedPath, Annealer, EnsembleRun, bundles, falling_tradeoffs
-from costframe.trees.boost import Boosted
+from costframe.trees.boost import Boosted, GrowAt
+from costframe.trees.losses import Loss
 from costframe.trees.monitor import Running
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.training.data import TrainingData
-    from costframe.trees.boost import GrowAt
-    from costframe.trees.losses import Loss
-    from costframe.trees.prices import SplitPrices
+from costframe.trees.prices import SplitPrices
 
 _CLEARLY = 0.95  # of the loss of the trees before them: other trees replace them with a smaller loss
 _NEARLY = 0.95  # of the cost of a run without prices: a run at prices with this cost hardly differs from it

@@ -13,30 +13,25 @@ best of them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_items
 from costframe.core.errors import ParameterError, shown
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.tables.categories import Categories
+from costframe.training.data import Rows
 from costframe.training.model_path import MeasuredPath, best_first
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.stage_tree import StageTree
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.tables.categories import Categories
-    from costframe.training.data import Rows
-    from costframe.trees.boost import Boosted, Ensemble, GrowAt
-    from costframe.trees.losses import RowLoss
-    from costframe.trees.monitor import Running
-    from costframe.trees.prices import SplitPrices
-    from costframe.trees.room import GrownTree
+from costframe.trees.boost import Boosted, Ensemble, GrowAt
+from costframe.trees.losses import RowLoss
+from costframe.trees.monitor import Running
+from costframe.trees.prices import SplitPrices
+from costframe.trees.room import GrownTree
 
 
 @frozen

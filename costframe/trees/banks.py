@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.training.data import Rows
 from costframe.trees.boost import bin_rows, boost, tree_grower
-from costframe.trees.losses import loss_for
-from costframe.trees.prices import LazyPrices, NoPrices
+from costframe.trees.losses import Loss, loss_for
+from costframe.trees.prices import LazyPrices, NoPrices, SplitPrices
+from costframe.trees.room import GrownTree
 from costframe.trees.settings import TreeSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows
-    from costframe.trees.losses import Loss
-    from costframe.trees.prices import SplitPrices
-    from costframe.trees.room import GrownTree
 
 USUAL = TreeSettings(growth="breadth", max_depth=4, l2_regularization=1.0)
 _FIRST, _LAST = 30.0, 0.1  # times the tradeoff: prices of the first and the last tree

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import Factory, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
 from costframe.core.errors import DataError
@@ -22,10 +23,6 @@ from costframe.trees.thresholds import (
     distinct,
     quantile_columns,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 MISSING_BIN = 255
 MAX_ROWS = 2**30  # with more, packed sums would have too few bits for gradients

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
+from numpy.typing import NDArray
 
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.row_hashes import draw
+from costframe.training.data import Rows
 from costframe.training.progress import track
 from costframe.training.sampling import row_keys
-from costframe.trees.bin_mapper import BinMapper
+from costframe.trees.bin_mapper import BinMapper, BinnedData
 from costframe.trees.grow import grow_tree
+from costframe.trees.losses import Loss, RowLoss
+from costframe.trees.monitor import Monitor
 from costframe.trees.prices import SplitPrices
 from costframe.trees.room import GrownTree
 from costframe.trees.scaling import check_sizes
+from costframe.trees.settings import TreeSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
 
-    from numpy.typing import NDArray
-
-    from costframe.training.data import Rows
-    from costframe.trees.bin_mapper import BinnedData
-    from costframe.trees.losses import Loss, RowLoss
-    from costframe.trees.monitor import Monitor
-    from costframe.trees.settings import TreeSettings
-
-    Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
-
-GrowAt = Callable[["NDArray[np.floating]", "NDArray[np.floating]", SplitPrices, Any], GrownTree]
+GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], SplitPrices, Any], GrownTree]
 
 
 def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] | None = None) -> BinnedData:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from attrs import define, field, fields_dict
+from numpy.typing import ArrayLike
 
 from costframe.core.checks import check_choice, check_flag
 from costframe.core.errors import DataError, ParameterError
-from costframe.training.data import Traits
+from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareRanker
+from costframe.training.model_path import MeasuredPath
 from costframe.training.shell import CostAwareEstimator, restore_on_error
 from costframe.trees.annealed import Annealing
 from costframe.trees.annealer import Annealer, check_limits
-from costframe.trees.losses import loss_for
+from costframe.trees.losses import Loss, loss_for
 from costframe.trees.monitor import Monitor, scorer
 from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes
 from costframe.trees.settings import TreeSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Unpack
-
-    from numpy.typing import ArrayLike
-
-    from costframe.training.data import FitRows, Rows, TrainingData
-    from costframe.training.model_path import MeasuredPath
-    from costframe.trees.losses import Loss
 
 _PATH_ROUNDS = 1000
 _PATIENCE = 30

@@ -6,12 +6,14 @@ nothing alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import frexp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.calls import check_call
@@ -19,27 +21,20 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.machine import run_parallel
 from costframe.core.stages.stages import Answer
 from costframe.core.sums import exact_sum
+from costframe.engine import Record
+from costframe.training.data import Rows
+from costframe.trees.bin_mapper import BinMapper, BinnedData
 from costframe.trees.linear_start import LinearStart
-from costframe.trees.losses import SquaredLoss
+from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees.prices import NoPrices
 from costframe.trees.room import new_room, task_for
 from costframe.trees.scaling import power_of_two
+from costframe.trees.settings import TreeSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.engine import Record
-    from costframe.training.data import Rows
-    from costframe.trees.bin_mapper import BinMapper, BinnedData
-    from costframe.trees.losses import LogisticLoss, SoftmaxLoss
-    from costframe.trees.settings import TreeSettings
-
-    FoldRows = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
-    RowsToGrow = tuple[int, Record, Record, Record]
-    FoldFit = tuple[RowsToGrow, FoldRows, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
-    Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
+FoldRows = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
+RowsToGrow = tuple[int, Record, Record, Record]
+FoldFit = tuple[RowsToGrow, FoldRows, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
+Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
 
 _HESSIAN = 1e-3  # least of a leaf
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less gain

@@ -8,14 +8,16 @@ its noise. Sums of whole numbers do not depend on the order of rows, and subtrac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
-from costframe.trees.prices import NoPrices
+from costframe.trees.bin_mapper import BinnedData
+from costframe.trees.prices import NoPrices, SplitPrices
 from costframe.trees.room import (
     LEAVES,
     NO_SIGNS,
@@ -30,12 +32,6 @@ from costframe.trees.room import (
     task_for,
     widened,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.trees.bin_mapper import BinnedData
-    from costframe.trees.prices import SplitPrices
 
 _CELLS_WORTH_THREADS = 60_000  # least work to share, in cells added to a histogram: some 50 us
 _CELLS_PER_THREAD = 100_000  # of a tree's table, at least

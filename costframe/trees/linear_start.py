@@ -7,25 +7,21 @@ level beyond its outer bins. So a value far from all training rows moves a score
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.sums import exact_mean
 from costframe.training.data import Rows
-from costframe.trees.bin_mapper import MISSING_BIN
+from costframe.trees.bin_mapper import MISSING_BIN, BinMapper, BinnedData
+from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees.settings import LOGISTIC, SQUARED
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.trees.bin_mapper import BinMapper, BinnedData
-    from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-
-    _Solved = tuple[NDArray[np.float64], NDArray[np.floating[Any]], NDArray[np.float64]]
+_Solved = tuple[NDArray[np.float64], NDArray[np.floating[Any]], NDArray[np.float64]]
 
 _STEPS = 64
 _FEW = 4  # steps of a column whose ranks say no more than its values

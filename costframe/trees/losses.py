@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
+from typing import ClassVar, Literal, Protocol, Self, final
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_mean, exact_sum
 from costframe.core.workers import ALONE, Workers
+from costframe.training.data import Rows
 from costframe.trees.settings import LOGISTIC, SOFTMAX, SQUARED
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.training.data import Rows
 
 _ROWS_PER_STRIP = 8192
 _ROWS_WORTH_THREADS = 50_000

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.cost.accounts import PrefixCost
 from costframe.core.errors import ParameterError, shown
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import apply_link, squeeze
+from costframe.training.data import Rows
+from costframe.training.library_scores import LibraryScore
 from costframe.training.scoring import influence, refuse_unfit_score, resolve_score, score_named, with_labels
+from costframe.trees.losses import Loss
 from costframe.trees.scaling import check_sizes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows
-    from costframe.training.library_scores import LibraryScore
-    from costframe.trees.losses import Loss
-
-    Scoring = str | Callable[..., Any] | LibraryScore | None
+Scoring = str | Callable[..., Any] | LibraryScore | None
 
 
 class Predicted(Protocol):

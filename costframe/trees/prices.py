@@ -5,24 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import copy
 from operator import is_
-from typing import TYPE_CHECKING, NamedTuple, Protocol, final
+from typing import NamedTuple, Protocol, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
 from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import exact_sum, on_grid
 from costframe.core.workers import ALONE, Workers
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.training.data import Rows
-    from costframe.trees.room import GrownTree
+from costframe.training.data import Rows
+from costframe.trees.room import GrownTree
 
 FREE, BY_MODEL, BY_ROW = range(3)  # who pays
 LARGEST = 1e300  # a higher price buys nothing either, and sums of a few stay finite

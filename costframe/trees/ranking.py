@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
 from costframe.core.checks import check_choice
@@ -14,17 +16,10 @@ from costframe.core.errors import DataError, ParameterError
 from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
-from costframe.trees.losses import SquaredLoss
+from costframe.training.data import Rows
+from costframe.trees.losses import Loss, RowLoss, SquaredLoss
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.training.data import Rows
-    from costframe.trees.losses import Loss, RowLoss
-
-    Derive = Callable[[slice, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], None]
+Derive = Callable[[slice, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], None]
 
 _PAIRS_PER_PART = 200_000
 _LARGEST_WHOLE = 2.0**53  # whole numbers up to here are exact

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.learners.bits import bits_of
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.machine import run_parallel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.trees.bin_mapper import BinnedData
+from costframe.trees.bin_mapper import BinnedData
 
 UNLIMITED = 2**31
 NO_SIGNS = np.zeros(0, np.int8)

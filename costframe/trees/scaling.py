@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from math import ldexp
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from costframe.core.errors import DataError
-
-if TYPE_CHECKING:
-    from costframe.training.data import Rows
+from costframe.training.data import Rows
 
 _LEAST, _MOST = 1e-75, 1e75  # sums of weights times squared labels over any number of rows are still doubles
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import MOST_ROUNDS, check_choice, check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import thread_count
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
-
-    from numpy.typing import NDArray
 
 Growth = Literal["best", "breadth"]
 SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in the engine

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_sum, to_grid
 from costframe.core.tables.row_hashes import hash_table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.workers import Workers
+from costframe.core.workers import Workers
 
 _ROWS_PER_PART = 65_536
 NO_CATEGORY = np.array([np.inf])  # the only bin of a feature without values; no category is infinite

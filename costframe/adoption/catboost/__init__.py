@@ -10,11 +10,13 @@ import math
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from costframe.adoption.adopted import OpaqueOnlyError, Part, choose_names, is_of, one_answer, parse_json
 from costframe.adoption.catboost.trees import (
@@ -33,16 +35,10 @@ from costframe.adoption.catboost.trees import (
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError, shown
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.classes import as_texts
+from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Blend
 from costframe.core.stages.links import Part as BlendPart
 from costframe.core.tables.hashed_labels import HashedLabels
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.stage_tree import StageTree
 
 _GZIP, _MAGIC = b"\x1f\x8b", b"CBM1"
 _CONVERT = """

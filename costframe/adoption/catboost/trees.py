@@ -6,20 +6,17 @@ these nodes are left out, and a row reaches the same leaf.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.adoption.adopted import float32_at_most
 from costframe.core.errors import AdoptionError, quote_names
 from costframe.core.learners.tree_table import TreeTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 FLOAT, CATEGORICAL = "float", "categorical"
 DEEPEST = 16  # levels of a symmetric tree, CatBoost's own limit

@@ -10,23 +10,18 @@ numbers in training. Only where one choice of columns fits all this are they kno
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.adoption.adopted import Part, choose_names, is_of, one_answer
-from costframe.adoption.lightgbm.text import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, read_text
+from costframe.adoption.lightgbm.text import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Range, SavedModel, read_text
 from costframe.core.errors import AdoptionError, BankError, StageError, quote_names, shown
 from costframe.core.learners.tree_table import PLAIN, TINY, WHOLE, ZERO_MISSING, TreeTable, ranges
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.adoption.lightgbm.text import Range, SavedModel
-    from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.predictors.stage_tree import StageTree
 
 _SQUARED = ("regression", "regression_l2", "regression_l1", "fair", "quantile", "mape")  # may end in "sqrt"
 _LINKS = dict.fromkeys((*_SQUARED, "huber", "lambdarank", "rank_xendcg"), "identity") | {

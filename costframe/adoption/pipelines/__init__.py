@@ -5,7 +5,8 @@ A transformer that is not known here is called, as an opaque operation of all it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve
@@ -20,17 +21,13 @@ from costframe.adoption.pipelines.steps import active, is_pipeline, read_transfo
 from costframe.adoption.pipelines.table import Came, Table
 from costframe.core.errors import AdoptionError, CostModelError
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.entries import FeaturePrice
 from costframe.core.tables.as_given import AsGiven
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.tables.preparation import Preparation
+from costframe.core.tables.preparation import Preparation
 
 
 def adopt_pipeline(pipeline: Any, feature_names: Sequence[str] | None, adopt: Callable[..., Predictor]) -> Predictor:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from scipy import sparse
 
 from costframe.adoption.examples import accepted_row, known_texts
@@ -16,11 +18,6 @@ from costframe.core.errors import AdoptionError, CostframeError, DataError, quot
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.frames import is_numeric, types_of
 from costframe.core.tables.given_rows import ReadsGiven, restore_together
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 _ROUNDED = ("float32", "Float32", "float16")
 

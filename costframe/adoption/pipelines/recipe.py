@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, count
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import ONLY, OTHER, is_missing
 from costframe.core.tables.operations import CHECKS, Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 
 class Recipe:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.adoption.foreign import is_unfitted
 from costframe.adoption.inside import inner_of
 from costframe.adoption.pipelines.called import store
 from costframe.adoption.xgboost import has_trees, is_xgboost
 from costframe.core.errors import AdoptionError
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.given_rows import ReadsNumbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.predictors.predictor import Predictor
 
 
 @frozen(eq=False)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from costframe.adoption.adopted import is_of
 from costframe.adoption.foreign import Handing, describe_error, is_unfitted, reads_numbers
 from costframe.adoption.pipelines.called import CallableTransformer, makes_numbers, try_called
+from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.table import Table, call_apart
 from costframe.adoption.pipelines.transformers import READERS, is_own_function
 from costframe.core.errors import AdoptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from costframe.adoption.pipelines.recipe import Recipe
 
 _FLOAT32 = float(np.nextafter(2.0**128 - 2.0**103, 0.0))
 _HIGHEST = ((np.inf, np.inf), (1e39, float(np.finfo(np.float64).max)), (_FLOAT32, _FLOAT32))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -10,13 +11,9 @@ from scipy import sparse
 
 from costframe.adoption.foreign import Handing
 from costframe.adoption.pipelines.called import CallableTransformer, try_transformer
+from costframe.adoption.pipelines.recipe import Recipe
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from costframe.adoption.pipelines.recipe import Recipe
-
-    Columns = list[int]
+Columns = list[int]
 
 _SCALERS = ("MaxAbsScaler", "RobustScaler", "StandardScaler")
 _KEEP_STORED = ("FunctionTransformer", "PolynomialFeatures")

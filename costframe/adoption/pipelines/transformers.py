@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from costframe.adoption.pipelines.recipe import Recipe
 from costframe.core.errors import AdoptionError
 from costframe.core.tables.categories import OTHER, is_missing
 from costframe.core.tables.operations import ELEMENTWISE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.adoption.pipelines.recipe import Recipe
 
 _FINITE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
 

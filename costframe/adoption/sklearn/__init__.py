@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from costframe.adoption.adopted import OpaqueOnlyError, choose_names
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.predictor import Predictor
 
 _SUPPORTED = (
     "Supported are linear models, trees, forests, isolation forests, gradient and histogram boosting, AdaBoost of "

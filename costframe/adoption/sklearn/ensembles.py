@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from costframe.adoption.opaque import Method
 from costframe.adoption.sklearn.joined_columns import refused
 from costframe.adoption.sklearn.members import Members
-from costframe.adoption.sklearn.terms import constant_term
+from costframe.adoption.sklearn.terms import Term, constant_term
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.stages.links import Part
 from costframe.core.tables.as_given import AsGiven
-
-if TYPE_CHECKING:
-    from costframe.adoption.opaque import Method
-    from costframe.adoption.sklearn.terms import Term
-    from costframe.core.predictors.predictor import Predictor
 
 
 def adopt_bag(model: Any, names: tuple[str, ...]) -> Predictor:

@@ -5,28 +5,24 @@ Members may number the labels of a raw column otherwise. Here it has the labels 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.adoption.adopted import OpaqueOnlyError
+from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.tables.given_rows import ReadsNumbers, call_as_given
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.costs import CostModel
 
 _UNKNOWN = -1.0  # number of a label that a member's steps do not know
 

@@ -6,36 +6,31 @@ one sum is an opaque learner: of the columns that its predictor reads, or, where
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.adoption.adopted import is_of
 from costframe.adoption.inside import inner_of, members_of
-from costframe.adoption.opaque import OfClassOne, classes_of, opaque_member, opaque_tree
+from costframe.adoption.opaque import Method, OfClassOne, classes_of, opaque_member, opaque_tree
 from costframe.adoption.own import gives_its_scores, is_own
 from costframe.adoption.sklearn.joined_columns import JoinedColumns
 from costframe.adoption.sklearn.terms import SCORED, Term, add_terms
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins import registry
 from costframe.core.predictors.classes import one_margin
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import Part
+from costframe.core.stages.stages import Answer
 from costframe.core.tables.given_rows import ReadsNumbers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.adoption.opaque import Method
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.stages.stages import Answer
-
-    Ask = Literal["predict", "decision_function"]
+Ask = Literal["predict", "decision_function"]
 
 _THROUGH = ("Pipeline", "RFE", "RFECV", "FixedThresholdClassifier", "TunedThresholdClassifierCV")
 _BOOSTED = ("AdaBoostClassifier", "GradientBoostingClassifier", "HistGradientBoostingClassifier")

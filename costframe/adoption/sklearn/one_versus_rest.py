@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from costframe.adoption.sklearn.joined_columns import refused
 from costframe.adoption.sklearn.members import Members
-from costframe.adoption.sklearn.terms import constant_term
+from costframe.adoption.sklearn.terms import Term, constant_term
 from costframe.core.plugins import registry
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.stages.links import Part
-
-if TYPE_CHECKING:
-    from costframe.adoption.sklearn.terms import Term
-    from costframe.core.predictors.predictor import Predictor
 
 
 def adopt_rest(model: Any, names: tuple[str, ...]) -> Predictor:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.bank import WeakLearnerBank
@@ -15,12 +17,6 @@ from costframe.core.learners.tree_table import COLUMN
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
 
 _NUMBER = re.compile(r" \d+$")
 

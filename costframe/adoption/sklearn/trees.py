@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe.adoption.adopted import OpaqueOnlyError, float32_at_most, one_answer
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
@@ -14,11 +16,6 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.plugins import registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.categories import is_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _RANDOM_STRATEGIES = ("stratified", "uniform")
 _LOG_LINKS = ("poisson", "gamma")

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.adoption.inside import WRAPPERS, inner_of
 from costframe.adoption.opaque import opaque_tree
 from costframe.adoption.sklearn.joined_columns import refused
 from costframe.adoption.sklearn.members import Members
+from costframe.adoption.sklearn.terms import Term
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins import registry
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Part
 from costframe.core.tables.given_rows import ReadsNumbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.adoption.sklearn.terms import Term
-    from costframe.core.predictors.predictor import Predictor
 
 ELIMINATIONS = ("RFE", "RFECV")
 PASSING = (*WRAPPERS, *ELIMINATIONS)

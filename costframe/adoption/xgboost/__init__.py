@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.adoption.adopted import Part, is_of, parse_json
 from costframe.adoption.xgboost.models import BOOSTERS, adopt_document, read_best_rounds
 from costframe.core.errors import AdoptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.predictors.stage_tree import StageTree
 
 _SPACE = b"\xef\xbb\xbf \t\r\n"
 _FORMATS = {b"i": "b", b"U": "B", b"I": "h", b"l": "i", b"L": "q", b"d": "f", b"D": "d"}

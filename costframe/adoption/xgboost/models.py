@@ -12,13 +12,14 @@ in proportion to the document.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
-from costframe.adoption.adopted import choose_names, float32_less, one_answer, parse_json
+from costframe.adoption.adopted import Part, choose_names, float32_less, one_answer, parse_json
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import PLAIN, WHOLE_FLOAT32, TreeTable
@@ -26,13 +27,6 @@ from costframe.core.predictors.classes import as_texts
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.stages import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.adoption.adopted import Part
 
 _TREE_FIELDS = (
     "base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes", "default_left", "id",

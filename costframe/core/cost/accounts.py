@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import Factory, field, frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.cost.expected import ExpectedCost, Priced
 from costframe.core.learners.bits import bits_of, word_count
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.price_arrays import PriceArrays
-
 
 _CELLS = 1 << 24  # of a table of rows and resources
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from costframe.core.errors import ParameterError
 from costframe.core.prices.costs import CostModel
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 def tell_apart(y_or_costs: Any, y: Any, costs: object, names: Collection[str]) -> tuple[Any, object]:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.caps import walk_under_limits
+from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
 from costframe.core.machine import CHUNK, over_chunks
+from costframe.core.prices.needs import Needs
+from costframe.core.prices.price_arrays import Limits, PriceArrays
+from costframe.core.stages.capped_layout import CappedRows
+from costframe.core.stages.ends import Ends
 from costframe.core.stages.run_stages import StageRunner
+from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Route
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.prices.needs import Needs
-    from costframe.core.prices.price_arrays import Limits, PriceArrays
-    from costframe.core.stages.capped_layout import CappedRows
-    from costframe.core.stages.ends import Ends
-    from costframe.core.stages.stage_model import StageModel
 
 _CELLS = 1 << 24  # of a table of rows and resources
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
-from attrs import evolve, field, fields, frozen
+from attrs import Attribute, evolve, field, fields, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_choice, check_flag, check_number
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import as_cap, names_of
+from costframe.core.stages.ends import Ends
 from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.rows import as_rows, check_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from attrs import Attribute
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.report import Charges
-    from costframe.core.stages.ends import Ends
-    from costframe.core.tables.categories import Categories
 
 __all__ = ["CostReport", "ExpectedCost"]
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 from scipy import sparse
 
 from costframe.core.errors import BankError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.prices.price_arrays import PriceArrays
 
 
 @frozen(eq=False)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from costframe.core.prices.costs import CostModel
+from costframe.core.prices.costs import CostModel
 
 __all__ = ["Clock"]
 

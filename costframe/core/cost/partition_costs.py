@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import evolve
@@ -13,12 +14,9 @@ from costframe.core.cost.report import BY_ROW, CostReport
 from costframe.core.errors import DataError
 from costframe.core.tables.frames import blocks, delayed_model, is_dask, one_row, whole_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 __all__ = ["cost_by_partition"]
 
-F = TypeVar("F", bound="Callable[..., Any]")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def cost_by_partition(method: F) -> F:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, fields, frozen
+from numpy.typing import NDArray
 
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.links import squeeze
 from costframe.core.sums import as_fraction, exact_digits, exact_squares, from_digits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.price_arrays import PriceArrays
 
 BY_ROW = (
     "per_row",

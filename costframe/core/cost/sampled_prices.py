@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from scipy import sparse
 
 from costframe import engine
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import BankError
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves
 from costframe.core.learners.tree_table import TREE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
 
 MOST_ROWS = 2048
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import as_items
 from costframe.core.errors import BankError, brief, format_count, shown
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import as_categories, check_features
+from costframe.core.tables.categories import Categories, as_categories, check_features
 from costframe.core.tables.given_rows import call_as_given
 from costframe.core.tables.rows import as_feature_names, as_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
     from scipy import sparse
-
-    from costframe.core.tables.categories import Categories
 
 LAST_COLUMN = 2**31 - 1
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS, ranges
+from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS, TreeTable, ranges
 from costframe.core.machine import over_chunks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.tree_table import TreeTable
 
 _MOST_STEPS = 1024  # of a feature's table
 _CUTS_AT_A_TIME = 1 << 20  # so that memory stays near that of the cuts

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.errors import BankError
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
-from costframe.core.learners.tree_table import TREE, ranges
+from costframe.core.learners.tree_table import TREE, TreeTable, ranges
 from costframe.core.machine import over_chunks, run_parallel, thread_count
 from costframe.core.sums import AccurateSums, exact_sum, product
 from costframe.core.tables.rows import as_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.learners.tree_table import TreeTable
 
 BLOCK = 1 << 22  # numbers written at a time: 32 MiB
 GRAM_BLOCK = 1 << 24  # the same for Gram matrices: fewer passes over the result

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import Factory, field, fields, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import BankError, brief, format_count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
 MOST_NODES, MOST_COLUMNS, MOST_RANKS = 2**22, 2**18, 2**23 - 1  # what the words of `node_layout` hold

@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, evolve
+from numpy.typing import ArrayLike, NDArray
 
+from costframe import engine
 from costframe.core.cost.charges import charge_masks
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.report import Charges
 from costframe.core.errors import ParameterError, shown
+from costframe.core.gains import Gains
 from costframe.core.predictors.fitted import FittedEstimator, what_is
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.predictor import Alike, Predictor
+from costframe.core.predictors.predictor import Alike, Predictor, RowRequest
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits
-from costframe.core.stages.certain import Goal, certain_rows, certain_walk, lay_out_bounds
+from costframe.core.prices.error_prices import ErrorPrices
+from costframe.core.prices.price_arrays import Limits, PriceArrays
+from costframe.core.stages.certain import CertainRows, Goal, Until, certain_rows, certain_walk, lay_out_bounds
 from costframe.core.stages.ends import Ends
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
 from costframe.core.stages.links import squeeze
+from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.step import StageStepper
 from costframe.core.tables.rows import as_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe import engine
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.cost.report import Charges
-    from costframe.core.gains import Gains
-    from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.prices.error_prices import ErrorPrices
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.certain import CertainRows, Until
-    from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.stages.stage_model import RowWalk
 
 __all__ = ["CertainPredictor", "certain"]
 

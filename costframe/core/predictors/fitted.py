@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 from attrs.validators import in_, optional
+from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from costframe.core.cost.partition_costs import cost_by_partition
+from costframe.core.cost.report import CostReport
 from costframe.core.errors import CostframeError, ParameterError, brief, shown
 from costframe.core.numerals import DECIMALS
 from costframe.core.predictors.classes import both_classes, one_margin
+from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Predictor
+from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import by_partition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from attrs import Attribute
-    from numpy.typing import NDArray
-
-    from costframe.core.cost.report import CostReport
-    from costframe.core.predictors.inquiry import Inquiry
-    from costframe.core.prices.costs import CostModel
 
 KINDS = ("classifier", "regressor", "ranker")
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_choice
 from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.report import Charges
 from costframe.core.gains import as_shares, gain_shares
-from costframe.core.predictors.fitted import as_predictor
+from costframe.core.predictors.fitted import FittedEstimator, as_predictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.rows import as_rows, check_weights
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.report import Charges
-    from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.prices.price_arrays import PriceArrays
 
 __all__ = ["gains", "importances"]
 

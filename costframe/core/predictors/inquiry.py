@@ -7,26 +7,19 @@ charges. The inquiry joins the two; every driver, and every replay of a cost, is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, InquiryError, brief, format_count, quote_names, shown
 from costframe.core.prices.exact_prices import rounded_up
-from costframe.core.prices.price_arrays import ZERO
+from costframe.core.prices.price_arrays import ZERO, PriceArrays
 from costframe.core.tables.as_given import as_doubles
-from costframe.core.tables.categories import encode_value, is_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.tables.categories import Categories, Labels
+from costframe.core.tables.categories import Categories, Labels, encode_value, is_missing
 
 
 @frozen(eq=False, repr=False)

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from copy import copy
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_number
+from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
 from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown
-from costframe.core.predictors.predictor import Alike, Predictor
+from costframe.core.gains import Gains
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.predictor import Alike, Predictor, RowRequest
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO, Limits, names_of
 from costframe.core.stages.ends import Ends, join_ends
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.row_hashes import draw, hash_table
 from costframe.core.tables.rows import as_names, as_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.gains import Gains
-    from costframe.core.predictors.inquiry import Inquiry
-    from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.stages.fallbacks import FallbackRows
 
 __all__ = ["MixedPredictor"]
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_number
+from costframe.core.cost.expected import CostReport, ExpectedCost
+from costframe.core.cost.report import Charges
 from costframe.core.errors import ParameterError, StageError, format_count
-from costframe.core.gains import gains_of_answers
+from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.classes import as_classes, check_classes
+from costframe.core.predictors.inquiry import Ledger
 from costframe.core.predictors.planned_terms import Terms
-from costframe.core.predictors.planned_walk import PlannedWalker, PlannedWay, planned_charges, walk_table
-from costframe.core.predictors.predictor import Predictor, check_costs
+from costframe.core.predictors.planned_walk import PlannedRows, PlannedWalker, PlannedWay, planned_charges, walk_table
+from costframe.core.predictors.predictor import Predictor, RowRequest, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import squeeze
 from costframe.core.stages.run_stages import mean_outputs
 from costframe.core.stages.stops import (
@@ -34,21 +40,8 @@ from costframe.core.stages.stops import (
     read_by,
     stop_prices,
 )
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.rows import as_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.expected import CostReport, ExpectedCost
-    from costframe.core.cost.report import Charges
-    from costframe.core.gains import Gains
-    from costframe.core.predictors.inquiry import Ledger
-    from costframe.core.predictors.planned_walk import PlannedRows
-    from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.tables.categories import Categories
 
 
 @define(eq=False, frozen=True, repr=False)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.stages.stops import StopPrices
+from costframe.core.stages.stops import StopPrices
 
 COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
 

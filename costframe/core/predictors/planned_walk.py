@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from struct import pack, unpack_from
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
-from costframe.core.predictors.planned_terms import COMPLETE, PaidSets, Place
+from costframe.core.predictors.planned_terms import COMPLETE, PaidSets, Place, Terms
 from costframe.core.prices.price_arrays import ZERO
+from costframe.core.stages.stages import Answer
 from costframe.core.stages.step import REASONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from costframe.core.predictors.planned_terms import Terms
-    from costframe.core.stages.stages import Answer
-    from costframe.core.stages.stops import PlanLayout
+from costframe.core.stages.stops import PlanLayout
 
 
 class PlannedState(NamedTuple):

@@ -6,15 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.cost.latency import Clock
-from costframe.core.cost.report import Charges
+from costframe.core.cost.report import Charges, CostReport
 from costframe.core.display import html_table
 from costframe.core.errors import (
     CostModelError,
@@ -23,27 +24,19 @@ from costframe.core.errors import (
     format_count,
     quote_names,
 )
+from costframe.core.gains import Gains
 from costframe.core.predictors.classes import as_classes, both_classes, places
-from costframe.core.predictors.inquiry import AskingToo, Inquiry, Ledger, as_number
+from costframe.core.predictors.inquiry import AskingToo, Inquiry, Ledger, Walker, as_number
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, as_cap, names_of
+from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
+from costframe.core.prices.price_arrays import Limits, PriceArrays, as_cap, names_of
 from costframe.core.stages.ends import Ends, likeliest_place, likeliest_places
+from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.as_given import as_doubles
-from costframe.core.tables.categories import as_categories, check_features, coded_features
+from costframe.core.tables.categories import Categories, as_categories, check_features, coded_features
 from costframe.core.tables.kinds import has_kinds
 from costframe.core.tables.rows import as_rows, check_target
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.report import CostReport
-    from costframe.core.gains import Gains
-    from costframe.core.predictors.inquiry import Walker
-    from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.tables.categories import Categories
 
 Known = Mapping[str, Any] | Iterable[str]
 """Features and resources paid for before an inquiry: names, or names with the values at hand, None for the others."""

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve
+from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.report import Charges
 from costframe.core.errors import DataError, ParameterError
+from costframe.core.gains import Gains
+from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.predictor import Known, Predictor, check_costs
+from costframe.core.predictors.predictor import Known, Predictor, RowRequest, check_costs
 from costframe.core.prices.costs import CostModel, ThroughPrices
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
+from costframe.core.stages.ends import Ends
+from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.tables.categories import Categories
+from costframe.core.tables.preparation import Preparation
 from costframe.core.tables.rows import as_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.cost.report import Charges
-    from costframe.core.gains import Gains
-    from costframe.core.predictors.inquiry import Inquiry
-    from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.stages.ends import Ends
-    from costframe.core.stages.fallbacks import FallbackRows
-    from costframe.core.tables.categories import Categories
-    from costframe.core.tables.preparation import Preparation
 
 
 @lru_cache(maxsize=64)  # every inquiry asks for it

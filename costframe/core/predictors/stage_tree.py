@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.caps import walk_under_limits
 from costframe.core.cost.charges import charge_tree
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.cost.report import Charges
 from costframe.core.errors import StageError, format_count, shown
-from costframe.core.gains import gains_of_answers
+from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.classes import as_classes, check_classes
-from costframe.core.predictors.predictor import Predictor, check_costs
+from costframe.core.predictors.predictor import Predictor, RowRequest, check_costs
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.ends import Ends
@@ -25,18 +29,8 @@ from costframe.core.stages.run_stages import mean_outputs, predict_rows
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, check_stages
 from costframe.core.stages.step import StageStepper
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.rows import as_rows, check_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.cost.expected import ExpectedCost
-    from costframe.core.cost.report import Charges
-    from costframe.core.gains import Gains
-    from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.tables.categories import Categories
 
 
 @define(eq=False, frozen=True, repr=False)

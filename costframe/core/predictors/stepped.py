@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.cost.expected import stack_values
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
-from costframe.core.predictors.predictor import Predictor, ends_by_steps
-from costframe.core.prices.price_arrays import ZERO, as_cap, names_of
+from costframe.core.predictors.inquiry import Ledger
+from costframe.core.predictors.predictor import Predictor, RowRequest, ends_by_steps
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import ZERO, Limits, as_cap, names_of
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.categories import as_categories, check_features
+from costframe.core.tables.categories import Categories, as_categories, check_features
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.rows import as_feature_names, as_rows, check_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.predictors.inquiry import Ledger
-    from costframe.core.predictors.predictor import RowRequest
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.price_arrays import Limits
-    from costframe.core.tables.categories import Categories
 
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_path
 from costframe.core.display import html_table
@@ -20,11 +21,6 @@ from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.prices.price_table import dearest, dearest_rows, total_price
 from costframe.core.prices.through import price_through, read_by, trace_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
 __all__ = ["ColumnPrice", "CostModel", "ErrorPrices", "FeaturePrice", "ResourcePrice", "ThroughPrices"]
 

@@ -7,18 +7,15 @@ import io
 import json
 import re
 import tomllib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 from costframe.core.cells import unguard
 from costframe.core.errors import CostModelError, format_count, printable, shown
 from costframe.core.files import write_atomically
 from costframe.core.numerals import Spelling, find_spelling, is_numeral, looks_numeric
 from costframe.core.prices.entries import BARE, check_different, entry_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 # A name of 32 parts and more; tomllib takes time and memory quadratic in their number.
 _LONG_CHAIN = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){31}""")

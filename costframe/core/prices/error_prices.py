@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import CostModelError, DataError, quote_names, shown, suggestion
 from costframe.core.prices.entries import as_name, as_price, as_table, as_text, check_different, entry_error, entry_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 __all__ = ["ColumnPrice", "DecisionPrices", "ErrorPrices"]
 

@@ -7,18 +7,14 @@ holds is rounded up, once: a cost that is within a cap was paid within the cap.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import count
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["ExactPrices", "as_multiples", "exact", "left_of", "rounded_up"]
 

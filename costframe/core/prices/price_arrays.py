@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_items, check_number
 from costframe.core.errors import InquiryError, shown
 from costframe.core.prices.exact_prices import ExactPrices, as_multiples, exact
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.needs import Needs
+from costframe.core.prices.needs import Needs
 
 ZERO, ONE = Fraction(0), Fraction(1)
 

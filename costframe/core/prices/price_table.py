@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from costframe.core.prices.entries import FeaturePrice, ResourcePrice
+from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 
 _MOST_ROWS, _MOST_NAMES = 20, 3  # of a table, and in a line
 

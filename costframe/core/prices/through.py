@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -12,9 +12,6 @@ from costframe.core.checks import as_items
 from costframe.core.errors import CostModelError, shown
 from costframe.core.plugins import registry
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
 
 _RAW = " (raw)"  # ends the name of a resource whose own name a made column has
 

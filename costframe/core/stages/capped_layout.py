@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.learners.bits import as_words, word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.prices.exact_prices import ExactPrices
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.fallbacks import Fallbacks
+from costframe.core.stages.layout import StageLayout
 from costframe.core.stages.run_stages import LeftOutputs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.exact_prices import ExactPrices
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.fallbacks import Fallbacks
-    from costframe.core.stages.layout import StageLayout
 
 _WORD, _SPARE = 64, 2  # bits of a word, and those that a sum of four totals takes beyond those of one
 

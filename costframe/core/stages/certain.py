@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.checks import check_number
@@ -13,18 +14,12 @@ from costframe.core.learners.bits import word_count
 from costframe.core.learners.node_layout import STEPS_AT, STEPS_BITS
 from costframe.core.learners.tree_table import TREE
 from costframe.core.machine import over_chunks
-from costframe.core.stages.layout import N_ACCOUNT
+from costframe.core.prices.exact_prices import ExactPrices
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.layout import N_ACCOUNT, StageLayout
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stage_model import RowWalk
-from costframe.core.stages.stages import Answer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.exact_prices import ExactPrices
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.stages import Stage
+from costframe.core.stages.stages import Answer, Stage
 
 CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
 _MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding

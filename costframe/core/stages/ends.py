@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
-from costframe.core.stages.float32_margins import Sums
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.stages.float32_margins import Float32Margins, Sums
 from costframe.core.stages.links import squeeze
+from costframe.core.stages.stages import Answer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.stages.float32_margins import Float32Margins
-    from costframe.core.stages.stages import Answer
-
-    Made = NDArray[np.float64] | Callable[[], NDArray[np.float64]]
+Made = NDArray[np.float64] | Callable[[], NDArray[np.float64]]
 
 _ROUNDING = 1e-6  # probabilities that differ by no more than that may be ties of the original
 

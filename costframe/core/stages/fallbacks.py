@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import StageError
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.stages.stages import Stage
 from costframe.core.tables.row_hashes import sample_rows
 from costframe.core.workers import ALONE, Workers
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.stages.stages import Stage
 
 MOST_ROWS = 1000
 

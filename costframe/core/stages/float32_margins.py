@@ -7,22 +7,18 @@ another class, the margin is added up once more as the library does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.checks import check_choice
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TREE, ranges
 
-if TYPE_CHECKING:
-    from attrs import Attribute
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-
-    F4 = NDArray[np.float32]
+F4 = NDArray[np.float32]
 
 FLOAT32_LINKS = ("identity", "softmax", "sigmoid", "step")
 _UNIT = 2.0**-24  # of the rounding of float32

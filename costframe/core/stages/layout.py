@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.node_layout import (
     COLUMN_AT,
     COLUMN_BITS,
@@ -18,20 +22,9 @@ from costframe.core.learners.node_layout import (
     NodeLayout,
     lay_out_nodes,
 )
-from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, ranges
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable, ranges
 from costframe.core.prices.exact_prices import as_multiples
-from costframe.core.stages.stages import Route
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.core.stages.stages import Stage
-
+from costframe.core.stages.stages import Route, Stage
 
 _ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = 36, 33, 32, 30  # see engine/model.h
 KNOWN, BOUGHT, BARRED = np.uint8(1), np.uint8(4), np.uint8(8)  # marks of a feature: see engine/step.h

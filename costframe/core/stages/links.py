@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import StageError, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attrs import Attribute
-    from numpy.typing import NDArray
 
 
 def as_reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.checks import check_choice
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.node_layout import code_values, path_masks, path_prices, tree_leaves
-from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
 from costframe.core.machine import over_chunks
-from costframe.core.stages.layout import lay_out
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.fallbacks import Fallbacks
+from costframe.core.stages.layout import StageLayout, lay_out
 from costframe.core.stages.stages import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.learners.tree_table import TreeTable
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.fallbacks import Fallbacks
-    from costframe.core.stages.layout import StageLayout
 
 
 class StageRunner:

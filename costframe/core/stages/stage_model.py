@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
+from fractions import Fraction
 from functools import cached_property
 from struct import unpack
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, field
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.checks import as_items
 from costframe.core.errors import StageError, shown
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TREE
-from costframe.core.stages.capped_layout import lay_out_bill, lay_out_capped
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.exact_prices import ExactPrices
+from costframe.core.prices.price_arrays import Limits, PriceArrays
+from costframe.core.stages.capped_layout import Bill, CappedLayout, lay_out_bill, lay_out_capped
 from costframe.core.stages.ends import Ends, OwnClasses
-from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID, lay_out
+from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
+from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID, StageLayout, lay_out
 from costframe.core.stages.links import apply_link
 from costframe.core.stages.run_stages import check_acquisition, marks_for
-from costframe.core.stages.stages import Answer, Route
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from fractions import Fraction
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.prices.costs import CostModel
-    from costframe.core.prices.exact_prices import ExactPrices
-    from costframe.core.prices.price_arrays import Limits, PriceArrays
-    from costframe.core.stages.capped_layout import Bill, CappedLayout
-    from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-    from costframe.core.stages.layout import StageLayout
-    from costframe.core.stages.stages import Stage
-
+from costframe.core.stages.stages import Answer, Route, Stage
 
 MOST_ASKED = 1024  # sets of features needed that are kept
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import Attribute, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import as_items
 from costframe.core.errors import StageError, brief, format_count, shown
+from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.links import (
     LINKS,
     Blend,
@@ -20,14 +23,6 @@ from costframe.core.stages.links import (
     as_temperature,
     as_vector,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from attrs import Attribute
-    from numpy.typing import NDArray
-
-    from costframe.core.stages.float32_margins import Float32Margins
 
 
 def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.int64]:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from struct import pack, unpack_from
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from costframe.core.prices.price_arrays import ZERO
+from costframe.core.prices.price_arrays import ZERO, Limits, PriceArrays
 from costframe.core.stages.layout import N_ACCOUNT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.prices.price_arrays import Limits, PriceArrays
-    from costframe.core.stages.stage_model import RowWalk, StageModel
-
+from costframe.core.stages.stage_model import RowWalk, StageModel
 
 REASONS = ("complete", "max_cost", "unavailable", "certain")
 COMPLETE = REASONS.index("complete")

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, StageError, brief, format_count
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.learners.tree_table import OPAQUE
-from costframe.core.stages.layout import lay_out
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.layout import StageLayout, lay_out
 from costframe.core.stages.run_stages import StageRunner, predict_rows
 from costframe.core.stages.stages import Answer, as_indices, check_stages
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.learners.bank import WeakLearnerBank
-    from costframe.core.prices.price_arrays import PriceArrays
-    from costframe.core.stages.layout import StageLayout
 
 
 def _columns(features: object) -> NDArray[np.int64]:

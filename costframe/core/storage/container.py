@@ -13,16 +13,13 @@ import hashlib
 import json
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import StorageError, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 MAGIC = b"\x89costframe\r\n"  # no text begins so; it shows rewritten line ends
 VERSION = 4

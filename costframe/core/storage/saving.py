@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,16 +19,19 @@ from costframe.core.predictors.certain import CertainPredictor
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import Fallbacks
-from costframe.core.stages.stages import Route
+from costframe.core.stages.stages import Route, Stage
 from costframe.core.stages.stops import Rung, Stop
 from costframe.core.storage.container import MAGIC, check_magic, pack, unpack
 from costframe.core.storage.stored_parts import (
     BANK_FIELDS,
     STAGE,
+    Arrays,
+    OpaqueFunctions,
     StoredArrays,
     as_list,
     build_answer,
@@ -39,15 +45,6 @@ from costframe.core.storage.stored_parts import (
     store_classes,
     store_preparation,
 )
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from costframe.core.predictors.predictor import Predictor
-    from costframe.core.stages.stages import Stage
-    from costframe.core.storage.stored_parts import Arrays, OpaqueFunctions
 
 Savable = StageTree | PlannedPredictor | PreparedPredictor | MixedPredictor
 

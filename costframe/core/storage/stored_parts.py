@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,19 +17,14 @@ from costframe.core.predictors.classes import as_texts
 from costframe.core.prices.entries import EPOCHS
 from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.links import Blend, Part
-from costframe.core.stages.stages import Answer
+from costframe.core.stages.stages import Answer, Stage
 from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.categories import Categories
 from costframe.core.tables.date_texts import ORDERS
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HASH, HashedLabels
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from costframe.core.stages.stages import Stage
-    from costframe.core.tables.categories import Categories
 
 Arrays = dict[str, NDArray[Any]]
 OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]

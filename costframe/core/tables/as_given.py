@@ -7,17 +7,19 @@ has made: all of a column, and the last `_ROOM` bytes of others.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import blake2b
 from numbers import Real
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.kinds import (
@@ -37,11 +39,6 @@ from costframe.core.tables.kinds import (
     read_kind,
     write_kind,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 _ROOM = 2**28
 _TOLD = (

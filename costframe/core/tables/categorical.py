@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.core.checks import needed
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import as_categories, check_exact, encode, is_missing
+from costframe.core.tables.categories import Categories, as_categories, check_exact, encode, is_missing
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_numeric, is_pandas
 from costframe.core.tables.text_columns import choose_few_texts, text_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.tables.categories import Categories
-    from costframe.core.workers import Workers
+from costframe.core.workers import Workers
 
 _PARAMETER = "categorical_features"
 

@@ -9,21 +9,17 @@ is not a label has its number; where `ONLY` is one, it is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, name_file, quote_names, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HashedLabels, is_hashed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
 Labels = tuple[str, ...] | HashedLabels | AsGiven | Dates
 """The labels of a feature, or what numbers its categories without a list."""

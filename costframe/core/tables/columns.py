@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow import csv
 
 from costframe.core.errors import DataError, format_count, shown
 from costframe.core.tables.as_given import STR, AsGiven, ColumnType
-from costframe.core.tables.categories import check_exact, number_unknown
+from costframe.core.tables.categories import Categories, Labels, check_exact, number_unknown
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HashedLabels
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.tables.categories import Categories, Labels
 
 _NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
 MISSING_TEXTS = tuple(csv.ConvertOptions().null_values)

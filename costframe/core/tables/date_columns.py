@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from costframe.core.errors import DataError
+from costframe.core.prices.entries import FeaturePrice
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_text, kind_of, null_texts, show_example
 from costframe.core.tables.date_texts import spells_date
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frame_rows import as_plain
 from costframe.core.tables.frames import is_arrow, is_frame, is_pandas, types_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from costframe.core.prices.entries import FeaturePrice
 
 # names of frames' types of dates and texts
 _KINDS = re.compile(r"datetime64|timestamp|date32|date64|Datetime|Date$|str|String|Utf8|large_string")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.prices.entries import PARTS
 from costframe.core.tables.dates import END, FIRST
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Days = NDArray[np.float64]  # (values,)
+Days = NDArray[np.float64]  # (values,)
 
 
 def _of_calendar(days: Days, part: Callable[[NDArray[Any]], NDArray[Any]]) -> Days:

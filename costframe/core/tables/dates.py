@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
 from attrs.validators import in_, optional
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, name_file, shown
 from costframe.core.prices.entries import EPOCHS
 from costframe.core.tables.date_texts import BEGIN, ORDERS, moments, spells_date
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Days = NDArray[np.float64]  # (values,)
+Days = NDArray[np.float64]  # (values,)
 
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)

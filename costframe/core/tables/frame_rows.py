@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, name_file, shown
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import is_missing, numbers_of
+from costframe.core.tables.categories import Categories, Labels, is_missing, numbers_of
 from costframe.core.tables.columns import (
     as_numbers,
     decode_column,
@@ -25,13 +27,6 @@ from costframe.core.tables.columns import (
 from costframe.core.tables.frames import check_names, is_arrow, is_pandas, types_of
 from costframe.core.tables.given_columns import given_numbers
 from costframe.core.tables.kinds import FIRST, has_kinds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.tables.categories import Categories, Labels
 
 _POLARS = re.compile("U?Int(8|16|32|64)|Float(32|64)")
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import DataError, quote_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 _NUMBERS = re.compile(r"u?int\d+|float\d+|bool(ean)?", re.IGNORECASE)  # names of pandas' and polars' numeric types
 
@@ -106,7 +103,7 @@ def check_names(names: Sequence[str], whose: str) -> None:
         raise DataError(f"{whose} name {quote_names(twice, 6)} more than once; names must be distinct")
 
 
-F = TypeVar("F", bound="Callable[..., Any]")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def by_partition(method: F) -> F:

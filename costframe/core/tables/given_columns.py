@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.tables.as_given import STR, STRING, AsGiven, ColumnType
 from costframe.core.tables.columns import given_values
 from costframe.core.tables.frames import column_names, is_frame, is_pandas, types_of
 from costframe.core.tables.kinds import find_kind
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def given_numbers(column: Any, labels: AsGiven, where: str) -> NDArray[np.float64]:

@@ -7,11 +7,13 @@ each has the answer that it has alone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.tables.as_given import OBJECT, STR, STRING, ColumnType, Given, givens_of, texts_of
 from costframe.core.tables.kinds import (
@@ -30,11 +32,6 @@ from costframe.core.tables.kinds import (
     only_kind,
     read_kind,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 _TEXT_TYPES = {TEXT: None, OBJECT_TEXT: OBJECT, STR_TEXT: STR, STRING_TEXT: STRING}
 _NUMBERS = "iufb"

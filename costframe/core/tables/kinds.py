@@ -6,13 +6,11 @@ tell the kind, and the other bits the value. So a column is written and read by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FIRST, END = 2.0**1000, 2.0**1022
 _EXPONENT = 1023 + 1000  # of FIRST, as doubles hold it

@@ -5,21 +5,18 @@ Each works row by row, in a fixed order of floating-point operations, so that on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.as_given import as_doubles
 from costframe.core.tables.date_parts import MAKERS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Column = NDArray[np.float64]  # (rows,)
+Column = NDArray[np.float64]  # (rows,)
 
 ELEMENTWISE: dict[str, Callable[..., Any]] = {
     name: getattr(np, name)

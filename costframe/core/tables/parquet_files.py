@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from glob import glob, has_magic
 from itertools import takewhile
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from pyarrow import dataset as datasets
 from pyarrow import fs, parquet
 
 from costframe.core.errors import DataError, name_reading_errors, quote_names, shown
 from costframe.core.tables.columns import is_categorical, is_numeric, is_text, plain_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 ENDING = ".parquet"
 _ADDRESS = re.compile(r"(s3|gs|gcs|hdfs|viewfs|abfss?|file):/")  # a `Path` keeps one slash

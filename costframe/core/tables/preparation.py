@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, field
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.as_given import Given, value_of
-from costframe.core.tables.categories import as_categories, check_features
+from costframe.core.tables.categories import Categories, as_categories, check_features
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.given_rows import call_as_given
 from costframe.core.tables.kinds import END, FIRST
 from costframe.core.tables.operations import CHECKS, Operation, as_columns
 from costframe.core.tables.rows import as_feature_names, as_names, as_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.tables.categories import Categories
 
 _CELLS = 1 << 22  # of columns at a time
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.machine import run_parallel
 from costframe.core.sums import to_grid
 from costframe.core.workers import ALONE, Workers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
 _ROWS_PER_PART = 65_536
 _BYTES = 1 << 26  # of a range of hashes that workers exchange

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_name_list, needed
 from costframe.core.errors import DataError, quote_names, shown
-from costframe.core.tables.categories import encode, is_missing
+from costframe.core.tables.categories import Categories, encode, is_missing
 from costframe.core.tables.dates import check_dates
 from costframe.core.tables.frames import (
     check_names,
@@ -23,14 +25,6 @@ from costframe.core.tables.frames import (
 )
 from costframe.core.tables.unknown_values import warn_of_frame
 from costframe.core.workers import ALONE, Workers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.core.tables.categories import Categories
-
 
 _TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from costframe.core.numerals import is_numeral, looks_numeric
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.date_texts import spells_date
 from costframe.core.tables.frames import column_names, is_arrow, is_frame, is_pandas, types_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _MOST_TEXTS = 100  # different ones that become categories without a word
 _TEXTS = ("str", "object", "Utf8", "large_string", "Object")  # beginnings of the names of dtypes, in any case

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import define
+from numpy.typing import NDArray
 
 from costframe.core.errors import UnknownValuesWarning, format_count, quote_names, shown
-from costframe.core.tables.categories import is_missing
+from costframe.core.tables.categories import Categories, Labels, is_missing
 from costframe.core.tables.frames import is_arrow, is_pandas
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.core.tables.categories import Categories, Labels
 
 FEW = 10
 """Rows of which all may lack a value by chance."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Hashable, Iterable
+from typing import Any
 
 from attrs import define, field
 
@@ -11,12 +12,7 @@ from costframe.core.checks import check_number
 from costframe.core.errors import InquiryError, ParameterError, quote_names, shown
 from costframe.sources.failures import explain
 from costframe.sources.source import KeyRefusedError, LackingError, Reply, Source, Wanted
-from costframe.sources.sql.database import Question
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable
-
-    from costframe.sources.sql.database import Database
+from costframe.sources.sql.database import Database, Question
 
 
 @define(eq=False, repr=False)

@@ -7,16 +7,13 @@ import os
 import re
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from costframe.core.errors import InquiryError
 from costframe.sources.failures import sqlstate
 from costframe.sources.source import LackingError, TripError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from costframe.core.errors import InquiryError
 
 _IDLE = 10.0  # seconds after which a connection is tried before its use: what is between may have dropped it
 _TRYING = 1.0  # seconds that this may take

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
 
 from attrs import define, field
 
 from costframe.core.errors import InquiryError, shown
-from costframe.sources.source import MOST_BYTES, LackingError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
-
-    from costframe.sources.source import Wanted
+from costframe.sources.source import MOST_BYTES, LackingError, Wanted
 
 _MOST_STATEMENTS = 500
 

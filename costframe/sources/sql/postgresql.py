@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from attrs import define, field, frozen
@@ -22,12 +23,7 @@ from costframe.sources.source import (
     as_type,
 )
 from costframe.sources.sql.connections import Connections
-from costframe.sources.sql.database import Database, Question, quote_name, too_long
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from costframe.sources.sql.database import Rows
+from costframe.sources.sql.database import Database, Question, Rows, quote_name, too_long
 
 # Types by their numbers, which are the same in every PostgreSQL.
 _BOOL, _BYTEA, _CHAR, _NAME, _TEXT, _JSON, _MONEY, _BPCHAR, _BIT = 16, 17, 18, 19, 25, 114, 790, 1042, 1560

@@ -7,12 +7,13 @@ import json
 import os
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from attrs import define, field
@@ -20,13 +21,8 @@ from attrs import define, field
 from costframe.core.errors import ParameterError, shown
 from costframe.sources.documents import read_json, scalar
 from costframe.sources.source import MOST_BYTES, KeyRefusedError, LackingError, as_text, as_type
-from costframe.sources.sql.database import Database, Question, quote_name, too_long
+from costframe.sources.sql.database import Database, Question, Rows, quote_name, too_long
 from costframe.sources.threads import Threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from costframe.sources.sql.database import Rows
 
 T = TypeVar("T")
 

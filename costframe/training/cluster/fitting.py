@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from copy import copy
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from costframe.core.errors import CostframeError, DataError, ParameterError, WorkersError, shown
 from costframe.core.machine import rows_in_file
@@ -27,11 +29,6 @@ from costframe.training.cluster.partitions import (
 )
 from costframe.training.cluster.running import LostWorkerError, run_workers
 from costframe.training.progress import track
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
 
 
 @contextlib.contextmanager

@@ -5,23 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from copy import copy
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import Any, TypeVar, final
 from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from costframe.core.errors import WorkersError
 from costframe.core.storage.saving import checksum
 from costframe.core.workers import MAX, Operation, Workers
 from costframe.training.cluster.partitions import Part, Partitions, join_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 A = TypeVar("A")
 T = TypeVar("T")

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, evolve, frozen
+from numpy.typing import NDArray
 
-from costframe.gates import CHEAP, GatedPair, GatePoint, GatePoints, OperatingPoint, compose
-from costframe.plugin import track
+from costframe.gates import CHEAP, Candidate, ExpensiveModel, GatedPair, GatePoint, GatePoints, OperatingPoint, compose
+from costframe.plugin import DeferredPath, StageTree, TrainingData, track
 from costframe.stagewise import blas_for
-from costframe.trees import bin_rows
+from costframe.trees import AnnealedPath, Ensemble, Predicted, bin_rows
 from costframe_adapt.boosting import anneal_cheap, boost_cheap, boost_pair, fit_boosted_stage
-from costframe_adapt.linear import fit_linear_stage, train_linear_alone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.gates import Candidate, ExpensiveModel
-    from costframe.plugin import DeferredPath, StageTree, TrainingData
-    from costframe.trees import AnnealedPath, Ensemble, Predicted
-    from costframe_adapt.judge import AdaptSettings, AdaptTrees, Judge
-    from costframe_adapt.linear import LinearPair
+from costframe_adapt.judge import AdaptSettings, AdaptTrees, Judge
+from costframe_adapt.linear import LinearPair, fit_linear_stage, train_linear_alone
 
 
 @frozen(eq=False)

@@ -6,24 +6,44 @@ model reads the feature anyway, and rows that stay if the cheap model reads it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
 from attrs import define, evolve, frozen
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, expit
 
-from costframe.gates import GatedPair, Scores
-from costframe.plugin import Account, deal_folds, exact_mean, exact_sum, to_grid, track, weigh_flags
+from costframe.gates import Candidate, GatedPair, Scores
+from costframe.plugin import (
+    Account,
+    PriceArrays,
+    Rows,
+    TrainingData,
+    WeakLearnerBank,
+    deal_folds,
+    exact_mean,
+    exact_sum,
+    to_grid,
+    track,
+    weigh_flags,
+)
 from costframe.trees import (
+    AnnealedPath,
     Annealer,
     Annealing,
+    BinnedData,
     Boosted,
     Ensemble,
     EnsembleRun,
     LazyPrices,
     Monitor,
     NoPrices,
+    OncePrices,
+    Predicted,
+    RowLoss,
     Running,
+    SplitPrices,
     Start,
     anneal,
     boost_at_prices,
@@ -32,18 +52,9 @@ from costframe.trees import (
     once_prices,
     tree_grower,
 )
+from costframe_adapt.judge import AdaptTrees, Judge
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.gates import Candidate
-    from costframe.plugin import PriceArrays, Rows, TrainingData, WeakLearnerBank
-    from costframe.trees import AnnealedPath, BinnedData, OncePrices, Predicted, RowLoss, SplitPrices
-    from costframe_adapt.judge import AdaptTrees, Judge
-
-    F8 = NDArray[np.float64]
+F8 = NDArray[np.float64]
 
 _LEAST_HESSIAN = 1e-16
 _ROUNDS = 10  # of the alternation

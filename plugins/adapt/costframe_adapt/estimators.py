@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field
+from numpy.typing import NDArray
 
-from costframe.gates import GatedClassifier, default_tradeoffs
+from costframe.gates import GatedClassifier, GatePoint, default_tradeoffs
+from costframe.plugin import DeferredPath, StageTree, TrainingData
 from costframe.trees import scorer
 from costframe_adapt.adapt import sweep_grid, train_adapt, train_without_gate
-from costframe_adapt.judge import Judge, read_grid, read_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.gates import GatePoint
-    from costframe.plugin import DeferredPath, StageTree, TrainingData
-    from costframe_adapt.judge import AdaptSettings
+from costframe_adapt.judge import AdaptSettings, Judge, read_grid, read_settings
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from scipy.special import expit
 
+from costframe.adoption import FittedModel
 from costframe.gates import (
     CHEAP,
     EXPENSIVE,
     SURE,
     Candidate,
+    ExpensiveModel,
     GateCurve,
+    GatedPair,
+    Scores,
     cheap_losses,
     hold_out,
     read_several,
     read_tradeoffs,
     stack,
 )
-from costframe.plugin import ParameterError, check_choice, check_number, exact_mean, exact_sum, resolve, thread_count
-from costframe.trees import TreeSettings, bin_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.adoption import FittedModel
-    from costframe.gates import ExpensiveModel, GatedPair, Scores
-    from costframe.plugin import Account, Rows, TrainingData
-    from costframe.trees import BinnedData
+from costframe.plugin import (
+    Account,
+    ParameterError,
+    Rows,
+    TrainingData,
+    check_choice,
+    check_number,
+    exact_mean,
+    exact_sum,
+    resolve,
+    thread_count,
+)
+from costframe.trees import BinnedData, TreeSettings, bin_rows
 
 _PAPER_SHARES = (0.2, 0.4, 0.6, 0.8)  # default shares of a grid
 

@@ -6,10 +6,11 @@ the weights as the price of acquisitions. A stage is as the paper prints it, or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 from scipy.special import entr, expit
 
 from costframe.gates import (
@@ -19,6 +20,7 @@ from costframe.gates import (
     SURE,
     TIGHT,
     TURN,
+    Candidate,
     Effort,
     GatedPair,
     GroupNorms,
@@ -30,20 +32,21 @@ from costframe.gates import (
     penalty_of,
     scores_of,
 )
-from costframe.plugin import DataError, PricedGroups, draw_rows, hash_rows, sum_over_rows
+from costframe.plugin import (
+    DataError,
+    PricedGroups,
+    Rows,
+    StageTree,
+    TrainingData,
+    WeakLearnerBank,
+    draw_rows,
+    hash_rows,
+    sum_over_rows,
+)
 from costframe.stagewise import find_bank, outputs_on
-from costframe_adapt.judge import solve_shares
+from costframe_adapt.judge import AdaptSettings, Judge, solve_shares
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.gates import Candidate
-    from costframe.plugin import Rows, StageTree, TrainingData, WeakLearnerBank
-    from costframe_adapt.judge import AdaptSettings, Judge
-
-    F8 = NDArray[np.float64]
+F8 = NDArray[np.float64]
 
 _ACCURACY = 1e-5
 _SHARES = 1e-4

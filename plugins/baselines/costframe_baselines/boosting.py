@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.plugin import (
     CostAwareClassifier,
     CostAwareRegressor,
     ParameterError,
+    Predictor,
+    PriceArrays,
+    Rows,
+    TrainingData,
     check_choice,
     dominated_duplicates,
 )
 from costframe.trees import (
     AnnealedPath,
     AnnealedPoint,
+    Annealing,
     BoostedEstimator,
     BoostedRanker,
+    Ensemble,
+    Loss,
     NoPrices,
     Running,
     TreeSettings,
@@ -27,14 +36,6 @@ from costframe.trees import (
     tree_grower,
 )
 from costframe_baselines.price_levels import sets_below_prices
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import Predictor, PriceArrays, Rows, TrainingData
-    from costframe.trees import Annealing, Ensemble, Loss
 
 
 @frozen

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 from scipy.special import expit
 
-from costframe.plugin import ParameterError, check_number, halves, resolve, shown, split_off
+from costframe.plugin import (
+    ParameterError,
+    Rows,
+    StageTree,
+    TrainingData,
+    WeakLearnerBank,
+    check_number,
+    halves,
+    resolve,
+    shown,
+    split_off,
+)
 from costframe.stagewise import (
     USUAL_RIDGE,
+    BankRows,
+    BankTask,
+    Evaluation,
     Flow,
     GradedRanker,
     Logistic,
     OverBank,
+    Pricing,
     Slopes,
     SoftTree,
     TwoClassesOnly,
@@ -26,14 +43,6 @@ from costframe.stagewise import (
     descend,
     place_thresholds,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import Rows, StageTree, TrainingData, WeakLearnerBank
-    from costframe.stagewise import BankRows, BankTask, Evaluation, Pricing
 
 _STEEPNESS = 1.0  # sigma(s) itself is the probability that a stage accepts a row
 _ROUNDS = 100

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, fields_dict, frozen
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.adoption import check_classes, of_columns
@@ -14,26 +15,23 @@ from costframe.plugin import (
     Answer,
     BankError,
     CostAwareClassifier,
+    CostReport,
     DataError,
     DeferredPath,
     ParameterError,
+    Predictor,
+    Rows,
     StageTree,
+    TrainingData,
     check_queries,
     ndcg_at_5,
     resolve,
     split_off,
     unfrozen,
 )
-from costframe.trees import BoostedRanker, LambdaRankLoss, Predictions, TreeSettings
+from costframe.trees import Annealing, BoostedRanker, LambdaRankLoss, Predictions, TreeSettings
 from costframe_baselines.boosting import PlainBoosting
-from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, ProximityExits
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.plugin import CostReport, Predictor, Rows, TrainingData
-    from costframe.trees import Annealing
-    from costframe_baselines.exits import ExitPredictor
+from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, ExitPredictor, ProximityExits
 
 _EVERY = 10
 _TRIED = 40  # thresholds

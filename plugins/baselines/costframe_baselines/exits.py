@@ -7,19 +7,31 @@ exit.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from attrs import define, evolve
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.plugin import (
     Alike,
     Answer,
+    Categories,
+    Charges,
+    CostModel,
+    CostReport,
+    ExpectedCost,
+    FallbackRows,
+    Gains,
     ParameterError,
     Predictor,
+    PriceArrays,
     Route,
     RowRequest,
+    Stage,
     StageStepper,
     StageTree,
     apply_link,
@@ -34,25 +46,7 @@ from costframe.plugin import (
     sum_charges,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from fractions import Fraction
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.plugin import (
-        Categories,
-        Charges,
-        CostModel,
-        CostReport,
-        ExpectedCost,
-        FallbackRows,
-        Gains,
-        PriceArrays,
-        Stage,
-    )
-
-    ScoresAt = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+ScoresAt = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
 _PLACE = 5  # of the row to which all others of a query are compared

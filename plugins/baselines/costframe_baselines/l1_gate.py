@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.gates import (
     CHEAP,
     EXPENSIVE,
     Candidate,
+    ExpensiveModel,
     GateCurve,
     GatedClassifier,
     GatedPair,
+    GatePoint,
     GatePoints,
     Scores,
     cheap_losses,
@@ -25,19 +29,22 @@ from costframe.gates import (
     read_tradeoffs,
     scores_of,
 )
-from costframe.plugin import ParameterError, PricedGroups, check_choice, resolve, thread_count
+from costframe.plugin import (
+    DeferredPath,
+    ParameterError,
+    PricedGroups,
+    Rows,
+    StageTree,
+    TrainingData,
+    WeakLearnerBank,
+    check_choice,
+    resolve,
+    thread_count,
+)
 from costframe.stagewise import find_bank, outputs_on
 from costframe.trees import scorer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.gates import ExpensiveModel, GatePoint
-    from costframe.plugin import DeferredPath, Rows, StageTree, TrainingData, WeakLearnerBank
-
-    F8 = NDArray[np.float64]
+F8 = NDArray[np.float64]
 
 _MOST = 1e100  # loss per unit of weight: at this price no column is chosen
 _PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.gates import Standardized, cheap_losses, fit_logistic, scores_of
 from costframe.plugin import (
@@ -16,7 +17,9 @@ from costframe.plugin import (
     ExpectedCost,
     Rows,
     StageTree,
+    TrainingData,
     Traits,
+    WeakLearnerBank,
     check_number,
     coarse,
     deal_folds,
@@ -28,12 +31,7 @@ from costframe.plugin import (
 from costframe.stagewise import blas_for, find_bank, outputs_on
 from costframe_baselines.price_levels import sets_below_prices
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.plugin import TrainingData, WeakLearnerBank
-
-    F8 = NDArray[np.float64]
+F8 = NDArray[np.float64]
 
 RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4)  # half of it times squared weights of standardized columns is beside a loss
 _FOLDS, _MOST_ROWS = 5, 20_000  # that choose the ridge, which matters little with more rows

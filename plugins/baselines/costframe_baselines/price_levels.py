@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from costframe.plugin import resolve
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.plugin import TrainingData
+from costframe.plugin import TrainingData, resolve
 
 _MOST_PRICES = 8  # to try
 

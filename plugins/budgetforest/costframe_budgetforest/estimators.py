@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Unpack
 
 import numpy as np
 from attrs import define, evolve, field
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.gates import read_tradeoffs
 from costframe.plugin import (
     MOST_ROUNDS,
     CostAwareClassifier,
     CostModelError,
+    DeferredPath,
+    FitRows,
     ParameterError,
+    StageTree,
+    TrainingData,
     by_partition,
     check_choice,
     check_number,
@@ -22,20 +28,18 @@ from costframe.plugin import (
     split_off,
     thread_count,
 )
-from costframe.trees import check_sizes, scorer
-from costframe_budgetforest.forest import ForestRows, GrowSettings, grow_path, grow_priced, without_copies
+from costframe.trees import Predicted, check_sizes, scorer
+from costframe_budgetforest.forest import (
+    Forest,
+    ForestPoint,
+    ForestRows,
+    GrowSettings,
+    grow_path,
+    grow_priced,
+    without_copies,
+)
 from costframe_budgetforest.program import check_prices
 from costframe_budgetforest.pruning import Pruner, PruneSettings, prune_path, read_forest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Unpack
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from costframe.plugin import DeferredPath, FitRows, StageTree, TrainingData
-    from costframe.trees import Predicted
-    from costframe_budgetforest.forest import Forest, ForestPoint
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

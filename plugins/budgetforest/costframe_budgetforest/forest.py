@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 from scipy.special import ndtri, pdtrik
 
 from costframe.plugin import (
     Answer,
+    CostModel,
+    DeferredPath,
     PathCollector,
+    PriceArrays,
+    Rows,
     StageTree,
+    TrainingData,
     TreeTable,
     WeakLearnerBank,
     check_call,
@@ -25,20 +32,15 @@ from costframe.trees import (
     GINI,
     PAIRS,
     BinMapper,
+    BinnedData,
     BudgetPrices,
     BudgetRule,
     BudgetTree,
+    Predicted,
     Predictions,
+    Record,
     grow_budget_tree,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import CostModel, DeferredPath, PriceArrays, Rows, TrainingData
-    from costframe.trees import BinnedData, Predicted, Record
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MANY = 1e4  # mean from which the normal distribution is as good

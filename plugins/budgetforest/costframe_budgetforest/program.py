@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
-from costframe.plugin import CostModelError, tree_leaves
+from costframe.plugin import CostModelError, PriceArrays, Rows, tree_leaves
 from costframe.trees import (
     ForestNodes,
     Purchases,
+    Record,
     count_buyers,
     count_labels,
     count_purchases,
@@ -21,13 +23,7 @@ from costframe.trees import (
     prune_trees,
     raise_shares,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.plugin import PriceArrays, Rows
-    from costframe.trees import Record
-    from costframe_budgetforest.forest import Forest
+from costframe_budgetforest.forest import Forest
 
 _MOST = 1e100  # loss: nothing is worth it, and sums of it are finite
 

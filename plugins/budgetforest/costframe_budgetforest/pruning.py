@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import NDArray
 
 from costframe.adoption import (
     GivenColumns,
@@ -18,9 +20,20 @@ from costframe.adoption import (
     refit,
     require_probabilities,
 )
-from costframe.plugin import TREE, Answer, ParameterError, PathCollector, Predictor, TreeTable
-from costframe.trees import count_labels, inherit_shares
-from costframe_budgetforest.forest import Forest, Judge
+from costframe.plugin import (
+    TREE,
+    Answer,
+    DeferredPath,
+    ParameterError,
+    PathCollector,
+    Predictor,
+    Rows,
+    StageTree,
+    TrainingData,
+    TreeTable,
+)
+from costframe.trees import Predicted, count_labels, inherit_shares
+from costframe_budgetforest.forest import Forest, ForestPoint, Judge
 from costframe_budgetforest.program import (
     Program,
     Solution,
@@ -30,15 +43,6 @@ from costframe_budgetforest.program import (
     solve,
     worth_keeping,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import DeferredPath, Rows, StageTree, TrainingData
-    from costframe.trees import Predicted
-    from costframe_budgetforest.forest import ForestPoint
 
 _NEARLY = 1e-9
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attrs import evolve
 
-from costframe.trees import Start, anneal, bin_rows, boost_at_prices, once_prices, tree_grower
-from costframe_cegb.state import unpaid_prices
-
-if TYPE_CHECKING:
-    from costframe.plugin import StageTree, TrainingData
-    from costframe.trees import AnnealedPath, Annealing, Loss, Monitor, TreeSettings
-    from costframe_cegb.state import State
+from costframe.plugin import StageTree, TrainingData
+from costframe.trees import (
+    AnnealedPath,
+    Annealing,
+    Loss,
+    Monitor,
+    Start,
+    TreeSettings,
+    anneal,
+    bin_rows,
+    boost_at_prices,
+    once_prices,
+    tree_grower,
+)
+from costframe_cegb.state import State, unpaid_prices
 
 __all__ = ["anneal_cegb", "train_cegb"]
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.plugin import CostAwareClassifier, CostAwareRegressor, ParameterError, check_flag
-from costframe.trees import BoostedEstimator, BoostedRanker, Paper, TreeSettings, read_signs
+from costframe.plugin import (
+    CostAwareClassifier,
+    CostAwareRegressor,
+    ParameterError,
+    StageTree,
+    TrainingData,
+    check_flag,
+)
+from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, BoostedRanker, Paper, TreeSettings, read_signs
 from costframe_cegb.cegb import anneal_cegb, train_cegb
 from costframe_cegb.state import State, WarmStart
-
-if TYPE_CHECKING:
-    from costframe.plugin import StageTree, TrainingData
-    from costframe.trees import AnnealedPath, Annealing
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from copy import deepcopy
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, evolve
 
-from costframe.plugin import CostModelError, DataError, ParameterError, WeakLearnerBank, shown
-from costframe.trees import Boosted, LazyPrices
-
-if TYPE_CHECKING:
-    from costframe.plugin import Categories, Rows, TrainingData
-    from costframe.trees import Loss, TreeSettings
+from costframe.plugin import (
+    Categories,
+    CostModelError,
+    DataError,
+    ParameterError,
+    Rows,
+    TrainingData,
+    WeakLearnerBank,
+    shown,
+)
+from costframe.trees import Boosted, LazyPrices, Loss, TreeSettings
 
 __all__ = ["State", "WarmStart", "unpaid_prices"]
 

@@ -7,23 +7,41 @@ Algorithm 1, beside `improve`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from math import exp, log
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from scipy.special import expit
 
-from costframe.plugin import coarse, exact_sum, halves, sample_by_hash, sum_over_rows, track
+from costframe.plugin import (
+    PricedGroups,
+    Rows,
+    SampledPrices,
+    StageTree,
+    WeakLearnerBank,
+    coarse,
+    exact_sum,
+    halves,
+    sample_by_hash,
+    sum_over_rows,
+    track,
+)
 from costframe.stagewise import (
     MOST_LEARNERS,
     USUAL_RIDGE,
+    BankRows,
+    BankTask,
+    Evaluation,
     Flow,
     Logistic,
+    Loss,
     NormalEquations,
     RelaxedObjective,
     SoftTree,
     Squared,
+    Step,
     SupportObjective,
     WeightedSum,
     as_stage_tree,
@@ -41,15 +59,7 @@ from costframe.stagewise import (
     place_thresholds,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import PricedGroups, Rows, SampledPrices, StageTree, WeakLearnerBank
-    from costframe.stagewise import BankRows, BankTask, Evaluation, Loss, Step
-
-    FitStage = Callable[[int, NDArray[np.float64]], WeightedSum | None]
+FitStage = Callable[[int, NDArray[np.float64]], WeightedSum | None]
 
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 PAPER_CHOICES = {"l1": (0.0, 1e-4, 1e-3), "l1_last": (0.0, 1e-4, 1e-3)}  # section 3.4, chosen by the start alone

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from attrs import define, evolve, field
 
-from costframe.plugin import CostAwareClassifier, CostAwareRegressor, check_flag, resolve, split_off
+from costframe.plugin import (
+    CostAwareClassifier,
+    CostAwareRegressor,
+    StageTree,
+    TrainingData,
+    check_flag,
+    resolve,
+    split_off,
+)
 from costframe.stagewise import (
     USUAL_RIDGE,
     GradedRanker,
+    Step,
     TwoClassesOnly,
     WithRecipe,
     blas_for,
@@ -17,10 +26,6 @@ from costframe.stagewise import (
     train_reweighted,
 )
 from costframe_cronus.cronus import CHOICES, PAPER_CHOICES, CascadeSettings, train_cronus
-
-if TYPE_CHECKING:
-    from costframe.plugin import StageTree, TrainingData
-    from costframe.stagewise import Step
 
 
 class _Reweighted(WithRecipe):

@@ -6,14 +6,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
-from costframe.plugin import halves, sample_by_hash
+from costframe.plugin import PricedGroups, Rows, StageTree, WeakLearnerBank, halves, sample_by_hash
 from costframe.stagewise import (
     MOST_LEARNERS,
+    BankRows,
+    BankTask,
+    Evaluation,
     Flow,
     Logistic,
     NormalEquations,
@@ -21,6 +25,7 @@ from costframe.stagewise import (
     Softmax,
     SoftTree,
     Squared,
+    Step,
     Topology,
     WeightedSum,
     as_stage_tree,
@@ -37,14 +42,6 @@ from costframe.stagewise import (
     pick,
 )
 from costframe_cstc.grow import Fitter, divide, grow, prune, refine, refit
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import PricedGroups, Rows, StageTree, WeakLearnerBank
-    from costframe.stagewise import BankRows, BankTask, Evaluation, Step
 
 CHOICES: dict[str, tuple[float, ...]] = {
     "inflation": (0.3, 1.0, 3.0, 10.0, 30.0),

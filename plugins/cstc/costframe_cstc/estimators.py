@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, field
 
@@ -11,17 +11,15 @@ from costframe.plugin import (
     CostAwareRanker,
     CostAwareRegressor,
     DataError,
+    StageTree,
+    TrainingData,
     check_choice,
     check_flag,
     resolve,
     split_off,
 )
-from costframe.stagewise import WithRecipe, blas_for, blas_threads, train_reweighted
+from costframe.stagewise import Step, WithRecipe, blas_for, blas_threads, train_reweighted
 from costframe_cstc.cstc import CHOICES, CSTCSettings, train_cstc
-
-if TYPE_CHECKING:
-    from costframe.plugin import StageTree, TrainingData
-    from costframe.stagewise import Step
 
 LOSSES = ("logistic", "squared")
 

@@ -10,14 +10,17 @@ but not in their labels, which no fit to labels finds.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import NDArray
 
-from costframe.plugin import coarse, exact_sum, product, sum_over_rows, sum_products
+from costframe.plugin import BankOutputs, SampledPrices, coarse, exact_sum, product, sum_over_rows, sum_products
 from costframe.stagewise import (
+    Evaluation,
+    Loss,
     NormalEquations,
     SoftTree,
     Squared,
@@ -28,14 +31,6 @@ from costframe.stagewise import (
     in_loss,
     minimize_smooth,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import BankOutputs, SampledPrices
-    from costframe.stagewise import Evaluation, Loss
 
 _ROUNDS = 15  # few, so that rounding has no effect
 _SHRINK = 0.5  # a node's ridge is multiplied by its share of the rows to minus this power

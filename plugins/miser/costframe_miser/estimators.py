@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from attrs import define, evolve, field
 
-from costframe.plugin import CostAwareClassifier, CostAwareRanker, CostAwareRegressor, ParameterError, check_flag
-from costframe.trees import BoostedEstimator, Paper, TreeSettings, once_prices
+from costframe.plugin import (
+    CostAwareClassifier,
+    CostAwareRanker,
+    CostAwareRegressor,
+    ParameterError,
+    StageTree,
+    TrainingData,
+    check_flag,
+)
+from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, OncePrices, Paper, TreeSettings, once_prices
 from costframe_miser.miser import anneal_miser, train_miser
-
-if TYPE_CHECKING:
-    from costframe.plugin import StageTree, TrainingData
-    from costframe.trees import AnnealedPath, Annealing, OncePrices
 
 _PAPER = TreeSettings(n_estimators=300, max_depth=3, growth="breadth", newton=False, from_zero=True)
 _USUAL = evolve(_PAPER, min_samples_leaf=10, from_zero=False)

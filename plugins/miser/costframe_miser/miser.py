@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from costframe.trees import Start, anneal, bin_rows, boost_at_prices, tree_grower
-
-if TYPE_CHECKING:
-    from costframe.plugin import StageTree, TrainingData
-    from costframe.trees import AnnealedPath, Annealing, GrowAt, Loss, Monitor, OncePrices, TreeSettings
+from costframe.plugin import StageTree, TrainingData
+from costframe.trees import (
+    AnnealedPath,
+    Annealing,
+    GrowAt,
+    Loss,
+    Monitor,
+    OncePrices,
+    Start,
+    TreeSettings,
+    anneal,
+    bin_rows,
+    boost_at_prices,
+    tree_grower,
+)
 
 
 def train_miser(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from attrs import define, evolve, field, fields_dict
+from numpy.typing import ArrayLike
 
 from costframe.plugin import (
     CostAwareClassifier,
@@ -12,6 +14,8 @@ from costframe.plugin import (
     CostAwareRanker,
     CostAwareRegressor,
     ParameterError,
+    PlannedPredictor,
+    TrainingData,
     Traits,
     check_number,
     resolve,
@@ -19,18 +23,10 @@ from costframe.plugin import (
     track_share,
 )
 from costframe.trees import TreeSettings, check_limits, scorer
-from costframe_planner.path import measure_path
+from costframe_planner.path import PlannedPath, measure_path
 from costframe_planner.planner import train_plain, train_planner
 from costframe_planner.predictor import KeptPlan, make_single
 from costframe_planner.problem import Base, Problem, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from costframe.plugin import PlannedPredictor, TrainingData
-    from costframe_planner.path import PlannedPath
 
 _OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
 _TRADEOFF = 1e-3  # without prices of errors

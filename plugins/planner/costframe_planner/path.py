@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.plugin import (
     MeasuredPath,
     ParameterError,
+    PlannedPredictor,
     Rung,
     best_first,
     check_number,
     shown,
     standard_error,
 )
+from costframe.trees import ManyFolds, Scorer
 from costframe_planner.planner import follow
-from costframe_planner.predictor import make_planned, make_single
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import PlannedPredictor
-    from costframe.trees import ManyFolds, Scorer
-    from costframe_planner.predictor import KeptPlan
-    from costframe_planner.stakes import Stakes
+from costframe_planner.predictor import KeptPlan, make_planned, make_single
+from costframe_planner.stakes import Stakes
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)

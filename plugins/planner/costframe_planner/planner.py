@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
-from costframe.plugin import Answer, CostframeError, DataError, run_parallel, standard_error
-from costframe.sets import SetArchive, choose_alternatives, choose_by_score, choose_parts, choose_spread
-from costframe.trees import BinMapper, TreeSettings, boost_folds, regress_many
-from costframe_planner.problem import COARSE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import Rows, TreeTable
-    from costframe.sets import SetPrices
-    from costframe.trees import BinnedData, BoostedFolds, ManyFolds, Predictions, Scorer
-    from costframe_planner.problem import Base, Problem
+from costframe.plugin import Answer, CostframeError, DataError, Rows, TreeTable, run_parallel, standard_error
+from costframe.sets import SetArchive, SetPrices, choose_alternatives, choose_by_score, choose_parts, choose_spread
+from costframe.trees import (
+    BinMapper,
+    BinnedData,
+    BoostedFolds,
+    ManyFolds,
+    Predictions,
+    Scorer,
+    TreeSettings,
+    boost_folds,
+    regress_many,
+)
+from costframe_planner.problem import COARSE, Base, Problem
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
 _ROWS_TO_TRY = 12_000

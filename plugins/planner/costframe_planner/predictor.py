@@ -6,26 +6,30 @@ hardly depends on labels, so its own rows cost what fresh ones do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
-from costframe.plugin import Answer, OpaqueLearner, PlannedPredictor, Stop, TreeTable, WeakLearnerBank, least_rows
-from costframe_planner.planner import follow
+from costframe.plugin import (
+    Answer,
+    OpaqueLearner,
+    PlannedPredictor,
+    Rows,
+    Rung,
+    Stop,
+    TrainingData,
+    TreeTable,
+    WeakLearnerBank,
+    least_rows,
+)
+from costframe.trees import ManyFolds
+from costframe_planner.planner import SetModel, Trained, follow
+from costframe_planner.problem import Problem
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from costframe.plugin import Rows, Rung, TrainingData
-    from costframe.trees import ManyFolds
-    from costframe_planner.planner import SetModel, Trained
-    from costframe_planner.problem import Problem
-
-    Gains = Sequence[NDArray[np.float64]]
+Gains = Sequence[NDArray[np.float64]]
 
 _AT_ANY_PRICE = -1e300  # a gain
 NAME = "base"  # name of opaque learners in saved models, followed by a number

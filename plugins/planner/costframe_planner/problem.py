@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
 from costframe.adoption import CallableModel, describe_error, is_unfitted, labels_for, refit, require_probabilities
@@ -14,7 +15,9 @@ from costframe.plugin import (
     DataError,
     ParameterError,
     Predictor,
+    PriceArrays,
     Rows,
+    TrainingData,
     apply_link,
     deal_folds,
     least_rows,
@@ -22,14 +25,8 @@ from costframe.plugin import (
     squeeze,
 )
 from costframe.sets import SetPrices
-from costframe.trees import Predictions, SquaredLoss, bin_rows, check_sizes, loss_for
+from costframe.trees import BinnedData, Predictions, SquaredLoss, TreeSettings, bin_rows, check_sizes, loss_for
 from costframe_planner.stakes import Stakes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.plugin import PriceArrays, TrainingData
-    from costframe.trees import BinnedData, TreeSettings
 
 _ROUNDED = 1e-3  # rounding error allowed for probabilities beyond 0 and 1
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
-from costframe.plugin import DecisionPrices, apply_link, both_classes, squeeze
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from costframe.plugin import ErrorPrices, Rows, TrainingData
+from costframe.plugin import DecisionPrices, ErrorPrices, Rows, TrainingData, apply_link, both_classes, squeeze
 
 __all__ = ["Stakes"]
 
