@@ -1,5 +1,9 @@
 # What `plugin.py` loads when it is first used: each name, and its module.
 
+from costframe.core.arrays import B1 as B1
+from costframe.core.arrays import F8 as F8
+from costframe.core.arrays import I8 as I8
+from costframe.core.arrays import U8 as U8
 from costframe.core.calls import check_call as check_call
 from costframe.core.checks import MOST_ROUNDS as MOST_ROUNDS
 from costframe.core.checks import check_choice as check_choice

@@ -16,6 +16,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
@@ -35,8 +36,8 @@ _BEYOND = 2.0**128
 def one_answer(
     table: TreeTable,
     feature_names: tuple[str, ...],
-    weights: NDArray[np.float64],
-    intercept: NDArray[np.float64],
+    weights: F8,
+    intercept: F8,
     link: str,
     categories: Categories | None = None,
     *,
@@ -109,7 +110,7 @@ def _shorten(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(shown + ["..."] * (len(names) > most)) or "none"
 
 
-def float32_less(threshold: ArrayLike) -> NDArray[np.float64]:
+def float32_less(threshold: ArrayLike) -> F8:
     """Convert the test of xgboost: T, float64, with `(x <= T) == (float32(x) < t)` for every double x but NaN.
 
     Thresholds t, float32, may be infinite or NaN; T is NaN if no value passes.
@@ -119,7 +120,7 @@ def float32_less(threshold: ArrayLike) -> NDArray[np.float64]:
     return np.where(limit > -np.inf, _largest_rounding_to(below), np.nan)
 
 
-def float32_at_most(threshold: ArrayLike) -> NDArray[np.float64]:
+def float32_at_most(threshold: ArrayLike) -> F8:
     """Convert the test of scikit-learn's trees: T, float64, with `(x <= T) == (float32(x) <= t)` for every x but NaN.
 
     Thresholds t, float64, may be infinite or NaN; T is NaN if no value passes.
@@ -131,7 +132,7 @@ def float32_at_most(threshold: ArrayLike) -> NDArray[np.float64]:
     return np.where(np.isnan(limit), np.nan, _largest_rounding_to(largest))
 
 
-def _largest_rounding_to(value: NDArray[np.float32]) -> NDArray[np.float64]:
+def _largest_rounding_to(value: NDArray[np.float32]) -> F8:
     """Return the largest double whose float32 rounding is at most `value`: float64."""
     above = _neighbor(value, np.inf)
     low, high = _place_infinity(value), _place_infinity(above)
@@ -148,7 +149,7 @@ def _neighbor(value: NDArray[np.float32], toward: float) -> NDArray[np.float32]:
         return np.nextafter(value, np.float32(toward))
 
 
-def _place_infinity(value: NDArray[np.float32]) -> NDArray[np.float64]:
+def _place_infinity(value: NDArray[np.float32]) -> F8:
     """Return the values, with infinity at its place in the rounding rule: float64."""
     return np.clip(value.astype(np.float64), -_BEYOND, _BEYOND)
 
@@ -240,7 +241,7 @@ class Part:
             raise self.refuse(f"expected a finite number, got {shown(self.value)}")
         return found
 
-    def wholes(self, length: int | None = None, low: int = 0, high: int = _LARGEST) -> NDArray[np.int64]:
+    def wholes(self, length: int | None = None, low: int = 0, high: int = _LARGEST) -> I8:
         """Return a list of whole numbers from `low` to `high`: int64 (length,)."""
         array = self._array(length)
         if array.size == 0:
@@ -252,7 +253,7 @@ class Part:
             raise self.refuse(f"expected numbers from {low:,} to {high:,}, got {array[wrong][0]}")
         return array.astype(np.int64)
 
-    def reals(self, length: int | None = None, *, finite: bool = True) -> NDArray[np.float64]:
+    def reals(self, length: int | None = None, *, finite: bool = True) -> F8:
         """Return a list of numbers: float64 (length,); only finite ones unless said otherwise."""
         array = self._array(length)
         if array.size and array.dtype.kind not in "iuf":

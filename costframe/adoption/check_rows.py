@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
 from costframe.adoption.examples import accepted_row, known_texts, known_values
 from costframe.adoption.foreign import Handing, categories_inside, may_need_polars
+from costframe.core.arrays import B1, F8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -24,7 +24,7 @@ from costframe.core.tables.kinds import FIRST
 from costframe.core.tables.operations import CHECKS, Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 
-Column = NDArray[np.float64]
+Column = F8
 
 _ROWS = 64
 _NODES = 2**14  # whose thresholds are looked at
@@ -74,7 +74,7 @@ def drawn_rows(model: Any, predictor: Predictor, values: Sequence[Column], handi
     full, texts = np.zeros_like(hole), [isinstance(categories.get(name), tuple) for name in names]
     ones = np.where(texts, plain, 1.0)
 
-    def filled(drawn: Column, holes: NDArray[np.bool_]) -> CheckRows:
+    def filled(drawn: Column, holes: B1) -> CheckRows:
         rows = np.where(holes, np.nan, drawn)
         for name in given:
             f = names.index(name)
@@ -152,7 +152,7 @@ def _examples(predictor: Predictor) -> dict[str, Any]:
     return found
 
 
-def _of_kind(known: Sequence[Any], tested: Column, holes: NDArray[np.bool_]) -> Column:
+def _of_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
     """Return numbers of values such as those known, some of them missing: float64 (rows,)."""
     rng, value = np.random.default_rng(len(known)), known[0]
     numbers = tested[np.abs(tested) < FIRST]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from costframe.adoption.check_rows import CheckRows, drawn_rows, handings, tested_values
 from costframe.adoption.foreign import describe_error
+from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError
 from costframe.core.learners.tree_table import TINY
 from costframe.core.predictors.fitted import FittedEstimator
@@ -22,7 +23,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 
-Column = NDArray[np.float64]
+Column = F8
 Pair = tuple[Callable[[Any], Any], Callable[[Any], Any], float]  # the model's answers, ours, and their tolerance
 
 _CLOSE, _ROUGH = 1e-5, 1e-3
@@ -168,7 +169,7 @@ def _differing(model: Any, how: str) -> AdoptionError:
     )
 
 
-def _undecided(predictor: Predictor, rows: Column) -> NDArray[np.bool_]:
+def _undecided(predictor: Predictor, rows: Column) -> B1:
     """Return the rows whose two likeliest classes are as good as equal."""
     p = predictor.predict(rows)
     if p.ndim == 1:

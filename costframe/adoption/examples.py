@@ -8,10 +8,10 @@ from itertools import chain, combinations, islice, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from costframe.adoption.adopted import is_of
 from costframe.adoption.foreign import categories_inside, everything_inside, is_unfitted
+from costframe.core.arrays import F8
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import is_missing
 
@@ -87,7 +87,7 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def accepted_row(
-    call: Callable[[NDArray[np.float64]], Any],
+    call: Callable[[F8], Any],
     columns: Sequence[str],
     known: Sequence[Mapping[str, list[Any]]],
     texts: Sequence[str] = (),

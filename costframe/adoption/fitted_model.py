@@ -23,6 +23,7 @@ from costframe.adoption.opaque import (
     refit,
     require_probabilities,
 )
+from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError, BankError, DataError, ParameterError, quote_names, shown
 from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
@@ -221,7 +222,7 @@ def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int)
     return opaque_tree(columns.parameter, call, columns.names, columns.given, width).with_categories({})
 
 
-def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, parameter: str) -> NDArray[np.float64]:
+def predict_checked(tree: StageTree, X: F8, whose: str, parameter: str) -> F8:
     """Return a model's probabilities of rows, float64 (n,) of class 1, or (n, M); refuse other numbers."""
     try:
         values = tree.predict(X)
@@ -230,7 +231,7 @@ def predict_checked(tree: StageTree, X: NDArray[np.float64], whose: str, paramet
     return _check_probabilities(values, f"{parameter}: expected probabilities", f" for {whose}")
 
 
-def _check_probabilities(values: NDArray[np.float64], expected: str, whose: str = "") -> NDArray[np.float64]:
+def _check_probabilities(values: F8, expected: str, whose: str = "") -> F8:
     """Return probabilities, (n,) of class 1 or (n, M), with rounding beyond 0 and 1 cut; refuse other numbers."""
     wrong = ~((values >= -_NEARLY) & (values <= 1 + _NEARLY))
     if wrong.any():
@@ -239,7 +240,7 @@ def _check_probabilities(values: NDArray[np.float64], expected: str, whose: str 
     return np.clip(values, 0.0, 1.0)
 
 
-def _check_sums(values: NDArray[np.float64], expected: str) -> None:
+def _check_sums(values: F8, expected: str) -> None:
     """Refuse probabilities of all classes, (n, M), that do not sum to one."""
     if values.ndim == 2:
         sums = values.sum(axis=1)
@@ -269,7 +270,7 @@ def check_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
         )
 
 
-def read_probabilities(proba: Any, n_rows: int, n_classes: int, parameter: str) -> NDArray[np.float64]:
+def read_probabilities(proba: Any, n_rows: int, n_classes: int, parameter: str) -> F8:
     """Return probabilities that a user gives for rows: float64 (n,) of class 1 for two classes, else (n, M).
 
     Raises
@@ -307,8 +308,8 @@ class FittedModel:
 
     model: Any  # the given model, its fitted copy, or the stage tree itself
     tree: StageTree
-    proba: NDArray[np.float64]  # of the training rows; out of fold if the model could be refitted
-    proba_val: NDArray[np.float64] | None  # of the validation rows
+    proba: F8  # of the training rows; out of fold if the model could be refitted
+    proba_val: F8 | None  # of the validation rows
 
 
 @frozen(eq=False)
@@ -317,7 +318,7 @@ class GivenModel:
 
     model: Any
     columns: GivenColumns  # that it may read, and the name of the estimator's parameter
-    proba: NDArray[np.float64] | None  # (n,) or (n, M): probabilities of the training rows, if the user gives them
+    proba: F8 | None  # (n,) or (n, M): probabilities of the training rows, if the user gives them
     classes: NDArray[Any]  # (M,)
     seed: int  # of its random states that the user has not fixed
     framed: bool  # whether the columns have names of their own, so that a classifier is fitted on a data frame
@@ -365,7 +366,7 @@ class GivenModel:
         check_classes(model, labels, parameter)
         return model, probability_tree(model, evolve(self.columns, types={}), len(self.classes))  # as it was fitted
 
-    def _out_of_fold(self, data: TrainingData, fit: Fit) -> NDArray[np.float64]:
+    def _out_of_fold(self, data: TrainingData, fit: Fit) -> F8:
         """Predict each row by a model fitted without it and its copies: probabilities, (n,) or (n, M)."""
         rows, parameter, n_classes = data.train, self.columns.parameter, len(self.classes)
         fold = deal_folds(rows, data, FOLDS)[1]
@@ -385,9 +386,7 @@ class GivenModel:
             found[inside] = predict_checked(fit(left)[1], rows.X[inside], "rows out of fold", parameter)
         return found
 
-    def _with_validation(
-        self, model: Any, tree: StageTree, proba: NDArray[np.float64], data: TrainingData
-    ) -> FittedModel:
+    def _with_validation(self, model: Any, tree: StageTree, proba: F8, data: TrainingData) -> FittedModel:
         valid = None
         if data.valid is not None:
             valid = predict_checked(tree, data.valid.X, "validation rows", self.columns.parameter)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.adoption.adopted import is_of
 from costframe.adoption.lightgbm import is_lightgbm, pandas_categories
 from costframe.adoption.xgboost import is_xgboost
+from costframe.core.arrays import F8
 from costframe.core.errors import CostframeError
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.as_given import ColumnType, with_types
@@ -228,7 +229,7 @@ class _OfTypes(ReadsNumbers):
     function: Callable[..., Any]
     types: tuple[ColumnType | None, ...]
 
-    def __call__(self, rows: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> F8:
         """Return what the function makes of rows, float64 (rows, d)."""
         return call_as_given(self.function, with_types(rows, self.types))
 

@@ -21,6 +21,7 @@ from costframe.adoption.foreign import (
     reads_numbers,
 )
 from costframe.adoption.inside import names_inside, prices_inside
+from costframe.core.arrays import F8
 from costframe.core.errors import (
     AdoptionError,
     BankError,
@@ -58,7 +59,7 @@ class CallableModel(ReadsGiven):
         own = tuple(map(str, getattr(model, "feature_names_in_", names)))
         return cls(model, method, evolve(Handing.of(model, len(names)), categories=categories_inside(model, own)))
 
-    def __call__(self, rows: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> F8:
         """Return the model's outputs; it gets rows as they came, with feature names in a frame."""
         return np.asarray(self.call(self.method, rows), np.float64)
 
@@ -149,7 +150,7 @@ class OfClassOne(ReadsNumbers):
 
     function: Callable[..., Any]
 
-    def __call__(self, rows: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> F8:
         """Take the second of two columns."""
         values = call_as_given(self.function, rows)
         return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
@@ -171,14 +172,14 @@ class WithLabels(ReadsGiven):
         """Number of scores of labels."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
-    def __call__(self, rows: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> F8:
         """Return scores of labels and values: float64 (rows, any)."""
         place = {label: number for number, label in enumerate(self.classes)}
         found = np.ravel(np.asarray(self.model.call("predict", rows))).tolist()
         if strange := [label for label in found if label not in place]:
             raise ValueError(f"predicts {shown(strange[0])}, which is none of its classes {shown(self.classes)}")
         codes = np.array([place[label] for label in found], np.int64)
-        scores: NDArray[np.float64] = np.eye(len(self.classes))[codes]
+        scores: F8 = np.eye(len(self.classes))[codes]
         if self.n_scores == 1:
             scores = scores[:, 1:] - 0.5
         if self.values is None:
@@ -192,7 +193,7 @@ class OfPredictor(ReadsNumbers):
 
     predictor: Predictor
 
-    def __call__(self, rows: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> F8:
         """Return its predictions."""
         return self.predictor.predict(rows)
 

@@ -24,9 +24,8 @@ from costframe.cli.given_data import Cells, open_blocks, open_model
 from costframe.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from costframe.cli.scoring import Answers, Scored
+    from costframe.core.arrays import F8
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
@@ -111,11 +110,7 @@ def cost(
 
 
 def evaluate_cost(
-    fitted: FittedEstimator,
-    blocks: Iterable[NDArray[np.float64]],
-    costs: CostModel,
-    answers: Answers | None = None,
-    **how: Any,
+    fitted: FittedEstimator, blocks: Iterable[F8], costs: CostModel, answers: Answers | None = None, **how: Any
 ) -> CostReport:
     """Return the cost of rows in blocks; where prices have times, with latencies of at most 20,000 evenly spaced.
 
@@ -124,7 +119,7 @@ def evaluate_cost(
     from costframe.core.cost.report import CostReport
 
     reports, step, seen = [], 1, 0
-    some: list[NDArray[np.float64]] = []
+    some: list[F8] = []
     for rows in blocks:
         report = fitted.cost(rows, costs=costs, **how)
         if answers is not None:

@@ -17,6 +17,7 @@ from costframe.core.piped import STANDARD_STREAM, is_piped
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.arrays import F8, I8
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
@@ -165,13 +166,8 @@ def _check_prices(prices: CostModel, predictor: Predictor, model: str, source: s
 
 
 def open_blocks(
-    data: str,
-    predictor: Predictor,
-    part: str | None,
-    model: str,
-    keep: tuple[str, ...] = (),
-    cells: Cells = Cells(),
-) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
+    data: str, predictor: Predictor, part: str | None, model: str, keep: tuple[str, ...] = (), cells: Cells = Cells()
+) -> Iterator[tuple[F8, dict[str, Any]]]:
     """Yield rows of a file or data set for a predictor, float64 (rows, d), and columns to copy, block by block.
 
     `model` is its name in errors. What is unusual about a file goes to the error stream, in one line.
@@ -194,14 +190,12 @@ def open_blocks(
     yield from rows.blocks()
 
 
-def open_rows(
-    data: str, predictor: Predictor, part: str | None, model: str, cells: Cells = Cells()
-) -> NDArray[np.float64]:
+def open_rows(data: str, predictor: Predictor, part: str | None, model: str, cells: Cells = Cells()) -> F8:
     """Read the rows of a file or data set for a predictor, float64 (rows, d); see `open_blocks`."""
     return np.concatenate([X for X, _ in open_blocks(data, predictor, part, model, cells=cells)])
 
 
-def features_of(dataset: Dataset, predictor: Predictor, model: str, data: str) -> NDArray[np.float64]:
+def features_of(dataset: Dataset, predictor: Predictor, model: str, data: str) -> F8:
     """Return the columns of a data set that a predictor reads, float64 (n, d); refuse it if one does not fit."""
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]
     if missing:
@@ -232,7 +226,7 @@ _READING = {
 class LabelledRows:
     """Rows with labels."""
 
-    blocks: Iterator[NDArray[np.float64]]  # features in the model's order
+    blocks: Iterator[F8]  # features in the model's order
     labels: Callable[[], Rows]  # returns all rows without features; called after the last block
     task: str  # {"classification", "regression", "ranking"}
     score: str | None = None  # score of the run that fitted the model
@@ -295,7 +289,7 @@ def open_labelled(model: str, fitted: FittedEstimator, data: str, asked: Asked) 
 
 
 def _labelled(
-    y: NDArray[Any], qid: NDArray[np.int64] | None, groups: NDArray[np.int64] | None, fitted: FittedEstimator,
+    y: NDArray[Any], qid: I8 | None, groups: I8 | None, fitted: FittedEstimator,
     model: str, data: str,
 ) -> Rows:  # fmt: skip
     """Return rows without features, with labels as the model has them."""
@@ -357,7 +351,7 @@ def _of_file(model: str, fitted: FittedEstimator, data: str, asked: Asked, score
         )
     columns: list[dict[str, Any]] = []
 
-    def blocks() -> Iterator[NDArray[np.float64]]:
+    def blocks() -> Iterator[F8]:
         for X, copied in open_blocks(data, fitted.predictor_, part, model, (*kept, *copied_too), asked.cells):
             columns.append(copied)
             yield X
@@ -411,7 +405,7 @@ def _match(y: NDArray[Any], fitted: FittedEstimator, model: str, data: str) -> N
 
 
 def check_error_prices(
-    costs: CostModel, names: Sequence[str], rows: NDArray[np.float64], first: int, unavailable: Iterable[str] = ()
+    costs: CostModel, names: Sequence[str], rows: F8, first: int, unavailable: Iterable[str] = ()
 ) -> None:
     """Refuse rows of a block, float64 (rows, d), in which a price of errors is none, by their number in the table."""
     if costs.errors is not None and set(names).difference(unavailable).issuperset(costs.errors.columns):

@@ -38,6 +38,7 @@ from costframe.core.piped import STANDARD_STREAM
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from costframe.core.arrays import B1, F8
     from costframe.core.cost.report import CostReport
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.core.prices.costs import CostModel
@@ -186,10 +187,7 @@ def _open_output(output: Path) -> Iterator[IO[bytes]]:
 
 
 def _write_blocks(
-    sink: IO[bytes],
-    ending: str,
-    predictions: _Predictions,
-    blocks: Iterator[tuple[NDArray[np.float64], dict[str, Any]]],
+    sink: IO[bytes], ending: str, predictions: _Predictions, blocks: Iterator[tuple[F8, dict[str, Any]]]
 ) -> None:
     from costframe.datasets.table_writing import table_writer
 
@@ -212,12 +210,12 @@ class _Predictions:
     rows: int = 0
     cut: int = 0
     paid: float = 0.0
-    bought: NDArray[np.bool_] = field(init=False)  # (d,): features that any row acquired
+    bought: B1 = field(init=False)  # (d,): features that any row acquired
 
     def __attrs_post_init__(self) -> None:
         self.bought = np.zeros(self.fitted.n_features_in_, np.bool_)
 
-    def columns(self, X: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    def columns(self, X: F8) -> dict[str, NDArray[Any]]:
         """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
         read, without = self.fitted.predictor_.feature_names, self.limits.get("unavailable", ())
         check_error_prices(self.prices, read, X, self.rows, without)
@@ -233,7 +231,7 @@ class _Predictions:
             columns["acquired"] = np.array([name_acquired(names[row]) for row in acquired], object)
         return columns
 
-    def _answers(self, X: NDArray[np.float64], report: CostReport) -> dict[str, NDArray[Any]]:
+    def _answers(self, X: F8, report: CostReport) -> dict[str, NDArray[Any]]:
         from costframe.core.predictors.classes import both_classes
 
         values = report.predictions

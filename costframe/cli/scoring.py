@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
-from numpy.typing import NDArray
 
 from costframe.cli.given_data import check_error_prices
+from costframe.core.arrays import F8, I8
 from costframe.core.cost.report import CostReport
 from costframe.core.display import with_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable
@@ -35,7 +35,7 @@ class Scored:
     cost_error: float  # NaN for one row, or one query
     bill_error: float | None = None  # standard error of the mean bill; None for one over rows
     # (M, M): rows of each class (first axis) by predicted class; None without classes
-    confusion: NDArray[np.int64] | None = None
+    confusion: I8 | None = None
     classes: tuple[Any, ...] = ()
     # rmse, mae: root mean squared and mean absolute error, of regressions
     rmse: float | None = None
@@ -87,11 +87,11 @@ class Answers:
 
     fitted: FittedEstimator
     costs: CostModel
-    predictions: list[NDArray[np.float64]] = field(factory=list)
-    classes: list[NDArray[np.int64]] = field(factory=list)  # places of the answers among the classes
-    priced: list[NDArray[np.float64]] = field(factory=list)  # columns that are prices of errors
+    predictions: list[F8] = field(factory=list)
+    classes: list[I8] = field(factory=list)  # places of the answers among the classes
+    priced: list[F8] = field(factory=list)  # columns that are prices of errors
 
-    def add(self, rows: NDArray[np.float64], report: CostReport) -> None:
+    def add(self, rows: F8, report: CostReport) -> None:
         """Add the answers for some rows."""
         predictor, values = self.fitted.predictor_, np.asarray(report.predictions)
         self.predictions.append(values)
@@ -101,7 +101,7 @@ class Answers:
         columns = () if self.costs.errors is None else self.costs.errors.columns
         self.priced.append(rows[:, [predictor.feature_names.index(name) for name in columns]])
 
-    def error_costs(self, rows: Rows) -> NDArray[np.float64] | None:
+    def error_costs(self, rows: Rows) -> F8 | None:
         """Return what the answers cost for rows with labels, float64 (n,); None for prices without errors."""
         errors, classes = self.costs.errors, self.fitted.predictor_.classes
         if errors is None or self.fitted.kind == "ranker":
@@ -142,7 +142,7 @@ def score_report(
     return report, Scored(str(score), estimate, _mean_error(report.per_row, rows.units), **found)
 
 
-def _check_argmax(score: str, predictions: NDArray[np.float64], named: NDArray[np.int64]) -> None:
+def _check_argmax(score: str, predictions: F8, named: I8) -> None:
     if score not in _ARGMAX_FREE and contradicts(predictions, named).any():
         raise ParameterError(
             f"--score {score}: goes by the largest probabilities, and the classes that this model predicts are not "
@@ -150,7 +150,7 @@ def _check_argmax(score: str, predictions: NDArray[np.float64], named: NDArray[n
         )
 
 
-def _mean_error(values: NDArray[np.float64], units: NDArray[np.int64] | None) -> float:
+def _mean_error(values: F8, units: I8 | None) -> float:
     """Return the standard error of a mean over rows, or over rows whose queries or groups were drawn."""
     units = np.arange(len(values)) if units is None else units
     moved = np.bincount(units, (values - values.mean()) / len(values))

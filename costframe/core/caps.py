@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.machine import over_chunks
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import Limits, PriceArrays
@@ -25,11 +25,11 @@ def walk_under_limits(
     tree: StageModel,
     prices: PriceArrays,
     limits: Limits,
-    X: NDArray[np.float64],
+    X: F8,
     *,
     by_path: bool,
     n_jobs: int | None = None,
-    caps: NDArray[np.float64] | None = None,
+    caps: F8 | None = None,
 ) -> CappedRows:
     """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap."""
     X, caps = np.ascontiguousarray(X, np.float64), np.full(len(X), limits.max_cost) if caps is None else caps
@@ -67,9 +67,7 @@ _ROUNDING = 1e-12  # of the largest value: smaller spreads are rounding
 _LARGEST = 1e100  # larger scores, whose squares overflow, are left out
 
 
-def fit_fallbacks(
-    tree: StageModel, rows: FallbackRows, cost: Callable[[NDArray[np.float64], CostModel], NDArray[np.float64]]
-) -> Fallbacks:
+def fit_fallbacks(tree: StageModel, rows: FallbackRows, cost: Callable[[F8, CostModel], F8]) -> Fallbacks:
     """Fit maps from partial scores to final predictions, on rows cut at caps of many sizes.
 
     Rows pay the tree's prices; if all are zero, every feature costs one. `cost` gives the cost of each row at prices.
@@ -81,13 +79,7 @@ def fit_fallbacks(
     return _fit_maps(expecting, cut, final[which], exits[which], weight[which])
 
 
-def _without_maps(
-    tree: StageModel,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    final: NDArray[np.float64],
-    exits: NDArray[np.int64],
-) -> Fallbacks:
+def _without_maps(tree: StageModel, X: F8, weight: F8, final: F8, exits: I8) -> Fallbacks:
     """Make fallbacks with expected outputs and ranges of final scores, and with maps that change nothing."""
     bank, n_stages, width = tree.bank, len(tree.stages), tree.n_outputs
     slope = np.zeros((n_stages, len(KNOTS), width))
@@ -121,7 +113,7 @@ def _without_maps(
     )
 
 
-def _on_path(tree: StageModel) -> NDArray[np.bool_]:
+def _on_path(tree: StageModel) -> B1:
     """Return whether stage i lies on the path to stage j, the stage itself included: bool (stages, stages)."""
     ends = np.eye(len(tree.stages), dtype=np.bool_)
     for number in range(len(tree.stages) - 1, -1, -1):
@@ -141,9 +133,7 @@ def link_of(tree: StageModel, number: int) -> str:
     return "sigmoid" if tree.n_outputs == 1 else "softmax"
 
 
-def final_scores_at(
-    tree: StageModel, number: int, final: NDArray[np.float64], exits: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def final_scores_at(tree: StageModel, number: int, final: F8, exits: I8) -> F8:
     """Return final scores at a stage, as `Fallbacks` defines them: float64 (rows, K)."""
     if tree.only_answer is not None or isinstance(tree.stages[number], Answer):
         return final
@@ -151,9 +141,7 @@ def final_scores_at(
     return values if tree.links == ("ranked",) else log_odds(values)
 
 
-def _cut_rows(
-    tree: StageModel, X: NDArray[np.float64], cost: Callable[[NDArray[np.float64], CostModel], NDArray[np.float64]]
-) -> tuple[CappedRows, NDArray[np.int64]]:
+def _cut_rows(tree: StageModel, X: F8, cost: Callable[[F8, CostModel], F8]) -> tuple[CappedRows, I8]:
     """Walk rows at caps between zero and the largest cost of a row; return their ends and their numbers."""
     model = CostModel.of(tree.costs, tree.feature_names)
     if not (paid := cost(X, model)).any():
@@ -168,15 +156,7 @@ def _cut_rows(
     return walked.rows(found), rows[found]
 
 
-def _fit_map(
-    link: str,
-    hats: NDArray[np.float64],
-    base: NDArray[np.float64],
-    gap: NDArray[np.float64],
-    route: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _fit_map(link: str, hats: F8, base: F8, gap: F8, route: F8, target: F8, weight: F8) -> tuple[F8, F8, F8]:
     """Fit base + a + b gap + c route to `target` under the link: a (J, K), b (J, 1) or (J, K), c (J, K).
 
     The loss is the cross entropy, or the squared error for the identity link. If there are several outputs with a gap
@@ -188,10 +168,10 @@ def _fit_map(
     n_slopes = 1 if gap.shape[1] == n_outputs else n_outputs
     wanted, cuts = apply_link(link, target), n_knots * np.cumsum([n_outputs, n_slopes])
 
-    def parts(flat: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    def parts(flat: F8) -> list[F8]:
         return [part.reshape(n_knots, -1) for part in np.split(flat, cuts)]
 
-    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(flat: F8) -> tuple[float, F8]:
         offset, slope, carry = parts(flat)
         scores = base + hats @ offset + (hats @ slope) * gap + (hats @ carry) * route
         off = weight * (apply_link(link, scores) - wanted)
@@ -208,7 +188,7 @@ def _fit_map(
     return offset, slope, carry
 
 
-def _potential(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _potential(link: str, scores: F8) -> F8:
     """Return a function whose gradient is the link, as a sum over outputs: float64 (rows, K)."""
     if link == "identity":
         return 0.5 * scores * scores
@@ -219,14 +199,12 @@ def _potential(link: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(logsumexp(scores, axis=1, keepdims=True) / scores.shape[1] + 0.0 * scores)
 
 
-def _hats(share: NDArray[np.float64]) -> NDArray[np.float64]:
+def _hats(share: F8) -> F8:
     """Return the weight of each knot for each row, as in `Fallbacks.scores`: float64 (rows, J)."""
     return np.stack([np.interp(share, KNOTS, one) for one in np.eye(len(KNOTS))], axis=1)
 
 
-def _fit_maps(
-    tree: StageModel, cut: CappedRows, final: NDArray[np.float64], exits: NDArray[np.int64], weight: NDArray[np.float64]
-) -> Fallbacks:
+def _fit_maps(tree: StageModel, cut: CappedRows, final: F8, exits: I8, weight: F8) -> Fallbacks:
     """Fit the maps of a tree's fallbacks stage by stage, on rows that were cut, with their final scores and exits."""
     assert tree.fallbacks is not None  # noqa: S101 - the caller made them
     knots, maps = len(KNOTS), {name: np.array(getattr(tree.fallbacks, name)) for name in ("offset", "slope", "carry")}
@@ -240,9 +218,7 @@ def _fit_maps(
     return evolve(tree.fallbacks, **maps)
 
 
-def _fit_stage(
-    tree: StageModel, number: int, cut: CappedRows, target: NDArray[np.float64], weight: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], ...]:
+def _fit_stage(tree: StageModel, number: int, cut: CappedRows, target: F8, weight: F8) -> tuple[F8, ...]:
     """Fit offset, slope and carry of a stage: float64, each of a shape that broadcasts to (J, K)."""
     assert tree.fallbacks is not None  # noqa: S101 - as above
     mean, partial, route = tree.fallbacks.mean[number], cut.scores, cut.route_scores[:, None]
@@ -260,7 +236,7 @@ def _fit_stage(
     return (offset, slope + 1.0, carry) if is_answer else (offset + mean, slope, carry)
 
 
-def _spread(values: NDArray[np.float64], center: NDArray[np.float64] | float) -> float:
+def _spread(values: F8, center: F8 | float) -> float:
     """Return the root of the mean squared distance, or one if it is undefined or no more than rounding."""
     if not values.size:
         return 1.0

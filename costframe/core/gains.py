@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
@@ -16,7 +16,7 @@ from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.run_stages import LeftOutputs, MeanOutputs
 from costframe.core.stages.stages import Answer
 
-Weights = Mapping[int, NDArray[np.float64]]  # of outputs (C, K), by learner
+Weights = Mapping[int, F8]  # of outputs (C, K), by learner
 
 _CELLS = 1 << 22  # of a table of rows and trees
 
@@ -24,11 +24,7 @@ Gains = Mapping[tuple[int, ...], float]  # by the columns that a test of a tree,
 
 
 def gains_of_answers(
-    bank: WeakLearnerBank,
-    answers: Mapping[int, Answer],
-    exits: NDArray[np.int64],
-    rows: FallbackRows,
-    expected: MeanOutputs,
+    bank: WeakLearnerBank, answers: Mapping[int, Answer], exits: I8, rows: FallbackRows, expected: MeanOutputs
 ) -> Gains:
     """Return the gains on rows, given the answers by exit, and the exits of rows, int64 (rows,).
 
@@ -53,7 +49,7 @@ def gains_of_answers(
     return found
 
 
-def gain_shares(gains: Gains, n_features: int) -> NDArray[np.float64]:
+def gain_shares(gains: Gains, n_features: int) -> F8:
     """Return the share of each feature in the gains: float64 (d,); what several explain together is in equal parts."""
     gain = np.zeros(n_features)
     for columns, value in gains.items():
@@ -61,7 +57,7 @@ def gain_shares(gains: Gains, n_features: int) -> NDArray[np.float64]:
     return as_shares(gain)
 
 
-def as_shares(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def as_shares(sizes: F8) -> F8:
     """Scale numbers >= 0 so that they add up to one; those that are not finite count as zero."""
     sizes = np.where(np.isfinite(sizes), sizes, 0.0)
     total = float(sizes.sum())
@@ -76,14 +72,7 @@ def _as_shown(answer: Answer) -> Answer:
     return answer.divided() if answer.blends and not answer.by_scores else answer
 
 
-def _add_trees(
-    bank: WeakLearnerBank,
-    weights: Weights,
-    expected: MeanOutputs,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
+def _add_trees(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs, X: F8, weight: F8, sums: F8) -> None:
     """Add the gains of trees, given the weights of their outputs."""
     if not weights:
         return
@@ -106,7 +95,7 @@ def _add_trees(
     np.add.at(sums, trees.feature[parent[nodes]], mass[nodes] * (steps * steps).sum(axis=1))
 
 
-def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs) -> NDArray[np.float64]:
+def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs) -> F8:
     """Return the weighted expected outputs of the nodes of some trees, tree by tree: float64 (nodes, K)."""
     table, known = bank.trees, LeftOutputs(bank, expected)
     width = next(iter(weights.values())).shape[1]
@@ -121,14 +110,7 @@ def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: MeanOut
     return np.concatenate(parts)
 
 
-def _add_others(
-    bank: WeakLearnerBank,
-    weights: Weights,
-    expected: MeanOutputs,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
+def _add_others(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs, X: F8, weight: F8, sums: F8) -> None:
     """Add the gains of columns and opaque learners."""
     first = np.cumsum([0, *(learner.width for learner in bank.opaques)])
     for t, of_outputs in weights.items():
@@ -148,7 +130,7 @@ def _add_others(
         sums[part] += weight @ (steps * steps).sum(axis=1)
 
 
-def _weigh(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weigh(values: F8, weights: F8) -> F8:
     """Return values, float64 (rows, C), times weights, float64 (C, K), without the values of zero weights."""
     found = np.zeros((len(values), weights.shape[1]))
     for c, k in np.argwhere(weights):

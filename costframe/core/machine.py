@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, U8
 from costframe.core.calls import Call, CallEnded, check_call
 from costframe.core.errors import DataError, ParameterError, shown
 
@@ -177,7 +177,7 @@ def share_in_memory(size: int, share: float) -> float:
     return min(1.0, share * memory_size() / size) if size else 1.0
 
 
-def empty_bytes(*shapes: tuple[int, int]) -> list[NDArray[np.uint8]]:
+def empty_bytes(*shapes: tuple[int, int]) -> list[U8]:
     """Return arrays of bytes of these shapes, in temporary files if together they are more than half of the memory.
 
     The files are in the system's folder for temporary files, and vanish with the arrays. A DataError says that there is
@@ -189,7 +189,7 @@ def empty_bytes(*shapes: tuple[int, int]) -> list[NDArray[np.uint8]]:
     return [_in_file(shape) for shape in shapes]
 
 
-def rows_in_file(blocks: Iterable[NDArray[np.float64]], columns: int) -> NDArray[np.float64]:
+def rows_in_file(blocks: Iterable[F8], columns: int) -> F8:
     """Write rows to a temporary file, one block after the other, and return them mapped into memory: float64 (n, d).
 
     A DataError says that there is no room for them.
@@ -206,7 +206,7 @@ def rows_in_file(blocks: Iterable[NDArray[np.float64]], columns: int) -> NDArray
         return np.asarray(np.memmap(file, np.float64, "r+", shape=(rows, columns)))
 
 
-def _in_file(shape: tuple[int, int]) -> NDArray[np.uint8]:
+def _in_file(shape: tuple[int, int]) -> U8:
     size = shape[0] * shape[1]
     with _name_full_disk("bins", size), tempfile.TemporaryFile() as file:
         if hasattr(os, "posix_fallocate"):  # else a full disk would end the process at some later write

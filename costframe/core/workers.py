@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import WorkersError
 
 Operation = Literal[0, 1, 2]
@@ -52,7 +53,7 @@ class Workers(ABC):
             return self._apply(given.astype(np.float64, copy=False), SUM_OF_DOUBLES)
         return self._apply(given.astype(np.int64, copy=False), SUM)
 
-    def max(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def max(self, values: F8) -> F8:
         """Return the largest of doubles >= 0, or NaN if one worker has NaN, item by item of equal arrays."""
         given = np.abs(np.asarray(values, np.float64))  # the bits of doubles >= 0 are in order, and NaN is above
         return self._apply(given.view(np.int64), MAX).view(np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice, check_mapping, check_name_list, check_number
 from costframe.core.errors import (
     CostModelError,
@@ -44,10 +45,10 @@ class Rows:
         The group of each row, such as the patient.
     """
 
-    X: NDArray[np.float64]
+    X: F8
     y: NDArray[Any]
-    qid: NDArray[np.int64] | None = None
-    groups: NDArray[np.int64] | None = None
+    qid: I8 | None = None
+    groups: I8 | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -99,13 +100,13 @@ class Dataset:
     """
 
     name: str
-    X: NDArray[np.float64]
+    X: F8
     y: NDArray[Any]
     feature_names: tuple[str, ...]
     costs: CostModel
     task: str
     split: NDArray[np.str_]
-    qid: NDArray[np.int64] | None = None
+    qid: I8 | None = None
     classes: tuple[Any, ...] = ()
     categorical: Mapping[str, tuple[str, ...] | None] = field(factory=dict)
     notes: tuple[str, ...] = ()
@@ -113,7 +114,7 @@ class Dataset:
     seed: int | None = None
     reading: Mapping[str, Any] = field(factory=dict)
     dates: Mapping[str, Dates] = field(factory=dict)
-    groups: NDArray[np.int64] | None = None
+    groups: I8 | None = None
     decimal: str | None = None
 
     def __repr__(self) -> str:
@@ -265,7 +266,7 @@ class Dataset:
         return np.searchsorted(np.asarray(self.classes), y).astype(np.int64)
 
 
-def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[F8, NDArray[Any]]:
     """Return rows, float64 (n, d), and labels; refuse arrays of other shapes by name."""
     refuse_text(X, "X")
     try:

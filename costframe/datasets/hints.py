@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.columns import MISSING_TEXTS, as_numbers, decode_column, is_numeric, is_text, null_texts
 from costframe.datasets.ids import number_values
@@ -64,7 +65,7 @@ def find_hints(
 _IF_SO = "if it is not known before the target, it belongs into the list `ignore`"
 
 
-def _values(column: Any, name: str) -> tuple[NDArray[np.float64], bool]:
+def _values(column: Any, name: str) -> tuple[F8, bool]:
     """Return the values of a column, or the numbers of its texts, float64 (n,), and whether they are these."""
     try:
         column = null_texts(decode_column(column, f"column {name!r}"), MISSING_TEXTS)
@@ -78,9 +79,7 @@ def _values(column: Any, name: str) -> tuple[NDArray[np.float64], bool]:
     return codes, not is_number
 
 
-def _second_outcome(
-    name: str, target: str, known: Target, values: NDArray[np.float64], *, is_categorical: bool
-) -> str | None:
+def _second_outcome(name: str, target: str, known: Target, values: F8, *, is_categorical: bool) -> str | None:
     """Return why a column looks like a second outcome; None if it does not."""
     words, of_target = _words(name), _words(target)
     if found := [word for word in words if word in _OUTCOMES]:

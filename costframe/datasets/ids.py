@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, format_count
 from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_text, null_texts
 
@@ -106,7 +106,7 @@ def describe_id(column: Any, name: str) -> IdColumn | None:
     return None if is_sure is None else IdColumn(n, k, "whole number", is_sure)
 
 
-def number_values(column: Any, name: str) -> NDArray[np.int64]:
+def number_values(column: Any, name: str) -> I8:
     """Return the number of each row's value among those of a pyarrow column, -1 for missing ones: int64 (n,)."""
     column = null_texts(decode_column(column, f"column {name!r}"), MISSING_TEXTS)
     codes = pc.index_in(column, column.unique().drop_null()).fill_null(-1)
@@ -145,7 +145,7 @@ def _judge_name(said: str, n: int, k: int) -> bool | None:
     return False if said == "id" and k >= _FEWEST else None
 
 
-def _judge_numbers(values: NDArray[np.float64], counts: NDArray[np.int64], said: str) -> bool | None:
+def _judge_numbers(values: F8, counts: I8, said: str) -> bool | None:
     """Return whether whole numbers are surely an id by their values, (n,), and the rows of each, (k,); None if not.
 
     They differ although they lie so close together that draws of anything would be equal more often.
@@ -160,7 +160,7 @@ def _judge_numbers(values: NDArray[np.float64], counts: NDArray[np.int64], said:
     return False if k == n and bool((np.diff(values) > 0).all()) else None
 
 
-def _count_something(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
+def _count_something(different: F8, counts: I8) -> bool:
     """Return whether the rows of each value, (k,), vary smoothly with it, as those of visits 1, 2, 3 do."""
     if len(counts) == counts.sum():
         return False
@@ -171,7 +171,7 @@ def _count_something(different: NDArray[np.float64], counts: NDArray[np.int64]) 
     return bool(max(-falls, alike) > _SMOOTH)
 
 
-def _as_doubles(values: Any) -> NDArray[np.float64]:
+def _as_doubles(values: Any) -> F8:
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import as_path
 from costframe.core.errors import DataError, ParameterError, Problems, name_file, quote_names, shown
 from costframe.core.machine import fits_in_memory, share_in_memory
@@ -46,10 +47,10 @@ class LargeRows:
 
     X: Any
     y: NDArray[Any]
-    qid: NDArray[np.int64] | None
-    groups: NDArray[np.int64] | None = None
+    qid: I8 | None
+    groups: I8 | None = None
 
-    def take(self, chosen: NDArray[np.bool_]) -> LargeRows:
+    def take(self, chosen: B1) -> LargeRows:
         """Keep some rows, bool (n,)."""
         X = self.X if chosen.all() else self.X[np.flatnonzero(chosen)]
         units = (None if each is None else each[chosen] for each in (self.qid, self.groups))
@@ -66,8 +67,8 @@ class LargeDataset:
     costs: CostModel
     task: str
     split: NDArray[np.str_]
-    qid: NDArray[np.int64] | None
-    groups: NDArray[np.int64] | None
+    qid: I8 | None
+    groups: I8 | None
     classes: tuple[Any, ...]
     categorical: Mapping[str, tuple[str, ...] | None]
     notes: tuple[str, ...]
@@ -104,7 +105,7 @@ class LargeDataset:
         return evolve(data, notes=(*data.notes, *find_leaks(data)))
 
 
-def _draw_share(groups: NDArray[np.int64], qid: NDArray[np.int64] | None, share: float, seed: int) -> NDArray[np.bool_]:
+def _draw_share(groups: I8, qid: I8 | None, share: float, seed: int) -> B1:
     """Return which rows, or whole queries, are among a share of each group, a few at least, drawn at random.
 
     Parameters
@@ -230,7 +231,7 @@ class _RowGroups:
         parts = [da.from_delayed(read(reader, at), (rows, d), np.float64) for at, rows in enumerate(sizes) if rows]
         return da.concatenate(parts)
 
-    def read(self, number: int) -> NDArray[np.float64]:
+    def read(self, number: int) -> F8:
         """Return the rows of a row group, float64 (m, d)."""
         group, names = self.files.groups[number], self.columns.names
         found = [np.empty((0, len(names)))]
@@ -241,7 +242,7 @@ class _RowGroups:
         return np.concatenate(found)
 
 
-def _read_group(reader: _RowGroups, number: int) -> NDArray[np.float64]:
+def _read_group(reader: _RowGroups, number: int) -> F8:
     return reader.read(number)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import format_count, quote_names, shown
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.parts import PARTS
@@ -49,9 +49,7 @@ class Leak(str):
 
 
 def find_leaks(
-    data: Dataset,
-    ids: Mapping[str, NDArray[np.int64]] | None = None,
-    others: Mapping[str, NDArray[np.int64]] | None = None,
+    data: Dataset, ids: Mapping[str, I8] | None = None, others: Mapping[str, I8] | None = None
 ) -> list[Leak]:
     """Return a remark on each possible leak: on columns, by the rows of train and valid, and on rows in two parts.
 
@@ -110,7 +108,7 @@ def _way_out(names: Sequence[str]) -> str:
 _FEW = {"train": 20, "valid": 10, "test": 10}  # rows of a class, queries, or rows with values
 
 
-def describe_columns(X: NDArray[np.float64], names: Sequence[str], ids: Mapping[str, IdColumn]) -> list[str]:
+def describe_columns(X: F8, names: Sequence[str], ids: Mapping[str, IdColumn]) -> list[str]:
     """Return remarks on the features, float64 (n, d), some of which look like ids."""
     notes = []
     for f in np.flatnonzero(np.isinf(X).any(axis=0)).tolist():

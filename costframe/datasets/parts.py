@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import I8
 from costframe.core.errors import DataError, shown
 
 SPLIT = "split"
@@ -23,8 +24,8 @@ class Kinds:
 
     n: int
     classes: NDArray[Any] | None = None  # (n,): labels, of which each part has equal shares
-    queries: NDArray[np.int64] | None = None  # (n,): rows of one query stay together
-    groups: NDArray[np.int64] | None = None  # (n,): rows of one group stay together, and so do their queries
+    queries: I8 | None = None  # (n,): rows of one query stay together
+    groups: I8 | None = None  # (n,): rows of one group stay together, and so do their queries
 
     @property
     def what(self) -> str:
@@ -35,7 +36,7 @@ class Kinds:
             return "queries"
         return "rows" if self.classes is None else "the rows of each class"
 
-    def take(self, chosen: NDArray[np.int64]) -> Kinds:
+    def take(self, chosen: I8) -> Kinds:
         """Keep some rows, by number; groups and queries are counted anew."""
         units = (
             None if each is None else np.unique(each[chosen], return_inverse=True)[1].astype(np.int64)
@@ -77,7 +78,7 @@ def obey_split(split: NDArray[np.str_], kinds: Kinds, seed: int) -> tuple[NDArra
     return split, notes
 
 
-def count_cut(units: NDArray[np.int64], split: NDArray[np.str_]) -> int:
+def count_cut(units: I8, split: NDArray[np.str_]) -> int:
     """Return the number of units of rows, int64 (n,), with rows in more than one part of a split, str (n,)."""
     parts = np.unique(split, return_inverse=True)[1]
     pairs = np.unique(units.astype(np.int64) * len(PARTS) + parts)
@@ -111,7 +112,7 @@ def check_parts(split: NDArray[np.str_], y: NDArray[Any], classes: Sequence[Any]
         raise DataError(f"class {min(absent)!r} has no row in 'train'")
 
 
-def _deal(codes: NDArray[np.int64], turns: NDArray[np.str_], rng: np.random.Generator) -> NDArray[np.str_]:
+def _deal(codes: I8, turns: NDArray[np.str_], rng: np.random.Generator) -> NDArray[np.str_]:
     """Deal parts to n items in turn, in random order, class by class: str (n,)."""
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
@@ -121,7 +122,7 @@ def _deal(codes: NDArray[np.int64], turns: NDArray[np.str_], rng: np.random.Gene
     return split
 
 
-def _rarest(codes: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rarest(codes: I8, units: I8) -> I8:
     """Return the rarest class of all that each unit of rows has, so that parts share them evenly: int64 (units,)."""
     order = np.argsort(np.argsort(-np.bincount(codes), kind="stable"))  # of each class, the commonest first
     found = np.zeros(int(units.max(initial=-1)) + 1, np.int64)

@@ -11,6 +11,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import format_count, shown
 from costframe.datasets.dataset import Dataset
 
@@ -34,7 +35,7 @@ _MOST_OTHERS = 0.1  # of the nearest neighbours have another label
 _NEARLY_EQUAL = 0.025  # difference of ranks in the median column
 
 
-def describe_shared_ids(data: Dataset, ids: Mapping[str, NDArray[np.int64]]) -> list[str]:
+def describe_shared_ids(data: Dataset, ids: Mapping[str, I8]) -> list[str]:
     """Return remarks on columns that may say whose a row is, and do so in train and test alike.
 
     `ids` has the number of each row's value, int64 (n,), -1 where it is missing, by column.
@@ -56,7 +57,7 @@ def describe_near_rows(data: Dataset, rng: np.random.Generator) -> str | None:
     return f"{told}; if they are of one patient, say, --group COL names the column that tells, and keeps them together"
 
 
-def _describe_id(data: Dataset, name: str, codes: NDArray[np.int64]) -> str | None:
+def _describe_id(data: Dataset, name: str, codes: I8) -> str | None:
     test = codes[data.split == "test"]
     both = np.intersect1d(test, codes[data.split == "train"])
     both = both[both >= 0]
@@ -112,7 +113,7 @@ def _share_near(data: Dataset, rng: np.random.Generator) -> float:
     return _find_neighbours(table, tested).share_with_label(labels[test], labels[train])
 
 
-def _continuous(sample: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _continuous(sample: F8, rng: np.random.Generator) -> I8:
     """Return some columns of rows, float64 (m, d), that hold many values, those with the most first."""
     some = sample[:2_000]
     distinct = np.array([len(np.unique(column)) for column in some.T])
@@ -125,17 +126,17 @@ def _continuous(sample: NDArray[np.float64], rng: np.random.Generator) -> NDArra
 class _Ranks:
     """Ranks of values among those of a sample: values, ascending, and their ranks from 0 to 1."""
 
-    values: NDArray[np.float64]
-    ranks: NDArray[np.float64]
+    values: F8
+    ranks: F8
 
     @classmethod
-    def of(cls, sample: NDArray[np.float64]) -> _Ranks:
+    def of(cls, sample: F8) -> _Ranks:
         values, counts = np.unique(sample[np.isfinite(sample)], return_counts=True)
         ranks = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
         some = np.unique(np.linspace(0, len(values) - 1, _KNOTS).round().astype(np.int64))
         return cls(values[some], ranks[some])
 
-    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
+    def __call__(self, values: F8) -> NDArray[np.float32]:
         """Return ranks of values, float32 (n,); a missing one is far from all."""
         return np.where(np.isnan(values), -_FAR, np.interp(values, self.values, self.ranks)).astype(np.float32)
 
@@ -144,9 +145,9 @@ class _Ranks:
 class _Neighbours:
     """The nearest rows of train of each row of test, by ascending distance: (rows, 2 m)."""
 
-    rows: NDArray[np.int64]
-    distances: NDArray[np.float64]
-    apart: NDArray[np.float64]  # (rows,): difference of ranks from the nearest one in the median column
+    rows: I8
+    distances: F8
+    apart: F8  # (rows,): difference of ranks from the nearest one in the median column
 
     def share_with_label(self, own: NDArray[Any], labels: NDArray[Any]) -> float:
         """Return the share of rows with near ones that have their label, given those of train; 0 for few."""
@@ -192,8 +193,8 @@ class _Windows:
     """Rows in the orders of their first two columns."""
 
     values: list[NDArray[np.float32]]  # ascending
-    orders: list[NDArray[np.int64]]
-    place: NDArray[np.int64]  # (n,): of each row in the first order
+    orders: list[I8]
+    place: I8  # (n,): of each row in the first order
 
     @classmethod
     def of(cls, table: NDArray[np.float32]) -> _Windows:
@@ -202,7 +203,7 @@ class _Windows:
         place[orders[0]] = np.arange(len(table))
         return cls([table[order, f] for f, order in enumerate(orders)], orders, place)
 
-    def around(self, row: NDArray[np.float32]) -> NDArray[np.int64]:
+    def around(self, row: NDArray[np.float32]) -> I8:
         """Return the rows that are nearest to one in either column, each once."""
         begins = []
         for values, value in zip(self.values, row[:_FEWEST_COLUMNS], strict=True):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
@@ -119,7 +120,7 @@ def make_parity(
     n_features = len(_PARITY) + int(check_number("n_noise", n_noise, low=0, whole=True))
     prices = _PARITY | {f"noise_{i}": _NOISE_PRICE for i in range(n_features - len(_PARITY))}
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[F8, I8]:
         signs = rng.choice([-1.0, 1.0], (n, n_features))
         return signs, (signs[:, 0] != signs[:, 1]).astype(np.int64)
 
@@ -168,7 +169,7 @@ def make_selector(
         f"block{block}_{i}": float(price) for block, price in enumerate(by_block) for i in range(size)
     }
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[F8, I8]:
         selected = rng.integers(len(by_block), size=n)
         signs = rng.choice([-1.0, 1.0], (n, len(by_block), size))
         digits = signs[np.arange(n), selected] > 0
@@ -179,7 +180,7 @@ def make_selector(
     return _draw_parts(draw, named, sizes, random_state, "classification", name, perfect_cost=perfect)
 
 
-def _check_prices(given: Any) -> NDArray[np.float64]:
+def _check_prices(given: Any) -> F8:
     prices = _check_numbers("prices", given, None, _EXPECTED)
     if len(prices) < 2 or prices.min() < _SELECTOR_PRICE:
         raise ParameterError(f"prices: expected {_EXPECTED}, got {shown(given)}")
@@ -216,7 +217,7 @@ def make_quadrants(
     """
     centers = _check_numbers("means", means, 4, "four finite numbers, for the quadrants pp, pm, mp, mm")
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[F8, F8]:
         signs = np.where(rng.uniform(-1.0, 1.0, (n, 2)) < 0, -1.0, 1.0)
         labels = rng.normal(centers, size=(n, 4))
         quadrant = 2 * (signs[:, 0] < 0) + (signs[:, 1] < 0)
@@ -262,7 +263,7 @@ def make_coast(
     """
     chances = _check_shares(shares, 3, "three positive numbers that sum to one, for the sea, the coast and the land")
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[F8, I8]:
         strip = rng.choice(3, n, p=chances)
         x, y = rng.uniform(_WEST[strip], _EAST[strip]), rng.uniform(-2.0, 2.0, n)
         label = np.where(x > np.cos(np.pi * y), 1, -1)
@@ -308,7 +309,7 @@ def make_islands(
     """
     chances = _check_shares(shares, 4, "four positive numbers that sum to one, for the clusters 1 to 4")
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[F8, I8]:
         cluster = rng.choice(4, n, p=chances)
         return rng.normal(_CENTERS[cluster], _DEVIATION), _LABELS[cluster]
 
@@ -316,7 +317,7 @@ def make_islands(
     return _draw_parts(draw, prices, sizes, random_state, "classification", "synthetic-2")
 
 
-def _check_shares(given: Any, n: int, expected: str) -> NDArray[np.float64]:
+def _check_shares(given: Any, n: int, expected: str) -> F8:
     """Return n positive numbers that sum to one up to rounding."""
     shares = _check_numbers("shares", given, n, expected)
     if not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
@@ -325,7 +326,7 @@ def _check_shares(given: Any, n: int, expected: str) -> NDArray[np.float64]:
 
 
 def _draw_parts(
-    draw: Callable[[int, np.random.Generator], tuple[NDArray[np.float64], NDArray[Any]]],
+    draw: Callable[[int, np.random.Generator], tuple[F8, NDArray[Any]]],
     prices: Mapping[str, float],
     sizes: tuple[int, int | None, int | None],
     random_state: int | None,
@@ -357,7 +358,7 @@ def _draw_parts(
     )
 
 
-def _check_numbers(name: str, given: Any, n: int | None, expected: str) -> NDArray[np.float64]:
+def _check_numbers(name: str, given: Any, n: int | None, expected: str) -> F8:
     """Return n finite numbers, or any number of them; refuse other values with an error that names the `expected`."""
     try:
         values = np.array(given, np.float64)

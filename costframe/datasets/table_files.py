@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
-from numpy.typing import NDArray
 from pyarrow import feather, ipc, parquet
 
+from costframe.core.arrays import B1, F8
 from costframe.core.checks import as_items, as_path
 from costframe.core.errors import (
     DataError,
@@ -250,7 +250,7 @@ class ModelRows:
     remark: Callable[[str], None] = lambda _: None
     allow_unknown: bool = False  # whether most rows may have labels that the model does not know, or none a value
 
-    def blocks(self) -> Iterator[tuple[NDArray[np.float64], dict[str, Any]]]:
+    def blocks(self) -> Iterator[tuple[F8, dict[str, Any]]]:
         """Yield features, float64 (rows, d), and columns to copy, pyarrow.Array by name, some rows at a time.
 
         A `DataError` names a column that is missing or does not fit, or says that no row is in the part; at the end it
@@ -331,7 +331,7 @@ class ModelRows:
         return list(dict.fromkeys(wanted)) or known[:1]
 
 
-def _unknown_labels(column: Any, name: str, missing: NDArray[np.bool_], categories: Categories) -> list[str]:
+def _unknown_labels(column: Any, name: str, missing: B1, categories: Categories) -> list[str]:
     """Return the labels of a column that are missing to a model though not in the file."""
     if name not in categories or not missing.any():
         return []

@@ -14,6 +14,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import as_path, check_choice, check_mapping, check_name_list, check_number
 from costframe.core.errors import (
     CostframeError,
@@ -294,8 +295,8 @@ class Outline:
 
     y: NDArray[Any]
     task: str
-    queries: NDArray[np.int64] | None
-    groups: NDArray[np.int64] | None
+    queries: I8 | None
+    groups: I8 | None
     split: NDArray[np.str_] | None
     notes: list[str]
 
@@ -342,7 +343,7 @@ def _refuse_unread(y: NDArray[Any], opened: TableFile, how: Reading) -> None:
 class _Values:
     """Features of a table: float64 (n, d), labels of the categorical ones, those that nobody named so, and dates."""
 
-    X: NDArray[np.float64]
+    X: F8
     categorical: dict[str, tuple[str, ...] | None]
     texts: list[str]
     dates: dict[str, Dates]
@@ -378,7 +379,7 @@ def _dataset(
 
 def _whose(
     table: dict[str, Any], how: Reading, rest: Outline, ids: Mapping[str, IdColumn]
-) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]]]:
+) -> tuple[dict[str, I8], dict[str, I8]]:
     """Return ids that say whose a row is, and other columns that are no features, each with numbers of its values.
 
     The numbers are in the order of a data set's rows.
@@ -402,7 +403,7 @@ def _values(
     """Read the features, by their prices where these are of dates; those with problems are missing."""
     dated, spelling = spelled
     texts: list[str] = []
-    columns: list[NDArray[np.float64]] = []
+    columns: list[F8] = []
     categorical: dict[str, tuple[str, ...] | None] = {}
     beside: dict[str, Counter[str]] = {}
     dates: dict[str, Dates] = {}
@@ -430,7 +431,7 @@ def _values(
     return _Values(np.column_stack(whole) if whole else np.empty((0, 0)), categorical, texts, dates)
 
 
-def _task(y: NDArray[Any], how: Reading, qid: NDArray[np.int64] | None) -> tuple[str, list[str]]:
+def _task(y: NDArray[Any], how: Reading, qid: I8 | None) -> tuple[str, list[str]]:
     """Return the task, given or inferred, and notes with the reason."""
     if how.task is not None:
         if how.task not in TASKS:
@@ -444,7 +445,7 @@ def _task(y: NDArray[Any], how: Reading, qid: NDArray[np.int64] | None) -> tuple
     return task, [f"task: {task}, for {how.target!r} has {format_count(distinct, kind)}"]
 
 
-def _convert_target(y: NDArray[Any], task: str, target: str, qid: NDArray[np.int64] | None) -> NDArray[Any]:
+def _convert_target(y: NDArray[Any], task: str, target: str, qid: I8 | None) -> NDArray[Any]:
     if task == "classification":
         if _numeric(y) and not _whole(y):
             raise DataError(f"target {target!r}: classes are texts or whole numbers, got {y[y != np.floor(y)][0]:g}")

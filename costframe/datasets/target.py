@@ -10,6 +10,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import shown
 
 _FEWEST = 10  # rows of each class, or with and without a value
@@ -33,16 +34,16 @@ class Mark:
 class Target:
     """The target of some rows, codes of K classes or, with K = 0, numbers."""
 
-    y: NDArray[np.float64]  # (n,)
-    sizes: NDArray[np.int64]  # (K,): rows of each class
+    y: F8  # (n,)
+    sizes: I8  # (K,): rows of each class
     classes: tuple[Any, ...]  # (K,): their labels
     distinct: NDArray[Any]  # (k,): its values, ascending
-    codes: NDArray[np.int64]  # (n,): their places
-    ranks: NDArray[np.float64]  # (n,)
-    fold: NDArray[np.int64]  # (n,)
+    codes: I8  # (n,): their places
+    ranks: F8  # (n,)
+    fold: I8  # (n,)
 
     @classmethod
-    def of(cls, y: NDArray[np.float64] | NDArray[np.int64], classes: Sequence[Any]) -> Target:
+    def of(cls, y: F8 | I8, classes: Sequence[Any]) -> Target:
         """Make it of values, or of numbers of classes, (n,)."""
         n_classes = len(classes)
         values, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -50,7 +51,7 @@ class Target:
         fold = np.arange(len(y), dtype=np.int64) % _FOLDS
         return cls(y.astype(np.float64), sizes, tuple(classes), values, codes, _ranks(codes, counts), fold)
 
-    def describe(self, x: NDArray[np.float64], *, is_categorical: bool) -> str | None:
+    def describe(self, x: F8, *, is_categorical: bool) -> str | None:
         """Return what a column, float64 (n,), tells, with * for its name; None if that is no leak."""
         if len(self.distinct) < 2 or len(x) < _FOLDS * _FEWEST or (self.sizes < _FEWEST).any():
             return None
@@ -68,14 +69,14 @@ class Target:
             "* is the target coded twice" if self._is_coded(codes, counts) else f"* nearly tells the target ({score})"
         )
 
-    def find_mark(self, x: NDArray[np.float64], *, is_categorical: bool) -> Mark | None:
+    def find_mark(self, x: F8, *, is_categorical: bool) -> Mark | None:
         """Return what tells most: missing values of a column, float64 (n,), or one in their place; None if nothing."""
         missing = np.isnan(x)
         apart = [] if is_categorical else _values_apart(x[~missing])
         marks = [self.judge_mark(missing, "missing"), *(self.judge_mark(x == each, f"{each:g}") for each in apart)]
         return max((mark for mark in marks if mark is not None), key=lambda mark: mark.auc, default=None)
 
-    def judge_mark(self, mark: NDArray[np.bool_], what: str) -> Mark | None:
+    def judge_mark(self, mark: B1, what: str) -> Mark | None:
         """Return what a mark, bool (n,), tells of the target; None if that is little, or on few rows."""
         if not _FEWEST <= (count := int(mark.sum())) <= len(mark) - _FEWEST or len(self.distinct) < 2:
             return None
@@ -86,7 +87,7 @@ class Target:
         means = f"(its mean is {self.y[mark].mean():.4g} where so, else {self.y[~mark].mean():.4g})"
         return _mark(what, abs(auc - 0.5), float(z), f"tells the target {means}")
 
-    def _judge_by_class(self, mark: NDArray[np.bool_], count: int, what: str) -> Mark | None:
+    def _judge_by_class(self, mark: B1, count: int, what: str) -> Mark | None:
         n, sizes = len(mark), self.sizes
         with_mark = np.bincount(self.codes[mark], minlength=len(sizes))
         shares = with_mark / count, (sizes - with_mark) / (n - count)
@@ -101,7 +102,7 @@ class Target:
         )
         return _mark(what, float(beside[k]), float(z[k]) if beside[k] else 0.0, f"{words}the others", len(sizes))
 
-    def association(self, x: NDArray[np.float64], most: int) -> float:
+    def association(self, x: F8, most: int) -> float:
         """Return how a column of at most `most` values goes with classes (Cramer's V), or any with numbers (ranks)."""
         if len(x) < _FOLDS * _FEWEST or (self.sizes < _FEWEST).any():
             return 0.0
@@ -118,14 +119,14 @@ class Target:
         chi = ((table - expected) ** 2 / np.maximum(expected, 1e-300)).sum()
         return float(np.sqrt(chi / len(x) / (min(table.shape) - 1)))
 
-    def _is_coded(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+    def _is_coded(self, codes: I8, counts: I8) -> bool:
         """Return whether each value stands for one of the target, and the other way round."""
         k = len(self.distinct)
         if 2 * k > len(codes):  # as many as rows: any other column of as many values would do
             return _correlation(_ranks(codes, counts), self.ranks) ** 2 > 1 - 1e-12
         return len(counts) == k == len(np.unique(codes * k + self.codes))
 
-    def _score(self, bins: NDArray[np.int64]) -> str | None:
+    def _score(self, bins: I8) -> str | None:
         """Return the score of means by bin, out of fold, as a text; None if it does not nearly tell the target."""
         n, n_bins, n_classes = len(bins), int(bins.max()) + 1, len(self.sizes)
 
@@ -148,7 +149,7 @@ class Target:
             scores += np.array(each) * (1.0 if n_classes == 2 else self.sizes[k] / n)
         return _as_text("AUC", scores)
 
-    def _score_in_order(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> str | None:
+    def _score_in_order(self, codes: I8, counts: I8) -> str | None:
         """Return the score of a column's order, as a text; None if it does not nearly tell the target."""
         if len(self.sizes) > 2:
             return None
@@ -159,7 +160,7 @@ class Target:
         return _as_text("AUC", np.array([max(auc, 1 - auc)]))
 
 
-def _as_text(what: str, scores: NDArray[np.float64]) -> str | None:
+def _as_text(what: str, scores: F8) -> str | None:
     mean, error = float(scores.mean()), float(scores.std() / np.sqrt(len(scores)))
     return f"{what} {mean:.3f} ±{error:.3f}" if mean - 2 * error >= _TELLS else None
 
@@ -170,7 +171,7 @@ def _mark(what: str, beside: float, z: float, words: str, tried: int = 1) -> Mar
     return Mark(what, 0.5 + beside, chance, f"{words} (AUC {0.5 + beside:.2f})") if beside >= _BESIDE else None
 
 
-def _values_apart(x: NDArray[np.float64]) -> list[float]:
+def _values_apart(x: F8) -> list[float]:
     """Return the least and the largest value, where many rows have it and it looks like a mark of missing values.
 
     All others are far from it, as from -999, or none of them is below zero, as beside -1; or it is of nines alone, and
@@ -192,7 +193,7 @@ def _values_apart(x: NDArray[np.float64]) -> list[float]:
     return found
 
 
-def _bins(codes: NDArray[np.int64], counts: NDArray[np.int64], n_missing: int) -> NDArray[np.int64]:
+def _bins(codes: I8, counts: I8, n_missing: int) -> I8:
     """Return bins of about as many rows each, int64 (n,), of places among values; missing ones are apart."""
     n = len(codes)
     most = int(np.clip(n // _ROWS_OF_BIN, 2, _BINS))
@@ -212,12 +213,12 @@ def _auc(score: NDArray[Any], ones: NDArray[Any], zeros: NDArray[Any]) -> float:
     return float(high @ (np.cumsum(low) - low / 2) / pairs) if pairs else 0.5
 
 
-def _ranks(codes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _ranks(codes: I8, counts: I8) -> F8:
     """Return the rank of each value, equal ones the same: float64 (n,)."""
     return np.asarray((np.cumsum(counts) - counts / 2)[codes])
 
 
-def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def _correlation(one: F8, other: F8) -> float:
     a, b = one - one.mean(), other - other.mean()
     size = np.sqrt((a * a).sum() * (b * b).sum())  # sums of products of few numbers: threads of BLAS take longer
     return float((a * b).sum() / size) if size > 0 else 0.0

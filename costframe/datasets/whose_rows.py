@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.datasets.dataset import Dataset
 
 LIKE_ID = "rows of one value have one target, those of the next another, as if it said whose a row is"
@@ -20,7 +21,7 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 _QUICK = 2_000  # values that tell whether there are many rows of each
 
 
-def find_whose(data: Dataset) -> dict[str, NDArray[np.int64]]:
+def find_whose(data: Dataset) -> dict[str, I8]:
     """Return the features whose values say whose a row is, each with the numbers of its values, -1 for missing ones.
 
     They have few rows of each value, whose labels agree much better than those of neighbouring values do: of a
@@ -35,7 +36,7 @@ def find_whose(data: Dataset) -> dict[str, NDArray[np.int64]]:
     return found
 
 
-def choose_whose(columns: Mapping[str, NDArray[np.int64]], data: Dataset) -> dict[str, NDArray[np.int64]]:
+def choose_whose(columns: Mapping[str, I8], data: Dataset) -> dict[str, I8]:
     """Return those of further columns that say whose a row is, given the numbers of their values, -1 for missing."""
     labels = _labels_of(data)
     values = {name: np.where(codes < 0, np.nan, codes) for name, codes in columns.items()}
@@ -50,7 +51,7 @@ def _labels_of(data: Dataset) -> NDArray[Any]:
     return np.asarray(np.argsort(np.argsort(labels, kind="stable"), kind="stable") / len(labels))
 
 
-def _says_whose(x: NDArray[np.float64], labels: NDArray[Any], n_classes: int) -> bool:
+def _says_whose(x: F8, labels: NDArray[Any], n_classes: int) -> bool:
     chosen = _rows_of_some_values(x)
     if len(chosen) < 2 * _FEWEST_VALUES:
         return False
@@ -65,22 +66,20 @@ def _says_whose(x: NDArray[np.float64], labels: NDArray[Any], n_classes: int) ->
     return inside * _FEWER <= next_to and (n - k) * next_to >= _EXPECTED * (1 if n_classes else np.var(labels))
 
 
-def _other_labels(
-    codes: NDArray[np.int64], labels: NDArray[np.int64], sizes: NDArray[np.int64], n_classes: int
-) -> tuple[float, float]:
+def _other_labels(codes: I8, labels: I8, sizes: I8, n_classes: int) -> tuple[float, float]:
     """Return how often two rows of one value have different classes, and rows of two values that are neighbours."""
     counts = np.bincount(codes * n_classes + labels, minlength=len(sizes) * n_classes).reshape(-1, n_classes)
     inside = 1 - (counts * (counts - 1)).sum() / (sizes * (sizes - 1)).sum()
     return float(inside), float(1 - (counts[1:] * counts[:-1]).sum() / (sizes[1:] * sizes[:-1]).sum())
 
 
-def _spreads(codes: NDArray[np.int64], labels: NDArray[np.float64], sizes: NDArray[np.int64]) -> tuple[float, float]:
+def _spreads(codes: I8, labels: F8, sizes: I8) -> tuple[float, float]:
     """Return the variance of numbers within a value, and that of the means of values beside their neighbours."""
     means = np.bincount(codes, labels) / sizes
     return float(((labels - means[codes]) ** 2).sum() / (len(codes) - len(sizes))), float(np.diff(means).var() / 2)
 
 
-def _rows_of_some_values(x: NDArray[np.float64]) -> NDArray[np.int64]:
+def _rows_of_some_values(x: F8) -> I8:
     """Return the numbers of all rows of some values of a column, (n,), at most about 20,000."""
     present = np.flatnonzero(~np.isnan(x))
     if len(present) <= _MOST_ROWS:

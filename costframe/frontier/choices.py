@@ -9,8 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.checks import as_items
 from costframe.core.errors import ParameterError, printable, quote_names, shown, suggestion
 from costframe.frontier.checks import check_budget, check_share, is_real_number
@@ -36,8 +36,8 @@ class Choices:
     unit: str
     full_cost: float
     models: tuple[Any, ...] = ()
-    influences: tuple[NDArray[np.float64] | None, ...] = ()
-    spent: tuple[NDArray[np.float64] | None, ...] = ()
+    influences: tuple[F8 | None, ...] = ()
+    spent: tuple[F8 | None, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         points = as_items(self.points)
@@ -177,7 +177,7 @@ class Choices:
                 found[len(each)] = max(found.get(len(each), 0.0), float(np.abs(each).max(initial=0.0)))
         return found
 
-    def _bill_influence(self, point: Point) -> NDArray[np.float64] | None:
+    def _bill_influence(self, point: Point) -> F8 | None:
         place = self._place(point)
         return of_bill(self.influences[place], self.spent[place]) if self.influences and self.spent else None
 
@@ -287,7 +287,7 @@ class Choices:
             error = paired_error((first, second), errors, _shared_errors(one, other))
         return Difference(one.score - other.score, error)
 
-    def influence(self, point: Point | str) -> NDArray[np.float64] | None:
+    def influence(self, point: Point | str) -> F8 | None:
         """Return the influence of each row on the score of a point, float64 (rows,), or None if it is unknown."""
         return self.influences[self._place(point)] if self.influences else None
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError
 from costframe.frontier.mistakes import count_mistakes
 from costframe.frontier.rows import LEAST, Rows
@@ -28,15 +28,15 @@ class Estimate:
 
     score: float
     error: float
-    influence: NDArray[np.float64] | None = field(default=None, repr=False)  # of each row; the last are those of valid
+    influence: F8 | None = field(default=None, repr=False)  # of each row; the last are those of valid
     rows_lacked: float = 0.0  # share of the final model's training rows that the models of the estimate did not have
     shared: float = 0.0  # part of the error that is the same for all models of a search, as its optimism is
     between: float = 0.0  # variance of the score where it is that of one of two models, and open of which
-    mistakes: NDArray[np.float64] | None = None  # (K, K), rows by class and answer, where errors have prices
+    mistakes: F8 | None = None  # (K, K), rows by class and answer, where errors have prices
     weight: float = 1.0  # of the rows that it is from, or the number of their queries, as scores count them
 
 
-def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictions: NDArray[np.float64]) -> Estimate:
+def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictions: F8) -> Estimate:
     """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
     y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
@@ -56,7 +56,7 @@ def _weight_of(rows: Rows) -> float:
     return float(len(rows.y) if rows.weight is None else np.sum(rows.weight))
 
 
-def sum_by_unit(moved: NDArray[np.float64], units: NDArray[np.int64] | None) -> NDArray[np.float64]:
+def sum_by_unit(moved: F8, units: I8 | None) -> F8:
     """Return the influences of rows, (n,), where their groups vary: the first row of a group has the group's."""
     if units is None:
         return moved
@@ -65,7 +65,7 @@ def sum_by_unit(moved: NDArray[np.float64], units: NDArray[np.int64] | None) -> 
     return found
 
 
-def of_bill(moved: NDArray[np.float64] | None, spent: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+def of_bill(moved: F8 | None, spent: F8 | None) -> F8 | None:
     """Return the influence of rows on minus the bill, given those on minus the cost of errors, and on the cost.
 
     The latter are those of the last rows; None without both.
@@ -102,7 +102,7 @@ def model_variance(folds: Sequence[Estimate]) -> float:
 
 
 def join_folds(
-    folds: Sequence[Estimate], places: Sequence[NDArray[np.int64]], variance: float, *, rows_lacked: float = 0.0
+    folds: Sequence[Estimate], places: Sequence[I8], variance: float, *, rows_lacked: float = 0.0
 ) -> Estimate:
     """Join estimates of the same kind of model, each from the rows of one held-out fold.
 
@@ -122,7 +122,7 @@ def join_folds(
     return Estimate(score, float(error), moved, rows_lacked=rows_lacked, mistakes=mistakes)
 
 
-def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def difference_error(one: F8, other: F8) -> float:
     """Return the standard error of the difference of two scores, from the influences of their rows.
 
     If one has fewer rows, its rows are the last ones of the other.
@@ -133,7 +133,7 @@ def difference_error(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
 
 
 def paired_error(
-    moved: Sequence[NDArray[np.float64]], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)
+    moved: Sequence[F8], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)
 ) -> float:
     """Return the standard error of a difference, from two influences of rows and what errors have beyond their rows.
 
@@ -148,10 +148,10 @@ def beyond_rows(known: Estimate) -> float:
     return 0.0 if known.influence is None else _beyond(known.error, known.influence, known.shared)
 
 
-def _beyond(error: float, moved: NDArray[np.float64], shared: float) -> float:
+def _beyond(error: float, moved: F8, shared: float) -> float:
     return max(error**2 - product(moved, moved) - shared**2, 0.0)
 
 
-def product(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def product(one: F8, other: F8) -> float:
     """Return the scalar product of two float64 (n,), without BLAS, whose threads wait on a busy machine."""
     return float(np.einsum("i,i", one, other))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.frontier.estimates import of_bill
 from costframe.frontier.store import Fitted
 
@@ -44,7 +44,7 @@ def _lower(fitted: Fitted, amount: float) -> Fitted:
     return evolve(fitted, point=evolve(fitted.point, score=fitted.point.score - float(amount)))
 
 
-def _optimism_by_cost(found: Sequence[Fitted], bills: bool) -> NDArray[np.float64]:
+def _optimism_by_cost(found: Sequence[Fitted], bills: bool) -> F8:
     """Return the optimism of the best at the cost of each model, 0 without influences: float64 (found,)."""
     excess = np.zeros(len(found))
     known = {place: each.influence for place, each in enumerate(found) if each.influence is not None}
@@ -58,7 +58,7 @@ def _optimism_by_cost(found: Sequence[Fitted], bills: bool) -> NDArray[np.float6
     return excess
 
 
-def _optimism(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+def _optimism(scores: F8, moved: F8, seed: int = 0) -> F8:
     """Return the optimism of each model's score if it was chosen as the best up to some cost: float64 (models,).
 
     The choice reaches up to the highest cost at which the best model is the same as at its own cost. Scores, (models,),
@@ -84,7 +84,7 @@ def _optimism(scores: NDArray[np.float64], moved: NDArray[np.float64], seed: int
     return np.asarray(excess[np.searchsorted(leader, leader, "right") - 1], np.float64)
 
 
-def _leaders(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def _leaders(scores: F8) -> I8:
     """Return the place of the best of each model and all before it: int64 (draws, models)."""
     best = np.maximum.accumulate(scores, axis=1)
     return np.maximum.accumulate(np.where(scores >= best, np.arange(scores.shape[1]), 0), axis=1)

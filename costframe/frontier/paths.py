@@ -9,9 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from costframe.core.arrays import F8
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.predictor import Predictor
 from costframe.frontier.estimates import (
@@ -285,9 +285,7 @@ def choose_points(
     return [plain, *rest] if own in kept else rest
 
 
-def choose_places(
-    cost: NDArray[np.float64], score: NDArray[np.float64], kept: Sequence[int], count: int, full_cost: float
-) -> list[int]:
+def choose_places(cost: F8, score: F8, kept: Sequence[int], count: int, full_cost: float) -> list[int]:
     """Return at most `count` further places of non-dominated points by ascending cost; places below 0 are none.
 
     Each most reduces the loss in score against all points, summed over budgets up to `full_cost`.
@@ -300,19 +298,17 @@ def same_point(a: PathPoint, b: PathPoint) -> bool:
     return a is b or all(getattr(a, name) == getattr(b, name) for name in ("tradeoff", "n_rounds", "cost", "score"))
 
 
-def _budgets(cost: NDArray[np.float64], full_cost: float) -> NDArray[np.float64]:
+def _budgets(cost: F8, full_cost: float) -> F8:
     top = max(full_cost, float(cost[-1]))
     return np.geomspace(cost[cost > 0].min(initial=_LEAST_SHARE * top), top, _BUDGETS) if top > 0 else np.zeros(1)
 
 
-def _affordable_gain(
-    cost: NDArray[np.float64], score: NDArray[np.float64], budgets: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _affordable_gain(cost: F8, score: F8, budgets: F8) -> F8:
     """Return each point's score above the cheapest one's if the budget allows it, else 0: float64 (points, budgets)."""
     return np.where(cost[:, np.newaxis] <= budgets, (score - score[0])[:, np.newaxis], 0.0)
 
 
-def _choose_greedily(reached: NDArray[np.float64], kept: Sequence[int], count: int, spread: float) -> list[int]:
+def _choose_greedily(reached: F8, kept: Sequence[int], count: int, spread: float) -> list[int]:
     """Return at most `count` further places, each with the largest addition to the gain of the kept ones."""
     added: list[int] = []
     now = reached[[place for place in kept if place >= 0]].max(axis=0, initial=0.0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from costframe.core.arrays import I8
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import is_arrow, take_rows
@@ -79,7 +80,7 @@ class Rows:
         return evolve(self, groups=groups)
 
     @property
-    def units(self) -> NDArray[np.int64] | None:
+    def units(self) -> I8 | None:
         """The number of each row's group, or else query, whose rows stay together: (n,); None if rows are alone."""
         values = self.qid if self.groups is None else self.groups
         return None if values is None else np.unique(np.asarray(values), return_inverse=True)[1]
@@ -106,7 +107,7 @@ class Rows:
             raise DataError(f"y: {error}") from error
         return len(np.unique(self.y))
 
-    def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[I8, I8]:
         """Return the numbers of training rows and of a held-out share of rows, or of the groups or queries."""
         from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
         from sklearn.utils import check_random_state
@@ -126,7 +127,7 @@ class Rows:
             raise DataError(f"y: no rows can be held out; give X_val and y_val: {error}") from error
         return train, valid
 
-    def _hold_out_groups(self, share: float, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _hold_out_groups(self, share: float, seed: Any) -> tuple[I8, I8]:
         """Hold out whole groups, with about a share of the rows of each class: some of many folds.
 
         Each class keeps rows to train on, if there are such folds: its only group is not held out.
@@ -144,7 +145,7 @@ class Rows:
             is_held = (fold + shift) % count < held
         return np.flatnonzero(~is_held), np.flatnonzero(is_held)
 
-    def fold_groups(self, count: int, seed: Any) -> NDArray[np.int64]:
+    def fold_groups(self, count: int, seed: Any) -> I8:
         """Return a fold for each row, whole groups with even shares of the classes in each: int64 (n,)."""
         from sklearn.model_selection import StratifiedGroupKFold
 
@@ -162,7 +163,7 @@ class Rows:
             return np.asarray(self.y, np.float64)
         return places(self.y, np.asarray(classes))
 
-    def take(self, chosen: NDArray[np.int64]) -> Rows:
+    def take(self, chosen: I8) -> Rows:
         """Keep some rows, by number."""
         given = (self.X, self.y, self.weight, self.qid, self.groups)
         return Rows(*(None if each is None else take_rows(each, chosen) for each in given))
@@ -202,7 +203,7 @@ class Fold:
     train: Rows
     valid: Rows
     out: Rows
-    place: NDArray[np.int64]  # (rows of out,): positions among all rows that folds hold out, of train before valid
+    place: I8  # (rows of out,): positions among all rows that folds hold out, of train before valid
 
 
 @frozen(eq=False)
@@ -237,7 +238,7 @@ class Division:
         return cls(rows, valid, test, _folds(rows, valid, cv, order, classes=classes), cv is not None)
 
 
-def _folds(train: Rows, valid: Rows, cv: Any, order: NDArray[np.int64], *, classes: bool) -> tuple[Fold, ...]:
+def _folds(train: Rows, valid: Rows, cv: Any, order: I8, *, classes: bool) -> tuple[Fold, ...]:
     """Divide train and valid into a number of folds, or by a splitter; see `folds_of` and `folds_by`."""
     splits = hasattr(cv, "split") or hasattr(cv, "__iter__")
     if splits and not isinstance(cv, str):
@@ -320,7 +321,7 @@ def folds_alike(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
     return tuple(made)
 
 
-def _kinds_and_units(rows: Rows, *, classes: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _kinds_and_units(rows: Rows, *, classes: bool) -> tuple[I8, I8]:
     """Return the class of each row, or 0, and the number of its group or query, or its own: int64 (n,) each."""
     kinds = np.unique(np.asarray(rows.y), return_inverse=True)[1] if classes else np.zeros(len(rows.y), np.int64)
     return kinds, np.arange(len(rows.y)) if rows.units is None else rows.units
@@ -337,7 +338,7 @@ def _fewest(rows: Rows, *, classes: bool) -> int:
     return int(np.bincount(np.unique(kinds * room + units) // room).min())
 
 
-def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> NDArray[np.int64]:
+def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> I8:
     """Return a fold for each row, with whole queries and groups, and even shares of classes: int64 (n,)."""
     if classes and rows.groups is not None:
         return rows.fold_groups(number, seed)
@@ -346,7 +347,7 @@ def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> NDArr
     return _deal(kinds[first], number, np.random.default_rng(seed))[units]
 
 
-def folds_by(train: Rows, valid: Rows, splitter: Any, order: NDArray[np.int64]) -> tuple[Fold, ...]:
+def folds_by(train: Rows, valid: Rows, splitter: Any, order: I8) -> tuple[Fold, ...]:
     """Divide train and valid into the parts that a splitter of scikit-learn holds out, one after another.
 
     `order`, int64, has the number of each row of train, then of valid, in the table that the splitter splits. It must
@@ -392,7 +393,7 @@ def _fit_together(train: Rows, valid: Rows) -> bool:
     return not kinds or kinds[0] == kinds[1]
 
 
-def _deal(kinds: NDArray[np.int64], number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _deal(kinds: I8, number: int, rng: np.random.Generator) -> I8:
     """Return the folds of n items, dealt in turn and in random order, kind by kind: int64 (n,)."""
     order = rng.permutation(len(kinds))
     fold = np.empty(len(kinds), np.int64)
@@ -400,7 +401,7 @@ def _deal(kinds: NDArray[np.int64], number: int, rng: np.random.Generator) -> ND
     return fold
 
 
-def _make_fold(rows: Rows, fold: NDArray[np.int64], k: int, number: int) -> Fold:
+def _make_fold(rows: Rows, fold: I8, k: int, number: int) -> Fold:
     out, valid = np.flatnonzero(fold == k), np.flatnonzero(fold == (k + 1) % number)
     rest = np.flatnonzero((fold != k) & (fold != (k + 1) % number))
     return Fold(rows.take(rest), rows.take(valid), rows.take(out), out)

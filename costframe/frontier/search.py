@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_number, needed
 from costframe.core.cost.expected import CostReport
 from costframe.core.display import cost
@@ -291,12 +292,12 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self._chosen().predict(X, **limits))
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, **limits: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, **limits: Any) -> F8:
         """Return the chosen model's class probabilities."""
         return np.asarray(self._chosen().predict_proba(X, **limits))
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any, **limits: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, **limits: Any) -> F8:
         """Return the chosen model's scores."""
         return np.asarray(self._chosen().decision_function(X, **limits))
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import CostframeError, StorageError, shown
 from costframe.core.files import write_atomically, write_folder
 from costframe.core.predictors.fitted import FittedEstimator
@@ -81,8 +80,8 @@ class Fitted:
 
     point: Point
     model: Any = field(eq=False)
-    influence: NDArray[np.float64] | None = field(default=None, eq=False)
-    spent: NDArray[np.float64] | None = field(default=None, eq=False)
+    influence: F8 | None = field(default=None, eq=False)
+    spent: F8 | None = field(default=None, eq=False)
     repeated: bool = False
 
     @property

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_number
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import opaque_names
@@ -153,7 +153,7 @@ def fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
     return found
 
 
-def grid(cost: float, cheapest: float, loss: float, points: int) -> NDArray[np.float64]:
+def grid(cost: float, cheapest: float, loss: float, points: int) -> F8:
     """Return ascending tradeoffs, geometric, in units of loss / cost.
 
     Prices have no effect far below loss / cost, with the price of all features for one row, and the loss of the best
@@ -300,7 +300,7 @@ def _beyond_mean(trial: Trial, models: Sequence[Any], share: float) -> tuple[flo
     taken = rng.random((_DRAWS, len(first))) < share
     mixed = [np.where(each if first.ndim == 1 else each[:, np.newaxis], second, first) for each in taken]
 
-    def beyond(kept: NDArray[np.int64]) -> float:
+    def beyond(kept: I8) -> float:
         some = rows.take(kept)
         name = with_labels(trial.score, getattr(models[0], "classes_", None), some.X)
         score, y = score_named(name), some.codes(models[0])

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from attrs import define, field, frozen
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from costframe.core.arrays import F8
 from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.core.machine import thread_count
 from costframe.core.predictors.mixed import MixedPredictor
@@ -288,7 +288,7 @@ def _cost(model: Any, rows: Rows) -> CostReport:
     return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
 
 
-def _mean_cost(report: CostReport, rows: Rows) -> tuple[tuple[float, float], NDArray[np.float64]]:
+def _mean_cost(report: CostReport, rows: Rows) -> tuple[tuple[float, float], F8]:
     """Return the mean cost of rows, and its standard error for fresh ones; and the influence of each row on it."""
     weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
     moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
 from costframe.adoption.fitted_model import FittedModel, GivenModel
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
@@ -40,12 +40,12 @@ _SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)  # of rows that go on, at a grid's points
 class ModelOutputs:
     """Probabilities, losses and account of a model on some rows."""
 
-    proba: NDArray[np.float64]  # (n,) or (n, M)
-    loss: NDArray[np.float64]  # (n,): -log P(y_i | x_i), with the probability clipped to [SURE, 1 - SURE]
+    proba: F8  # (n,) or (n, M)
+    loss: F8  # (n,): -log P(y_i | x_i), with the probability clipped to [SURE, 1 - SURE]
     account: Account
 
     @classmethod
-    def of(cls, proba: NDArray[np.float64], y: NDArray[np.int64], account: Account) -> ModelOutputs:
+    def of(cls, proba: F8, y: I8, account: Account) -> ModelOutputs:
         """Look up the labels' probabilities."""
         of_label = np.where(y == 1, proba, 1 - proba) if proba.ndim == 1 else proba[np.arange(len(y)), y]
         return cls(proba, np.asarray(-np.log(np.clip(of_label, SURE, 1 - SURE))), account)
@@ -96,18 +96,18 @@ class GateCurve:
         The gate's scores of the rows in their first order.
     """
 
-    gate: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    loss: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    batch: NDArray[np.float64]
-    own: NDArray[np.float64]
+    gate: F8
+    weight: F8
+    loss: F8
+    cost: F8
+    batch: F8
+    own: F8
 
     @classmethod
     def of(
         cls,
-        gate: NDArray[np.float64],
-        cheap_loss: NDArray[np.float64],
+        gate: F8,
+        cheap_loss: F8,
         expensive: ModelOutputs,
         accounts: tuple[Account, Account],
         rows: Rows,
@@ -118,7 +118,7 @@ class GateCurve:
         ways = (own | cheap, own | expensive.account, cheap, expensive.account)
         parts = [gate, rows.weight / rows.total_weight, cheap_loss, expensive.loss]
         parts += [way.cost(prices) for way in ways] + [way.batch(prices) / rows.total_weight for way in ways]
-        table: NDArray[np.float64] = np.stack(parts, axis=1)
+        table: F8 = np.stack(parts, axis=1)
         table = table[np.lexsort(table.T[::-1])]
         sorted_gate, weight, *_ = table.T
         loss, cost, batch = (np.ascontiguousarray(part) for part in np.split(table[:, 2:], [2, 6], axis=1))
@@ -183,7 +183,7 @@ class GateCurve:
                 yielded.add((point.kind, point.threshold))
                 yield point
 
-    def goes_on(self, point: OperatingPoint) -> NDArray[np.bool_]:
+    def goes_on(self, point: OperatingPoint) -> B1:
         """Return which rows go on, bool (rows,)."""
         if point.kind != BOTH:
             return np.full(len(self.own), point.kind == EXPENSIVE)
@@ -194,7 +194,7 @@ class GateCurve:
         middle = self.gate[at] + 0.5 * (self.gate[at + 1] - self.gate[at])
         return float(middle if middle < self.gate[at + 1] else self.gate[at])
 
-    def _mean(self, values: NDArray[np.float64], n_below: int) -> float:
+    def _mean(self, values: F8, n_below: int) -> float:
         below, above = self.weight[:n_below], self.weight[n_below:]
         return float(below @ values[:n_below, 0] + above @ values[n_below:, 1])
 
@@ -219,9 +219,9 @@ class GatedPair:
     """
 
     bank: WeakLearnerBank
-    cheap: NDArray[np.float64]
-    cheap_intercept: NDArray[np.float64]
-    gate: NDArray[np.float64]
+    cheap: F8
+    cheap_intercept: F8
+    gate: F8
     gate_intercept: float
 
     @classmethod
@@ -257,14 +257,14 @@ class GatedPair:
             self.bank.restrict(answer.learners), (evolve(answer, learners=np.arange(len(answer.learners))),)
         )
 
-    def gate_tree(self, some: NDArray[np.bool_] | None = None) -> StageTree:
+    def gate_tree(self, some: B1 | None = None) -> StageTree:
         """Return a model that answers with the gate's score, or with the part of it from some learners."""
         used = np.flatnonzero(self.gate != 0 if some is None else some)
         return StageTree(
             self.bank.restrict(used), (Answer(np.arange(len(used)), self.gate[used], self.gate_intercept),)
         )
 
-    def accounts(self, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> tuple[Account, Account]:
+    def accounts(self, costs: CostModel, X: F8, n_jobs: int | None = None) -> tuple[Account, Account]:
         """Return the accounts of the cheap model and of the gate on rows; both compute a shared learner only once."""
         cheap, gate = (Account.of(tree, costs, X, n_jobs) for tree in (self.cheap_tree(), self.gate_tree()))
         of_both = (self.gate != 0) & (self.cheap != 0).any(axis=1)
@@ -321,11 +321,11 @@ class Scores:
     gate : float64 (n,)
     """
 
-    cheap: NDArray[np.float64]
-    gate: NDArray[np.float64]
+    cheap: F8
+    gate: F8
 
     @classmethod
-    def without_gate(cls, cheap: NDArray[np.float64]) -> Scores:
+    def without_gate(cls, cheap: F8) -> Scores:
         """Join scores of a cheap model, (n,) or (n, K), with gate scores of zero."""
         return cls(cheap if cheap.ndim == 2 else cheap[:, np.newaxis], np.zeros(len(cheap)))
 
@@ -364,9 +364,7 @@ def compose(pair: GatedPair, point: OperatingPoint, expensive: StageTree) -> Sta
     return pair.in_front_of(expensive, point.threshold)
 
 
-def mix_predictions(
-    cheap: NDArray[np.float64], expensive: NDArray[np.float64], goes_on: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def mix_predictions(cheap: F8, expensive: F8, goes_on: B1) -> F8:
     """Return a composite's probabilities, (n,) or (n, M): of `expensive` for rows that go on, else of scores (n, K)."""
     own = squeeze(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
     return np.where(goes_on if own.ndim == 1 else goes_on[:, np.newaxis], expensive, own)
@@ -388,12 +386,7 @@ def stack(
 
 
 def _mix(
-    scores: Scores,
-    going: NDArray[np.bool_],
-    rows: Rows,
-    expensive: ModelOutputs,
-    accounts: tuple[Account, Account],
-    kind: str,
+    scores: Scores, going: B1, rows: Rows, expensive: ModelOutputs, accounts: tuple[Account, Account], kind: str
 ) -> ModelOutputs:
     cheap, gate = accounts
     account = expensive.account.where(going, cheap)
@@ -401,7 +394,7 @@ def _mix(
     return ModelOutputs.of(proba, rows.y, account if kind != BOTH else account | gate)
 
 
-def cheap_losses(scores: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+def cheap_losses(scores: F8, y: I8) -> F8:
     """Return log(1 + exp(-y f1)), or the cross-entropy of more classes: float64 (n,) for scores (n, K)."""
     loss: LogisticLoss | SoftmaxLoss = LogisticLoss() if scores.shape[1] == 1 else SoftmaxLoss(scores.shape[1])
     return loss.each(y, scores)
@@ -428,7 +421,7 @@ def hold_out(
         if out is not None:
             rows, proba = rows.take(~out), proba[~out]
 
-    def on(part: Rows, values: NDArray[np.float64]) -> ModelOutputs:
+    def on(part: Rows, values: F8) -> ModelOutputs:
         return ModelOutputs.of(values, part.y, Account.of(tree, data.costs, part.X, n_threads))
 
     return evolve(data, train=rows), held, ExpensiveModel(tree, on(rows, proba), on(held, held_proba))

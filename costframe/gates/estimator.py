@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from attrs import define, field, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe.adoption.fitted_model import FittedModel, GivenColumns, GivenModel, read_probabilities
+from costframe.core.arrays import F8
 from costframe.core.checks import as_items, check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.prepared import behind_preparation
@@ -102,12 +103,12 @@ class GatePoints:
             found = GatePoint(tradeoff, full_share, len(candidate.pair.bank), *measured)
             self.models.add(found, partial(compose, candidate.pair, point, expensive.tree))
 
-    def score_of(self, predictions: NDArray[np.float64], loss: float) -> float:
+    def score_of(self, predictions: F8, loss: float) -> float:
         """Return the score of predictions of the held-out rows with this loss."""
         return -loss if self.score is None else self.score(Predictions(self.held, predictions))
 
 
-def default_tradeoffs(held: Rows, expensive: ModelOutputs, prices: PriceArrays) -> NDArray[np.float64]:
+def default_tradeoffs(held: Rows, expensive: ModelOutputs, prices: PriceArrays) -> F8:
     """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
 
     At the largest, the cheapest feature with a price is hardly worth it.
@@ -123,7 +124,7 @@ def default_tradeoffs(held: Rows, expensive: ModelOutputs, prices: PriceArrays) 
     return np.geomspace(high, _LOWEST, _LEVELS) * (loss / cost)
 
 
-def read_tradeoffs(tradeoffs: Any) -> NDArray[np.float64] | None:
+def read_tradeoffs(tradeoffs: Any) -> F8 | None:
     """Check the tradeoffs of a grid, and return them descending; None stays None."""
     if tradeoffs is None:
         return None
@@ -170,7 +171,7 @@ class GatedClassifier(CostAwareClassifier):
     verbose: int = field(default=0, kw_only=True)
 
     @abstractmethod
-    def _train(self, data: TrainingData, proba: NDArray[np.float64] | None = None) -> StageTree:
+    def _train(self, data: TrainingData, proba: F8 | None = None) -> StageTree:
         """Train with the expensive model's probabilities of training rows, if the user gives them."""
 
     @restore_on_error
@@ -262,7 +263,7 @@ class GatedClassifier(CostAwareClassifier):
 
     @abstractmethod
     def _sweep(
-        self, data: TrainingData, proba: NDArray[np.float64] | None, tradeoffs: Any, full_shares: Any, scoring: Any,
+        self, data: TrainingData, proba: F8 | None, tradeoffs: Any, full_shares: Any, scoring: Any,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath[GatePoint]:  # fmt: skip
         """Train the grid on checked data with validation rows, and check its other arguments."""
@@ -270,7 +271,7 @@ class GatedClassifier(CostAwareClassifier):
     @by_partition
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
         scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
         tree = behind_preparation(self.predictor_)
@@ -279,7 +280,7 @@ class GatedClassifier(CostAwareClassifier):
         # An expensive model alone answers with probabilities.
         return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
 
-    def _find(self, data: TrainingData, n_threads: int, proba: NDArray[np.float64] | None) -> FittedModel:
+    def _find(self, data: TrainingData, n_threads: int, proba: F8 | None) -> FittedModel:
         """Find the expensive model, and its probabilities of all rows."""
         model, wanted = self.expensive if isinstance(self.expensive, tuple) else (self.expensive, None)
         seed = check_number("random_state", self.random_state, whole=True)
@@ -300,7 +301,7 @@ class GatedClassifier(CostAwareClassifier):
                 f"expensive: expected a model, or a model and its features, got {shown(self.expensive)}"
             )
 
-    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> F8 | None:
         """Check probabilities of training rows, and leave out rows of weight zero."""
         if proba is None:
             return None

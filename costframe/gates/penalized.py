@@ -9,15 +9,13 @@ from typing import Protocol
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import exact_sum, product, sum_over_rows, sum_products
 from costframe.gates.composite import cheap_losses
-
-F8 = NDArray[np.float64]
 
 RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 REFIT = 1e-3  # ridge that takes the place of the penalty
@@ -42,13 +40,13 @@ class GroupNorms:
         Positive: the unit of each column's weights in the penalty.
     """
 
-    first: NDArray[np.int64]
-    member: NDArray[np.int64]
-    radius: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    first: I8
+    member: I8
+    radius: F8
+    scale: F8
 
     @classmethod
-    def of_groups(cls, groups: PricedGroups, columns: NDArray[np.int64], scale: NDArray[np.float64]) -> GroupNorms:
+    def of_groups(cls, groups: PricedGroups, columns: I8, scale: F8) -> GroupNorms:
         """Keep some columns, in the given order, and add up the prices of groups with the same columns."""
         prices: dict[tuple[int, ...], float] = {}
         member = groups.restrict(columns).member
@@ -74,7 +72,7 @@ class GroupNorms:
         """Whether no column is in two groups."""
         return len(np.unique(self.member)) == len(self.member)
 
-    def value(self, weights: NDArray[np.float64]) -> float:
+    def value(self, weights: F8) -> float:
         """Return the penalty of weights (M, C)."""
         if not len(self.radius):
             return 0.0
@@ -196,7 +194,7 @@ def _aim(objective: PenalizedObjective, design: F8, scores: F8, weights: F8, dua
 class Standardized:
     """The columns that vary, with their means and standard deviations, float64 (C',) each."""
 
-    chosen: NDArray[np.int64]
+    chosen: I8
     mean: F8
     spread: F8
 
@@ -226,7 +224,7 @@ class Standardized:
         return found
 
 
-def cross_entropy_slopes(y: NDArray[np.int64], scores: F8) -> tuple[F8, F8]:
+def cross_entropy_slopes(y: I8, scores: F8) -> tuple[F8, F8]:
     """Return derivatives of the cross-entropy by each score, and curvatures: float64 (K, n) each, for scores (K, n).
 
     The curvatures are exact for two classes, K = 1. For more, each row has the smaller of two diagonals that are upper
@@ -246,7 +244,7 @@ class _CrossEntropy:
     """The mean cross-entropy of rows with weights of mean one; see `PenalizedObjective`."""
 
     columns: F8
-    y: NDArray[np.int64]
+    y: I8
     weight: F8
     norms: GroupNorms
     ridge: float
@@ -265,13 +263,7 @@ class _CrossEntropy:
 
 
 def fit_logistic(
-    H: F8,
-    y: NDArray[np.int64],
-    n_classes: int,
-    weight: F8,
-    groups: PricedGroups | None = None,
-    *,
-    ridge: float = REFIT,
+    H: F8, y: I8, n_classes: int, weight: F8, groups: PricedGroups | None = None, *, ridge: float = REFIT
 ) -> F8:
     """Fit logistic regression with the penalty sum_G price_G * norm of the weights of G, or a ridge in its place.
 

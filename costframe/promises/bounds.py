@@ -14,7 +14,8 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from costframe.core.arrays import F8, I8
 
 _NORMAL, _ROOT = NormalDist(), math.sqrt(2 * math.pi)
 _STEPS = 30  # of bisection
@@ -65,16 +66,14 @@ def paired_p(worse: int, better: int, n: int, limit: float) -> float:
     return min(1.0, float(chances.sum(axis=1).max()) * _BETWEEN + _APART + 2 * _TAIL)
 
 
-def _log_pmf(count: NDArray[np.int64], n: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_pmf(count: I8, n: int, p: F8) -> F8:
     from scipy.special import gammaln, xlog1py, xlogy
 
     ways = gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)
     return np.asarray(ways + xlogy(count, p) + xlog1py(n - count, -p))
 
 
-def bets_on(
-    losses: NDArray[np.float64], limit: float, delta: float, variance: float | None = None
-) -> NDArray[np.float64]:
+def bets_on(losses: F8, limit: float, delta: float, variance: float | None = None) -> F8:
     """Return bets, float64 (n,), on losses in [0, 1], float64 (n,), being below a limit above 0 and below 1.
 
     A bet b turns a wealth w into w (1 + b (limit - loss)); it rests on the losses before it alone. All aim at a wealth
@@ -114,7 +113,7 @@ def bets_on(
     return bets
 
 
-def betting_p(losses: NDArray[np.float64], limit: float, bets: NDArray[np.float64]) -> float:
+def betting_p(losses: F8, limit: float, bets: F8) -> float:
     """Return the p-value of bets on losses in [0, 1], float64 (n,), being below the limit; it falls with the limit.
 
     It is one over the largest wealth (Waudby-Smith and Ramdas, JRSS B 86, 2024). The order of the losses must not

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.display import cost as price
 from costframe.core.display import round_up
 from costframe.core.errors import CostframeError, printable
@@ -150,7 +150,7 @@ def _checks(candidate: Candidate, judge: Judge, plan: Judge | None, delta: float
     return tuple(found)
 
 
-def _mean_error(values: NDArray[np.float64], units: NDArray[np.int64] | None) -> float:
+def _mean_error(values: F8, units: I8 | None) -> float:
     units = np.arange(len(values)) if units is None else units
     moved = np.bincount(units, (values - values.mean()) / len(values))
     return float(np.sqrt(moved @ moved * len(moved) / (len(moved) - 1))) if len(moved) > 1 else float("nan")

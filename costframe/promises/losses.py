@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.promises.bounds import bets_on, betting_p, binomial_p, paired_p, upper_bound
 from costframe.promises.promise import OF_CLASS, OF_MONEY, OF_OTHER, Promise
@@ -40,13 +41,13 @@ class Losses:
         Number of the row, or of the group, that each value is of.
     """
 
-    values: NDArray[np.float64]
+    values: F8
     limit: float
     low: float
     width: float
     law: str
     rows: int
-    draws: NDArray[np.int64]
+    draws: I8
 
     @property
     def mean(self) -> float:
@@ -106,7 +107,7 @@ class Losses:
         return limit
 
     @cached_property
-    def _in_order(self) -> NDArray[np.float64]:
+    def _in_order(self) -> F8:
         """Values in an order that does not depend on them."""
         return np.random.default_rng(_SEED).permutation(self.values)
 
@@ -137,9 +138,7 @@ def losses_of(promise: Promise, answers: Answers, sample: Sample) -> Losses:
     return Losses(scaled, (promise.limit - low) / width, low, width, law, rows, draws)
 
 
-def _of_rows(
-    promise: Promise, answers: Answers, sample: Sample
-) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+def _of_rows(promise: Promise, answers: Answers, sample: Sample) -> tuple[F8, B1 | None]:
     """Return the loss of each row that counts, and which rows do; None for all."""
     kind = promise.kind
     if kind in OF_MONEY:
@@ -164,7 +163,7 @@ def _of_rows(
     return wrong, None
 
 
-def _given_loss(promise: Promise, answers: Answers, sample: Sample) -> NDArray[np.float64]:
+def _given_loss(promise: Promise, answers: Answers, sample: Sample) -> F8:
     assert promise.loss is not None  # noqa: S101
     found = promise.loss(sample.labels, answers.labels)
     try:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.promises.losses import COUNTS, Losses
 
 _DRAWS, _SEED = 400, 0
@@ -22,7 +22,7 @@ _AS_SAFE = 1.0  # standard errors
 _APART = 0.01  # models of nearly the same cost are not tested after each other
 
 
-def foresee(losses: Sequence[Losses], planned: int, ahead: int, delta: float) -> NDArray[np.bool_]:
+def foresee(losses: Sequence[Losses], planned: int, ahead: int, delta: float) -> B1:
     """Return draws of whether each model will be certified, bool (draws, models), for one promise.
 
     `losses` are those of the models on `planned` rows or groups; `ahead` are to certify. Each draw takes the planning
@@ -50,13 +50,13 @@ def foresee(losses: Sequence[Losses], planned: int, ahead: int, delta: float) ->
     return np.asarray((seen + norm.isf(delta) * np.sqrt(spread / np.maximum(n, 1)) <= limits) & (n > 0))
 
 
-def _with_replacement(n: int, r: Generator) -> NDArray[np.float64]:
+def _with_replacement(n: int, r: Generator) -> F8:
     """Return how often each of n is drawn in n draws, float64 (draws, n)."""
     drawn = r.integers(n, size=(_DRAWS, n)) + n * np.arange(_DRAWS)[:, None]
     return np.bincount(drawn.ravel(), minlength=_DRAWS * n).reshape(_DRAWS, n).astype(np.float64)
 
 
-def improve_order(order: Sequence[int], certified: NDArray[np.bool_], cost: NDArray[np.float64]) -> list[int]:
+def improve_order(order: Sequence[int], certified: B1, cost: F8) -> list[int]:
     """Return an order of falling cost, after models were added to one and left out while the expected cost fell.
 
     `certified` are draws as of `foresee`; the cost is that of the last model before the first that is not certified.
@@ -76,7 +76,7 @@ def improve_order(order: Sequence[int], certified: NDArray[np.bool_], cost: NDAr
         best = changes[expected.index(least)]
 
 
-def _with_one_more(order: list[int], certified: NDArray[np.bool_], cost: NDArray[np.float64]) -> list[int]:
+def _with_one_more(order: list[int], certified: B1, cost: F8) -> list[int]:
     """Return the order with that model inserted, where its cost puts it, which lowers the expected cost most.
 
     In a draw in which all before it are certified, a certified one changes what is paid from the cost of that before
@@ -101,17 +101,17 @@ def _with_one_more(order: list[int], certified: NDArray[np.bool_], cost: NDArray
     return [*order[:place], number, *order[place:]]
 
 
-def _expected_cost(order: list[int], certified: NDArray[np.bool_], cost: NDArray[np.float64]) -> float:
+def _expected_cost(order: list[int], certified: B1, cost: F8) -> float:
     return float(_paid(order, certified, cost).mean())
 
 
-def _paid(order: list[int], certified: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+def _paid(order: list[int], certified: B1, cost: F8) -> F8:
     """Return what is paid in each draw, float64 (draws,)."""
     kept = np.logical_and.accumulate(certified[:, order], axis=1).sum(axis=1)
     return np.asarray(np.concatenate([[cost.max()], cost[order]])[kept])
 
 
-def staircase(safety: Sequence[float], cost: NDArray[np.float64]) -> list[int]:
+def staircase(safety: Sequence[float], cost: F8) -> list[int]:
     """Return numbers of models, each one cheaper than that before, and the safest of those up to its cost.
 
     The first one is the dearest that is nearly as safe as the safest: that one may be so by luck.

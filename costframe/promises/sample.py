@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, printable, quote_names, shown, suggestion
 from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import take_rows
@@ -40,8 +41,8 @@ class Sample:
     y: NDArray[Any]
     labels: NDArray[Any]
     classes: NDArray[Any] | None
-    units: NDArray[np.int64] | None = None
-    others: Mapping[int, NDArray[np.int64]] = field(factory=dict)
+    units: I8 | None = None
+    others: Mapping[int, I8] = field(factory=dict)
 
     @classmethod
     def of(cls, X: Any, y: Any, classes: NDArray[Any] | None, groups: Any = None) -> Sample:
@@ -56,7 +57,7 @@ class Sample:
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, chosen: NDArray[np.int64]) -> Sample:
+    def take(self, chosen: I8) -> Sample:
         """Keep some rows, by number."""
         return evolve(
             self,
@@ -142,8 +143,8 @@ class Answers:
 
     values: NDArray[Any]
     labels: NDArray[Any]
-    cost: NDArray[np.float64]
-    bill: NDArray[np.float64] | None
+    cost: F8
+    bill: F8 | None
     cost_bounds: tuple[float, float] | None
     bill_bounds: tuple[float, float] | None
 

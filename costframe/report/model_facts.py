@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
+from costframe.core.arrays import U8
 from costframe.core.display import cost
 from costframe.core.errors import format_count, printable, quote_names
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
@@ -88,7 +88,7 @@ def _parts(predictor: Predictor) -> list[str]:
     return [type(predictor).__name__]
 
 
-def _learners(kinds: NDArray[np.uint8]) -> str:
+def _learners(kinds: U8) -> str:
     """Return the numbers of learners of each kind as a text."""
     nouns = {TREE: "tree", COLUMN: "column", OPAQUE: "opaque model"}
     counts = [

@@ -14,8 +14,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import CostReport
@@ -114,7 +114,7 @@ class Page:
 
 def frontier_page(
     frontier: Frontier,
-    X: NDArray[np.float64],
+    X: F8,
     costs: CostModel,
     *,
     title: str,
@@ -194,9 +194,7 @@ def _round_between(low: float, high: float) -> float:
     return next((number for number in rounded if number < high), low)
 
 
-def _frontier_card(
-    frontier: Frontier, point: Point, name: str, X: NDArray[np.float64], costs: CostModel, paid_by: str
-) -> Card:
+def _frontier_card(frontier: Frontier, point: Point, name: str, X: F8, costs: CostModel, paid_by: str) -> Card:
     """Return the card of a point, with payments and stages if the frontier has its model."""
     label, unit = score_label(frontier.score_name), frontier.unit
     low, high = frontier.score_interval(point)
@@ -244,7 +242,7 @@ def model_page(
     *,
     name: str,
     path: str | None,
-    rows: NDArray[np.float64] | None = None,
+    rows: F8 | None = None,
     report: CostReport | None = None,
     paid_by: str = "",
 ) -> Page:

@@ -18,6 +18,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, needed
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.tables.rows import check_target
@@ -339,14 +340,14 @@ def _columns(widths: list[float], count: int) -> list[list[float]]:
     return [widths[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
-def marker_boxes(line: Line2D) -> NDArray[np.float64]:
+def marker_boxes(line: Line2D) -> F8:
     """Return the boxes of a line's markers in pixels: float64 (markers, 4), left, low, right, high."""
     at = line.get_transform().transform(line.get_xydata())
     reach = 0.5 * (line.get_markersize() + line.get_markeredgewidth()) * line.figure.dpi / 72
     return np.hstack([at - reach, at + reach])
 
 
-def line_boxes(line: Line2D) -> NDArray[np.float64]:
+def line_boxes(line: Line2D) -> F8:
     """Return boxes along a line, steps included, as `marker_boxes`: float64 (pieces, 4)."""
     x, y = line.get_data()
     if str(line.get_drawstyle()) == "steps-post":
@@ -354,13 +355,13 @@ def line_boxes(line: Line2D) -> NDArray[np.float64]:
     return _along(line.get_transform().transform(np.column_stack([x, y])))
 
 
-def bar_boxes(bars: LineCollection) -> NDArray[np.float64]:
+def bar_boxes(bars: LineCollection) -> F8:
     """Return boxes along lines, such as error bars, as `marker_boxes`: float64 (pieces, 4)."""
     lines = [_along(bars.get_transform().transform(segment)) for segment in bars.get_segments()]
     return np.vstack([np.empty((0, 4)), *lines])
 
 
-def _along(at: NDArray[np.float64]) -> NDArray[np.float64]:
+def _along(at: F8) -> F8:
     """Return small boxes along the way from point to point, float64 (points, 2) in pixels."""
     steps, reach = np.linspace(0, 1, _PIECES + 1)[:, None], 1.5
     ways = [begin + steps * (end - begin) for begin, end in pairwise(at)]
@@ -369,14 +370,8 @@ def _along(at: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def place_label(
-    ax: Axes,
-    text: str,
-    points: Sequence[tuple[float, float]],
-    taken: NDArray[np.float64],
-    *,
-    beside: bool = False,
-    **style: Any,
-) -> NDArray[np.float64]:
+    ax: Axes, text: str, points: Sequence[tuple[float, float]], taken: F8, *, beside: bool = False, **style: Any
+) -> F8:
     """Write lines of text near one of some points of the axes, where they cover least of what is there.
 
     Parameters
@@ -422,7 +417,7 @@ def place_label(
     return np.vstack([taken, boxes[best]])
 
 
-def _shared(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shared(boxes: F8, others: F8) -> F8:
     """Return the area that each box shares with each other one: float64 (boxes, others)."""
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
     sides = np.clip(high - np.maximum(boxes[:, None, :2], others[None, :, :2]), 0.0, None)

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import DataError
 from costframe.core.learners.bits import bits_of, members
 from costframe.core.machine import over_chunks
@@ -46,8 +47,8 @@ class StageSeen:
     acquired: tuple[Acquired, ...]  # dearest first
     n_learners: int  # that it evaluates
     n_new: int  # of those, learners that no earlier stage evaluates
-    rows: NDArray[np.int64] | None = None  # (m,): rows that reach the stage
-    values: NDArray[np.float64] | None = None  # (m, K): their scores at a route (K = 1), predictions at an answer
+    rows: I8 | None = None  # (m,): rows that reach the stage
+    values: F8 | None = None  # (m, K): their scores at a route (K = 1), predictions at an answer
 
 
 def summarize_stages(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
@@ -65,14 +66,14 @@ def summarize_stages(tree: StageTree, prices: PriceArrays) -> list[StageSeen]:
 
 
 def see_stages(
-    tree: StageTree, prices: PriceArrays, X: NDArray[np.float64], acquisition: str = "path", n_jobs: int | None = None
+    tree: StageTree, prices: PriceArrays, X: F8, acquisition: str = "path", n_jobs: int | None = None
 ) -> list[StageSeen]:
     """Send rows, float64 (n, d) with n > 0, through the stages, and return the statistics of each stage."""
     marks, layout = tree.marks(prices, acquisition), tree.layout
     used, needs = layout.used, prices.direct_needs.restrict(layout.used)
     d, n_items = len(prices.cost), prices.n_items
 
-    def chunk(part: slice) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]], NDArray[np.int64]]:
+    def chunk(part: slice) -> tuple[list[I8], list[F8], I8]:
         """Return rows and scores of each stage, and counts of rows that acquire each item first at each stage."""
         every, values, counts = [], [], np.zeros((len(tree.stages), n_items), np.int64)
         for stage, rows, scores, then, now in visit_stages(StageRunner(layout, X[part], marks)):
@@ -93,9 +94,7 @@ def see_stages(
     return seen
 
 
-def visit_stages(
-    runner: StageRunner,
-) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]]:
+def visit_stages(runner: StageRunner) -> Iterator[tuple[int, I8, F8, B1, B1]]:
     """Send rows through the stages; yield each stage, its rows, their scores, and the features held before and after.
 
     The features, bool (rows, U), are those that the tree uses.
@@ -106,7 +105,7 @@ def visit_stages(
         before[rows] = runner.masks[rows]
 
 
-def _learners(tree: StageTree, number: int) -> NDArray[np.int64]:
+def _learners(tree: StageTree, number: int) -> I8:
     return tree.layout.learner[tree.layout.stage_first[number] : tree.layout.stage_first[number + 1]]
 
 
@@ -116,7 +115,7 @@ def _counts(tree: StageTree, number: int) -> tuple[int, int]:
     return part.stop - part.start, int(tree.layout.fresh[part].sum())
 
 
-def by_price(prices: PriceArrays, shares: NDArray[np.float64]) -> tuple[Acquired, ...]:
+def by_price(prices: PriceArrays, shares: F8) -> tuple[Acquired, ...]:
     """List the items, features and then resources, whose shares, float64 (d + R,), are not zero, dearest first."""
     names, price = (*prices.names, *prices.resource_names), np.concatenate([prices.cost, prices.resource_cost])
     every = [
@@ -136,9 +135,7 @@ def summarize_stops(predictor: PlannedPredictor, prices: StopPrices) -> list[Sta
     return seen
 
 
-def see_stops(
-    predictor: PlannedPredictor, prices: StopPrices, parts: list[PlannedRows]
-) -> tuple[list[StageSeen], NDArray[np.int64]]:
+def see_stops(predictor: PlannedPredictor, prices: StopPrices, parts: list[PlannedRows]) -> tuple[list[StageSeen], I8]:
     """Return the statistics of stops from rows sent through a plan, given in parts, and the moves of the rows.
 
     The rows and values of a stop are those that it answers. The moves, int64 (stops, stops), are the numbers of rows
@@ -159,7 +156,7 @@ def see_stops(
     return seen, moves
 
 
-def _count_moves(part: PlannedRows, prices: StopPrices, moves: NDArray[np.int64], bought: NDArray[np.float64]) -> None:
+def _count_moves(part: PlannedRows, prices: StopPrices, moves: I8, bought: F8) -> None:
     """Add the moves and purchases of one part's rows."""
     bundles = np.stack([_items(bundle, prices.prices) for bundle in prices.bundles])
     paid = np.zeros((len(part.exits), bundles.shape[1]), np.bool_)
@@ -174,7 +171,7 @@ def _count_moves(part: PlannedRows, prices: StopPrices, moves: NDArray[np.int64]
                 paid[rows] |= bundles[to]
 
 
-def _items(items: int, prices: PriceArrays) -> NDArray[np.bool_]:
+def _items(items: int, prices: PriceArrays) -> B1:
     held = np.zeros(prices.n_items, np.bool_)
     held[list(members(items))] = True
     return held
@@ -189,10 +186,10 @@ class RowSteps:
     word: str
     first: int  # number of the first step
     acquired: NDArray[np.int32]  # (n, d): step, counted from zero; -1 if the row does not acquire the feature
-    last: NDArray[np.int64]  # (n,): last step of each row; after it, the row acquires nothing and goes nowhere else
-    rows: NDArray[np.int64]  # (n,): positions of the rows in the table
+    last: I8  # (n,): last step of each row; after it, the row acquires nothing and goes nowhere else
+    rows: I8  # (n,): positions of the rows in the table
     n_given: int  # rows of the table; of a large one, some are followed if steps are rounds
-    per_row: NDArray[np.float64]  # (n,): cost of each row
+    per_row: F8  # (n,): cost of each row
     prices: PriceArrays
 
     @property
@@ -248,8 +245,8 @@ def follow_rows(
 
 
 def _follow(
-    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, acquisition: str, n_jobs: int | None
-) -> tuple[str, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    predictor: Predictor, X: F8, costs: CostModel, acquisition: str, n_jobs: int | None
+) -> tuple[str, NDArray[np.int32], I8, I8]:
     """Return the kind of step, `acquired`, `last` and `rows`; see `RowSteps`."""
     every = np.arange(len(X))
     if isinstance(predictor, PlannedPredictor):
@@ -278,8 +275,8 @@ def _raw_columns(made: NDArray[np.int32], places: list[int], preparation: Prepar
 
 
 def _follow_tree(
-    tree: StageTree, X: NDArray[np.float64], prices: PriceArrays, acquisition: str, n_jobs: int | None
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    tree: StageTree, X: F8, prices: PriceArrays, acquisition: str, n_jobs: int | None
+) -> tuple[NDArray[np.int32], I8]:
     """Return `acquired` and `last`; an answer that acquires nothing for a row is no step of it."""
     marks, layout = tree.marks(prices, acquisition), tree.layout
     depth = np.zeros(len(tree.stages), np.int64)
@@ -300,9 +297,7 @@ def _follow_tree(
     return at, last
 
 
-def _follow_plan(
-    plan: PlannedPredictor, X: NDArray[np.float64], costs: CostModel, n_jobs: int | None
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _follow_plan(plan: PlannedPredictor, X: F8, costs: CostModel, n_jobs: int | None) -> tuple[NDArray[np.int32], I8]:
     terms, begin = plan.terms(costs), 0
     at, last = np.full(X.shape, -1, np.int32), np.zeros(len(X), np.int64)
     at[:, sorted(terms.first_features)] = 0
@@ -316,9 +311,7 @@ def _follow_plan(
     return at, last
 
 
-def _replay(
-    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, acquisition: str
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _replay(predictor: Predictor, X: F8, costs: CostModel, acquisition: str) -> tuple[NDArray[np.int32], I8]:
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     at, last = np.full(X.shape, -1, np.int32), np.zeros(len(X), np.int64)
     for i, row in enumerate(X):

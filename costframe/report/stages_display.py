@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from attrs import define
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, format_count
 from costframe.core.predictors.fitted import what_is
 from costframe.core.predictors.planned import PlannedPredictor
@@ -116,10 +117,10 @@ class StagesDisplay(ModelDisplay):
 def stage_boxes(
     predictor: StageTree | PlannedPredictor,
     model: CostModel | None,
-    rows: NDArray[np.float64] | None = None,
+    rows: F8 | None = None,
     acquisition: str = "path",
     n_jobs: int | None = None,
-) -> tuple[list[StageBox], NDArray[np.int64] | None]:
+) -> tuple[list[StageBox], I8 | None]:
     """Return a box for each stage of a tree or stop of a plan, and the moves of rows between stops; see `see_stops`.
 
     Boxes show prices if there is a model of them, and shares and costs of rows, float64 (n, d) with n > 0, if given.
@@ -154,9 +155,7 @@ def stage_boxes(
     return boxes, moves
 
 
-def view_stages(
-    predictor: Predictor, costs: CostModel, rows: NDArray[np.float64] | None = None
-) -> tuple[StageBox, ...]:
+def view_stages(predictor: Predictor, costs: CostModel, rows: F8 | None = None) -> tuple[StageBox, ...]:
     """Return the boxes of `stage_boxes` without stages that no row reaches.
 
     Other predictors, and those with one stage, have none to show.
@@ -167,9 +166,7 @@ def view_stages(
     return ()
 
 
-def _tree_picture(
-    boxes: Sequence[StageBox], _moves: NDArray[np.int64] | None, panels: Panels | None, title: str | None
-) -> Picture:
+def _tree_picture(boxes: Sequence[StageBox], _moves: I8 | None, panels: Panels | None, title: str | None) -> Picture:
     place = place_stages([box.stage for box in boxes], [height_of(box) for box in boxes], GAP)
     ways = [
         Way(number, child, boxes[child].share, side)
@@ -181,9 +178,7 @@ def _tree_picture(
     return Picture(boxes, place, ways, panels, shown, _notes_of_tree(boxes, panels))
 
 
-def _plan_picture(
-    boxes: Sequence[StageBox], moves: NDArray[np.int64] | None, panels: Panels | None, title: str | None
-) -> Picture:
+def _plan_picture(boxes: Sequence[StageBox], moves: I8 | None, panels: Panels | None, title: str | None) -> Picture:
     heights = np.array([height_of(box) for box in boxes])
     place = np.arange(len(boxes)), heights.max() - heights / 2  # aligned at the top
     ways = []

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.report.pictures import COLORS, GRAY, INK, PALE, cut_text, keep_in_scale, width_of, wrap_text
 from costframe.report.stages import StageSeen
@@ -75,7 +76,7 @@ class Picture:
     def __init__(
         self,
         boxes: Sequence[StageBox],
-        place: tuple[NDArray[np.int64], NDArray[np.float64]],
+        place: tuple[I8, F8],
         ways: Sequence[Way],
         panels: Panels | None,
         title: str,
@@ -194,9 +195,7 @@ def height_of(box: StageBox) -> float:
     return _TITLE + _LINE * len(box.lines) + (PANEL_HEIGHT + 0.1 if box.has_panel else 0.06) + 0.03
 
 
-def place_stages(
-    stages: Sequence[Stage], heights: Sequence[float], gap: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def place_stages(stages: Sequence[Stage], heights: Sequence[float], gap: float) -> tuple[I8, F8]:
     """Place the box of each stage in a column, without touching boxes or crossing ways.
 
     A route is midway between its two next stages, or level with the one that is a route, so that a chain is straight.
@@ -245,7 +244,7 @@ class Panels:
 
     answers: _Range  # of all predictions, a common scale for answers
     labels: tuple[Any, ...] = ()  # with a color each, ascending
-    codes: NDArray[np.int64] | None = None  # (n,): position of each row's label in `labels`
+    codes: I8 | None = None  # (n,): position of each row's label in `labels`
 
     @classmethod
     def of(cls, stages: Sequence[Stage], seen: Sequence[StageSeen], y: NDArray[Any] | None) -> Panels:
@@ -293,14 +292,14 @@ class Panels:
             panel.axvline(float(_along(stage.threshold, ends)), color=INK, lw=1.0, ls=(0, (2, 1.5)))
 
 
-def _one_value(values: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _one_value(values: F8 | None) -> F8:
     """Return the values of one output, or the index of the largest of several: float64 (m,)."""
     if values is None or not len(values):
         return np.empty(0)
     return values[:, 0] if values.shape[1] == 1 else values.argmax(axis=1).astype(np.float64)
 
 
-def _range(values: NDArray[np.float64]) -> _Range:
+def _range(values: F8) -> _Range:
     finite = np.clip(values[np.isfinite(values)], -_HUGE, _HUGE)
     if not len(finite):
         return 0.0, 1.0
@@ -310,6 +309,6 @@ def _range(values: NDArray[np.float64]) -> _Range:
     return (low, high) if high - low > 1e-9 * room else (low - room, high + room)
 
 
-def _along(values: Any, ends: _Range) -> NDArray[np.float64]:
+def _along(values: Any, ends: _Range) -> F8:
     """Return the places of values in a range, 0 to 1; matplotlib does not scale huge values itself."""
     return (np.asarray(values, np.float64) - ends[0]) / (ends[1] - ends[0])

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, I8
 from costframe.core.display import cost as cost_text
 from costframe.core.errors import format_count
 from costframe.report.pictures import (
@@ -135,7 +136,7 @@ class StepDisplay(ModelDisplay):
         return cls(steps, None if labels is None else labels[steps.rows], **options)
 
     @property
-    def _labels(self) -> list[tuple[str, NDArray[np.bool_]]]:
+    def _labels(self) -> list[tuple[str, B1]]:
         """Name and rows of each label, if there are at most six; else one without a name."""
         found = [] if self.y is None else np.unique(self.y).tolist()
         if not 1 < len(found) <= len(COLORS):
@@ -241,7 +242,7 @@ class RowAcquisitionDisplay(StepDisplay):
         put_above(ax, handles, self.title)
         self._name_rows(ax, parts)
 
-    def _name_rows(self, ax: Axes, parts: list[NDArray[np.int64]]) -> None:
+    def _name_rows(self, ax: Axes, parts: list[I8]) -> None:
         """Name the labels below their rows, with lines between them."""
         ends = np.cumsum([len(part) for part in parts])
         for end in ends[:-1]:

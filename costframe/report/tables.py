@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from costframe.core.arrays import I8
 from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.core.display import cost, whole_percent
 from costframe.core.errors import printable
@@ -71,7 +71,7 @@ def algorithms_table(algorithms: Mapping[str, Algorithm], roles: Mapping[str, st
     return table
 
 
-def mistakes_table(confusion: NDArray[np.int64], classes: Sequence[object], *, width: int) -> Table:
+def mistakes_table(confusion: I8, classes: Sequence[object], *, width: int) -> Table:
     """Return a table of the rows of each class by predicted class, int64 (M, M).
 
     If it is too wide, it lists the most frequent pairs of different classes.

@@ -15,8 +15,8 @@ from itertools import combinations
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.machine import run_parallel
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import apply_link, squeeze
@@ -43,9 +43,9 @@ class SetPrices:
         Rows that share once-prices.
     """
 
-    cost: NDArray[np.float64]
-    resource_cost: NDArray[np.float64]
-    needs: NDArray[np.bool_]
+    cost: F8
+    resource_cost: F8
+    needs: B1
     n_rows: float
 
     @classmethod
@@ -59,26 +59,26 @@ class SetPrices:
         resources = self.resource_cost[self.needs[chosen].any(axis=0)] if chosen else self.resource_cost[:0]
         return float(self.cost[chosen].sum() + resources.sum())
 
-    def of_sets(self, members: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def of_sets(self, members: B1) -> F8:
         """Return the price of each of many sets, bool (s, d), equal to `of_set`: float64 (s,)."""
         return _sum_chosen(self.cost, members) + _sum_chosen(self.resource_cost, members @ self.needs)
 
-    def added_prices(self, features: Iterable[int]) -> NDArray[np.float64]:
+    def added_prices(self, features: Iterable[int]) -> F8:
         """Return the price that each single feature adds to that of `features`: float64 (d,)."""
         had = self.needs[sorted(features)].any(axis=0)
-        added: NDArray[np.float64] = self.cost + (self.needs & ~had) @ self.resource_cost
+        added: F8 = self.cost + (self.needs & ~had) @ self.resource_cost
         return added
 
-    def saved_prices(self, features: Iterable[int]) -> NDArray[np.float64]:
+    def saved_prices(self, features: Iterable[int]) -> F8:
         """Return the price saved by leaving out each of `features`: float64 (d,), valid at these."""
         alone = self.needs[sorted(features)].sum(axis=0) == 1
-        saved: NDArray[np.float64] = self.cost + (self.needs & alone) @ self.resource_cost
+        saved: F8 = self.cost + (self.needs & alone) @ self.resource_cost
         return saved
 
-    def shares(self, features: Iterable[int]) -> NDArray[np.float64]:
+    def shares(self, features: Iterable[int]) -> F8:
         """Return each feature's share of the price of `features`, resources split: float64 (d,), valid at these."""
         sharing = np.maximum(self.needs[sorted(features)].sum(axis=0), 1)
-        parts: NDArray[np.float64] = self.cost + self.needs @ (self.resource_cost / sharing)
+        parts: F8 = self.cost + self.needs @ (self.resource_cost / sharing)
         return parts
 
     @cached_property
@@ -97,7 +97,7 @@ class SetPrices:
         return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))
 
 
-def _sum_chosen(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _sum_chosen(values: F8, chosen: B1) -> F8:
     """Sum the chosen values, bool (s, n), of each row alone, as zeros between them would change the rounding."""
     count, sums = chosen.sum(axis=1), np.zeros(len(chosen))
     for size in np.unique(count[count > 0]).tolist():
@@ -132,9 +132,9 @@ class FeatureSet:
     features: frozenset[int]
     cost: float  # per row
     loss: float  # mean held-out loss of a quick fit
-    losses: NDArray[np.float64] = field(eq=False, repr=False)  # (judged rows,): loss of each judged row
+    losses: F8 = field(eq=False, repr=False)  # (judged rows,): loss of each judged row
     # (features,): decrease of the loss from splits on each feature, by ascending feature
-    gains: NDArray[np.float64] = field(eq=False, repr=False)
+    gains: F8 = field(eq=False, repr=False)
     bill: float  # cost and mean held-out cost of errors; the cost alone if errors have no price
     score: float  # held-out score, higher is better; minus the loss without one
 
@@ -167,16 +167,16 @@ class SetArchive:
     data: BinnedData
     rows: Rows
     loss: SquaredLoss | LogisticLoss | SoftmaxLoss
-    fold: NDArray[np.int64]
-    half: NDArray[np.int64]
+    fold: I8
+    half: I8
     judged: tuple[int, ...]
     prices: SetPrices
     settings: TreeSettings
     n_threads: int = 1
-    error_costs: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
-    score: Callable[[NDArray[np.float64]], float] | None = None
+    error_costs: Callable[[F8], F8] | None = None
+    score: Callable[[F8], float] | None = None
     found: dict[frozenset[int], FeatureSet] = field(factory=dict, init=False)
-    gain: NDArray[np.float64] = field(init=False)
+    gain: F8 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         d = len(self.prices.cost)
@@ -256,7 +256,7 @@ class SetArchive:
         return Predictions(self.rows, squeeze(apply_link(self.loss.link, scores)))
 
     @cached_property
-    def judged_rows(self) -> NDArray[np.int64]:
+    def judged_rows(self) -> I8:
         """Rows of the judged folds: int64 (judged rows,)."""
         return np.flatnonzero(np.isin(self.fold, self.judged))
 
@@ -291,7 +291,7 @@ class SetArchive:
         """Fit on each set that was not tried before."""
         fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
 
-        def fit(features: frozenset[int]) -> tuple[FeatureSet, NDArray[np.float64], NDArray[np.float64] | None]:
+        def fit(features: frozenset[int]) -> tuple[FeatureSet, F8, F8 | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
@@ -510,7 +510,7 @@ def _pair_gain(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
     return gained if gained > _ERRORS * error else 0.0
 
 
-def _cross_fit(archive: SetArchive, features: frozenset[int], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cross_fit(archive: SetArchive, features: frozenset[int], targets: F8) -> F8:
     """Regress targets, float64 (judged rows, T), on features, cross-fitted on halves; return predictions."""
     chosen = archive.judged_rows
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)

@@ -11,11 +11,11 @@ from copy import copy
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.sets.archive import SetArchive
 
-Divided = tuple[frozenset[int], list[NDArray[np.bool_]]]  # a selector, and parts
+Divided = tuple[frozenset[int], list[B1]]  # a selector, and parts
 Splits = list[tuple[int, int, int]]  # leaf, column, and largest bin of the rows that stay; others are a new leaf
 
 _ACTIONS, _COLUMNS = 64, 16  # most actions, and most columns of a selector
@@ -61,22 +61,18 @@ def choose_parts(archive: SetArchive, most: int) -> tuple[list[frozenset[int]], 
 
 
 def _nest(
-    archive: SetArchive,
-    selector: frozenset[int],
-    parts: list[NDArray[np.bool_]],
-    actions: Sequence[frozenset[int]],
-    possible: float,
-) -> list[tuple[frozenset[int], NDArray[np.bool_]]]:
+    archive: SetArchive, selector: frozenset[int], parts: list[B1], actions: Sequence[frozenset[int]], possible: float
+) -> list[tuple[frozenset[int], B1]]:
     """List parts with their selectors: those that share a further one are joined, and divided by both."""
 
-    def divide(part: NDArray[np.bool_]) -> Divided | None:
+    def divide(part: B1) -> Divided | None:
         inner = _begin(archive, *_PROBE, part)
         if inner.rows.total_repeats < _FEWEST_ROWS or len(inner.judged) < 2:
             return None
         return _find_selector(inner, selector, actions, possible, len(parts))
 
     leaves = []
-    joined: dict[frozenset[int], list[tuple[NDArray[np.bool_], Divided]]] = {}
+    joined: dict[frozenset[int], list[tuple[B1, Divided]]] = {}
     for part in parts:
         if found := divide(part):
             joined.setdefault(found[0], []).append((part, found))
@@ -94,7 +90,7 @@ def _nest(
     return leaves
 
 
-def _begin(archive: SetArchive, leaves: int, n_rounds: int, part: NDArray[np.bool_] | None = None) -> SetArchive:
+def _begin(archive: SetArchive, leaves: int, n_rounds: int, part: B1 | None = None) -> SetArchive:
     """Return an archive without sets, with other quick fits, judged on all rows, or of a part of them."""
     made = copy(archive)
     if part is not None:
@@ -136,16 +132,14 @@ def _find_selector(
     return None
 
 
-def _gains(archive: SetArchive, known: frozenset[int], actions: Sequence[frozenset[int]]) -> NDArray[np.float64]:
+def _gains(archive: SetArchive, known: frozenset[int], actions: Sequence[frozenset[int]]) -> F8:
     """Return how much less each judged row loses with each action besides the known features: float64 (n, actions)."""
     archive.try_sets([known, *(known | action for action in actions)])
     here = archive.found[known].losses
     return np.stack([here - archive.found[known | action].losses for action in actions], axis=1)
 
 
-def _gain(
-    archive: SetArchive, selector: frozenset[int], gains: NDArray[np.float64], n_candidates: int
-) -> tuple[float, list[NDArray[np.bool_]]]:
+def _gain(archive: SetArchive, selector: frozenset[int], gains: F8, n_candidates: int) -> tuple[float, list[B1]]:
     """Return what rows gain by the best action of their part instead of the best for all, and the parts.
 
     The gain is cross-fitted on halves, and 0 if it may be chance.
@@ -176,11 +170,9 @@ def _gain(
     return gain, _merge([leaf == each for each in range(len(splits) + 1)], gains, weight)
 
 
-def _merge(
-    leaves: list[NDArray[np.bool_]], gains: NDArray[np.float64], weight: NDArray[np.float64]
-) -> list[NDArray[np.bool_]]:
+def _merge(leaves: list[B1], gains: F8, weight: F8) -> list[B1]:
     """Join each leaf with the first part whose best action gains about as much as its own."""
-    parts: dict[int, NDArray[np.bool_]] = {}
+    parts: dict[int, B1] = {}
     for leaf in sorted(leaves, key=lambda leaf: -weight[leaf].sum()):
         mean = _mean(gains[leaf], weight[leaf])
         action = next((each for each in parts if mean[each] > _ALIKE * mean.max()), int(mean.argmax()))
@@ -188,12 +180,12 @@ def _merge(
     return list(parts.values())
 
 
-def _mean(gains: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    mean: NDArray[np.float64] = weight @ gains / weight.sum()
+def _mean(gains: F8, weight: F8) -> F8:
+    mean: F8 = weight @ gains / weight.sum()
     return mean
 
 
-def _split(bins: NDArray[np.uint8], targets: NDArray[np.float64], weight: NDArray[np.float64], least: int) -> Splits:
+def _split(bins: U8, targets: F8, weight: F8, least: int) -> Splits:
     """Grow a regression tree of all targets at once, best split first."""
     moved = (targets - _mean(targets, weight)) * weight[:, np.newaxis]
     leaf, splits = np.zeros(len(bins), np.int64), []
@@ -212,9 +204,7 @@ def _split(bins: NDArray[np.uint8], targets: NDArray[np.float64], weight: NDArra
     return splits
 
 
-def _best_split(
-    bins: NDArray[np.uint8], moved: NDArray[np.float64], weight: NDArray[np.float64], least: int
-) -> tuple[float, int, int]:
+def _best_split(bins: U8, moved: F8, weight: F8, least: int) -> tuple[float, int, int]:
     """Return the decrease of the squared error, the column and the last bin of the best split; 0 first if none."""
     best = (0.0, 0, 0)
     for column, each in enumerate(bins.T):
@@ -231,7 +221,7 @@ def _best_split(
     return best
 
 
-def _leaves(splits: Splits, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
+def _leaves(splits: Splits, bins: U8) -> I8:
     """Return the leaf of each row: int64 (n,)."""
     leaf = np.zeros(len(bins), np.int64)
     for number, (at, column, last) in enumerate(splits, 1):
@@ -240,7 +230,7 @@ def _leaves(splits: Splits, bins: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _chain(
-    archive: SetArchive, selector: frozenset[int], actions: Sequence[frozenset[int]], part: NDArray[np.bool_]
+    archive: SetArchive, selector: frozenset[int], actions: Sequence[frozenset[int]], part: B1
 ) -> list[frozenset[int]]:
     """Add to the selector, step by step, the action with the largest decrease of a part's loss per price."""
     weight, found = archive.rows.weight[archive.judged_rows][part], archive.found

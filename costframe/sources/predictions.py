@@ -9,8 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import as_items
 from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.errors import DataError, InquiryError, ParameterError, brief, format_count, shown
@@ -44,7 +44,7 @@ def rows_fetcher(
     return tuple(range(len(rows))), lambda requests: {key: rows[key](names) for key, names in requests.items()}
 
 
-def as_table(source: Any, keys: object, predictor: Predictor, read: Sequence[str]) -> NDArray[np.float64] | None:
+def as_table(source: Any, keys: object, predictor: Predictor, read: Sequence[str]) -> F8 | None:
     """Return a copy of an array's or a data frame's rows, float64 (rows, d); None for other sources of many rows.
 
     Of a frame's columns it reads those named in `read`.
@@ -213,10 +213,10 @@ class Predictions(Sequence[Prediction]):
         Rows whose `reason` is not "complete".
     """
 
-    value: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    acquired: NDArray[np.bool_]
-    cut: NDArray[np.bool_]
+    value: F8
+    cost: F8
+    acquired: B1
+    cut: B1
     _rows: range
     _predict: Callable[[int], Prediction]
 
@@ -272,14 +272,12 @@ class Predictions(Sequence[Prediction]):
         return evolve(self, **arrays, rows=self._rows[place])
 
 
-def _predict_in_part(first: NDArray[np.int64], read: Callable[[int], Predictions], i: int) -> Prediction:
+def _predict_in_part(first: I8, read: Callable[[int], Predictions], i: int) -> Prediction:
     number = int(np.searchsorted(first, i, side="right")) - 1
     return read(number)[i - int(first[number])]
 
 
-def predict_table(
-    predictor: Predictor, X: NDArray[np.float64], begin: Callable[[], Inquiry], how: ExpectedCost | None
-) -> Predictions:
+def predict_table(predictor: Predictor, X: F8, begin: Callable[[], Inquiry], how: ExpectedCost | None) -> Predictions:
     """Predict the rows of a table, float64 (rows, d), that nobody changes later.
 
     Parameters
@@ -306,9 +304,7 @@ def predict_table(
     return Predictions(report.predictions, report.per_row, acquired, cut, range(len(X)), predict)
 
 
-def _raise_of_row(
-    predictor: Predictor, X: NDArray[np.float64], how: ExpectedCost, predict: Callable[[int], object]
-) -> None:
+def _raise_of_row(predictor: Predictor, X: F8, how: ExpectedCost, predict: Callable[[int], object]) -> None:
     """Find the first row for which a learner raises, if there is one: `predict` names the row in its error."""
     for first in range(0, len(X), CHUNK):
         part = X[first : first + CHUNK]
@@ -319,7 +315,7 @@ def _raise_of_row(
                 predict(i)
 
 
-def _predict_row(begin: Callable[[], Inquiry], columns: dict[str, int], X: NDArray[np.float64], i: int) -> Prediction:
+def _predict_row(begin: Callable[[], Inquiry], columns: dict[str, int], X: F8, i: int) -> Prediction:
     inquiry, row = begin(), X[i].tolist()
     with annotate_errors(lambda: f"predicting row {i}", [inquiry]):
         while names := inquiry.needs:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_softmax, softmax
 
 from costframe.adoption.adopted import of_columns
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
@@ -34,14 +35,14 @@ _BLOCK = 1 << 15  # rows
 LEAST = 0.01  # least curvature, for rows with sure answers: steps would else move their scores far
 
 
-def targets_of(y: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
+def targets_of(y: NDArray[Any], n_classes: int) -> F8:
     """Turn labels into targets, float64 (n, M): numbers, -1 and 1 for two classes, or one 0/1 column per class."""
     if n_classes > 2:
         return np.asarray(np.eye(n_classes)[y])
     return np.asarray(2.0 * y - 1.0 if n_classes else y, np.float64)[:, np.newaxis]
 
 
-def as_counts(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def as_counts(weight: F8) -> F8:
     """Scale weights up to a mean of one, if it is less: sums of weights then count rows."""
     factor: float = max(1.0, len(weight) / exact_sum(weight))
     return weight * factor
@@ -63,39 +64,39 @@ class BankRows:
     """
 
     outputs: BankOutputs
-    target: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    loss_weight: NDArray[np.float64]
-    matrix: NDArray[np.float64] | None = None
+    target: F8
+    weight: F8
+    loss_weight: F8
+    matrix: F8 | None = None
 
     @cached_property
-    def share(self) -> NDArray[np.float64]:
+    def share(self) -> F8:
         """Weights in means of cost; they sum to one: float64 (n,)."""
         return np.asarray(self.weight / exact_sum(self.weight))
 
-    def columns(self, used: NDArray[np.int64]) -> BankRows:
+    def columns(self, used: I8) -> BankRows:
         """Keep few outputs, as a dense matrix if it fits, for many products."""
         part = self.outputs.columns(used)
         n_rows = len(self.target)
         fits = n_rows * len(used) <= _MOST
         return evolve(self, outputs=part, matrix=part.block(slice(0, n_rows)) if fits else None)
 
-    def take(self, chosen: NDArray[np.bool_]) -> BankRows:
+    def take(self, chosen: B1) -> BankRows:
         """Keep some rows, bool (n,)."""
         some = self.loss_weight[chosen]
         kept = self.outputs.rows(chosen), self.target[chosen], self.weight[chosen]
         return BankRows(*kept, some / exact_sum(some))
 
-    def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def times(self, weights: F8) -> F8:
         """Return H B: float64 (n, M) for weights (C, M)."""
         return self.outputs.times(weights) if self.matrix is None else product(self.matrix, weights)
 
-    def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rmatvec(self, values: F8) -> F8:
         """Return H' V: float64 (C, M) for values (n, M)."""
         return self.outputs.rmatvec(values) if self.matrix is None else sum_products(self.matrix, values)
 
     @cached_property
-    def variance(self) -> NDArray[np.float64]:
+    def variance(self) -> F8:
         """The variance of each output, by loss weights: float64 (C,)."""
         mean = self.outputs.mean(self.loss_weight)
         centered, sums = self.outputs.centered(mean), AccurateSums(self.outputs.shape[1], 1)
@@ -104,7 +105,7 @@ class BankRows:
             sums.add(np.square(centered.block(rows)), self.loss_weight[rows, np.newaxis])
         return sums.total()[:, 0]
 
-    def scores(self, weights: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scores(self, weights: F8, intercept: F8) -> F8:
         """Return H B + b: float64 (n, M) for weights (C, M) and constants (M,); read only outputs with a weight."""
         if self.matrix is not None:
             return self.times(weights) + intercept
@@ -115,13 +116,13 @@ class BankRows:
 class Loss(Protocol):
     """The loss of one row as a function of its scores."""
 
-    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(self, scores: F8, target: F8) -> F8:
         """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""
 
-    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, scores: F8, target: F8) -> F8:
         """Differentiate it by the scores: float64 (n, M)."""
 
-    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, scores: F8) -> F8:
         """Return about the second derivative by a score, > 0: float64 (n,)."""
 
 
@@ -129,15 +130,15 @@ class Loss(Protocol):
 class Squared:
     """1/2 |y - s|^2."""
 
-    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(self, scores: F8, target: F8) -> F8:
         """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""
         return np.asarray(0.5 * np.square(target - scores).sum(axis=1))
 
-    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, scores: F8, target: F8) -> F8:
         """Differentiate it by the scores: float64 (n, M)."""
         return scores - target
 
-    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, scores: F8) -> F8:
         """Return about the second derivative by a score, > 0: float64 (n,)."""
         return np.ones(len(scores))
 
@@ -146,15 +147,15 @@ class Squared:
 class Logistic:
     """log(1 + exp(-y s)), for targets -1 and 1."""
 
-    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(self, scores: F8, target: F8) -> F8:
         """Return the loss of scores (n, 1) for targets (n, 1): float64 (n,)."""
         return np.asarray(np.logaddexp(0.0, -target * scores)[:, 0])
 
-    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, scores: F8, target: F8) -> F8:
         """Differentiate it by the scores: float64 (n, 1)."""
         return np.asarray(-target * expit(-target * scores))
 
-    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, scores: F8) -> F8:
         """Return about the second derivative by a score, > 0: float64 (n,)."""
         chance = expit(scores[:, 0])
         return np.asarray(np.maximum(chance * (1.0 - chance), LEAST))
@@ -164,15 +165,15 @@ class Logistic:
 class Softmax:
     """Minus the logarithm of the probability of the class, for targets of one 0/1 column per class."""
 
-    def value(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(self, scores: F8, target: F8) -> F8:
         """Return the loss of scores (n, M) for targets (n, M): float64 (n,)."""
         return np.asarray(-(target * log_softmax(scores, axis=1)).sum(axis=1))
 
-    def slope(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, scores: F8, target: F8) -> F8:
         """Differentiate it by the scores: float64 (n, M)."""
         return np.asarray(softmax(scores, axis=1) - target)
 
-    def curvature(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curvature(self, scores: F8) -> F8:
         """Return about the second derivative by a score, > 0, the mean over directions: float64 (n,)."""
         chance = softmax(scores, axis=1)
         return np.asarray(np.maximum((1.0 - np.square(chance).sum(axis=1)) / (scores.shape[1] - 1), LEAST))
@@ -249,7 +250,7 @@ def train_bank(
     return evolve(WeakLearnerBank.from_trees(trees, names), categories=columns.categories)
 
 
-def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLike | None, loss: str) -> Rows:
+def _read_rows(values: F8, y: ArrayLike, sample_weight: ArrayLike | None, loss: str) -> Rows:
     if not values.size:
         raise DataError(f"X: must be a table with at least one row and one column, got shape {values.shape}")
     weight = check_weights(sample_weight, len(values), "sample_weight")
@@ -260,7 +261,7 @@ def _read_rows(values: NDArray[np.float64], y: ArrayLike, sample_weight: ArrayLi
     return rows
 
 
-def _labels(y: NDArray[np.float64], loss: str) -> NDArray[Any]:
+def _labels(y: F8, loss: str) -> NDArray[Any]:
     """Return numbers as they are, class codes as int64."""
     if loss == "squared":
         return y
@@ -330,7 +331,7 @@ def _model(bank: Any) -> Any:
     return bank if isinstance(bank, WeakLearnerBank | StageTree) else getattr(bank, "predictor_", None)
 
 
-def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None) -> BankOutputs:
+def outputs_on(bank: WeakLearnerBank, X: F8, n_jobs: int | None) -> BankOutputs:
     """Evaluate a bank on rows, for fits of weights.
 
     Raises
@@ -352,7 +353,7 @@ def outputs_on(bank: WeakLearnerBank, X: NDArray[np.float64], n_jobs: int | None
     return outputs
 
 
-def ensemble_weights(given: Any, bank: WeakLearnerBank) -> NDArray[np.float64] | None:
+def ensemble_weights(given: Any, bank: WeakLearnerBank) -> F8 | None:
     """Return the weights of a bank's outputs in its model, float64 (C,): for one answer of one score, or boosted trees.
 
     Return None for other models, and for a bank without learners.

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax
 
+from costframe.core.arrays import F8, I8
 from costframe.stagewise.banks import Logistic, Squared, as_counts
 from costframe.stagewise.evaluation import Evaluation
 from costframe.stagewise.fitting import minimize_smooth
@@ -20,9 +20,7 @@ _PRIOR_ROWS = 1.0
 _LEAST = 1e-15  # of the share of a class
 
 
-def calibrate(
-    scores: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+def calibrate(scores: F8, codes: I8, weight: F8) -> tuple[float, F8]:
     """Return the slope a >= 0 and constants b that minimize the cross-entropy of softmax(a s + b).
 
     As in Platt's method, one more row, shared by all classes, softens the labels: perfect scores then have a finite
@@ -40,7 +38,7 @@ def calibrate(
     w, soft = weight / rows, (np.eye(n_classes)[codes] * rows + 1 / n_classes) / (rows + 1)
     spread = float(scores.std()) or 1.0
 
-    def loss(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(free: F8) -> tuple[float, F8]:
         power = free[0] / spread * scores + free[1:]
         wrong = w[:, np.newaxis] * (softmax(power, axis=1) - soft)
         value = -(w[:, np.newaxis] * soft * log_softmax(power, axis=1)).sum()
@@ -61,7 +59,7 @@ def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
     rows = held_out.rows
     scores = np.einsum("ik,ikm->im", held_out.flow(tree).exits, tree.scores(rows))
     weight = as_counts(rows.weight)
-    constants: NDArray[np.float64]
+    constants: F8
     if scores.shape[1] == 1:
         slope, constant = calibrate_two(scores[:, 0], (rows.target[:, 0] > 0).astype(np.int64), weight)
         constants = np.array([constant])
@@ -73,7 +71,7 @@ def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
     return tree
 
 
-def calibrate_exits(tree: SoftTree, held_out: Evaluation, among: NDArray[np.float64]) -> SoftTree:
+def calibrate_exits(tree: SoftTree, held_out: Evaluation, among: F8) -> SoftTree:
     """Calibrate each node's answer for two classes on weighted rows, (n, K), with one calibration for all as prior."""
     weight = as_counts(held_out.rows.weight)[:, np.newaxis] * among
     score = tree.scores(held_out.rows)[:, :, 0]
@@ -93,7 +91,7 @@ def place_thresholds(rows: Evaluation, tree: SoftTree, steepness: float) -> Soft
     return rows.place_thresholds(_calibrated(rows, tree, _soft_flow(rows, tree, steepness).passes))
 
 
-def _calibrated(rows: Evaluation, tree: SoftTree, among: NDArray[np.float64]) -> SoftTree:
+def _calibrated(rows: Evaluation, tree: SoftTree, among: F8) -> SoftTree:
     return calibrate_exits(tree, rows, among) if isinstance(rows.loss, Logistic) else tree
 
 
@@ -101,12 +99,7 @@ def _soft_flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:
     return Flow.of(tree.topology, rows.routing(tree), tree.threshold, steepness)
 
 
-def calibrate_two(
-    score: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    prior: tuple[float, float] | None = None,
-) -> tuple[float, float]:
+def calibrate_two(score: F8, codes: I8, weight: F8, prior: tuple[float, float] | None = None) -> tuple[float, float]:
     """Return the slope a >= 0 and the constant b that minimize the cross-entropy of sigmoid(a s + b).
 
     It softens labels as `calibrate` does, and uses Newton's method. A prior slope and constant count as one row: with
@@ -142,9 +135,7 @@ def calibrate_two(
     return float(at[0] / spread), float(at[1] - at[0] * mean / spread)
 
 
-def _cross_entropy(
-    inputs: NDArray[np.float64], soft: NDArray[np.float64], w: NDArray[np.float64], free: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _cross_entropy(inputs: F8, soft: F8, w: F8, free: F8) -> F8:
     """Return the mean cross-entropy of sigmoid(free inputs), its two slopes and its four curvatures: float64 (7,)."""
     power = free @ inputs
     chance = expit(power)
@@ -153,12 +144,10 @@ def _cross_entropy(
     return np.concatenate([[value], inputs @ (w * (chance - soft)), curved.ravel()])
 
 
-def _newton(
-    ask: Callable[[NDArray[np.float64]], NDArray[np.float64]], start: NDArray[np.float64], strength: float
-) -> NDArray[np.float64]:
+def _newton(ask: Callable[[F8], F8], start: F8, strength: float) -> F8:
     """Minimize mean cross-entropy of sigmoid(free inputs) + strength/2 |free - start|^2: float64 (2,)."""
 
-    def look(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def look(free: F8) -> tuple[float, F8]:
         found = ask(free)
         return float(found[0] + 0.5 * strength * np.square(free - start).sum()), found[1:]
 

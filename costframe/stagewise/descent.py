@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.sums import exact_sum, sum_over_rows
 from costframe.stagewise.banks import BankRows, Loss
 from costframe.stagewise.fitting import minimize_smooth
@@ -36,20 +36,20 @@ class _Moving:
     """The free parts of a tree as one vector: weights of centered outputs, and each part in a separate unit."""
 
     start: SoftTree
-    nodes: NDArray[np.int64]  # (k,): the nodes with free constants
-    free: NDArray[np.bool_]  # (k, C): their free weights
-    routes: NDArray[np.bool_]  # (k,): whether their thresholds are free
-    mean: NDArray[np.float64]  # (C,)
-    unit: NDArray[np.float64]  # (parts,): of the free weights, constants and thresholds
+    nodes: I8  # (k,): the nodes with free constants
+    free: B1  # (k, C): their free weights
+    routes: B1  # (k,): whether their thresholds are free
+    mean: F8  # (C,)
+    unit: F8  # (parts,): of the free weights, constants and thresholds
 
     @property
-    def begin(self) -> NDArray[np.float64]:
+    def begin(self) -> F8:
         """Pack the start into a vector."""
         at, nodes = self.start, self.nodes
         constants = at.intercept[nodes] + self.mean @ at.weights[nodes]
         return self._pack(at.weights[nodes], constants, at.threshold[nodes]) / self.unit
 
-    def tree(self, x: NDArray[np.float64]) -> SoftTree:
+    def tree(self, x: F8) -> SoftTree:
         """Return the tree of a vector."""
         at, nodes, x = self.start, self.nodes, x * self.unit
         weights, intercept, threshold = at.weights.copy(), at.intercept.copy(), at.threshold.copy()
@@ -61,14 +61,12 @@ class _Moving:
         threshold[nodes[self.routes]] = x[constants[1] :]
         return evolve(at, weights=weights, intercept=intercept, threshold=threshold)
 
-    def slopes(self, found: Slopes) -> NDArray[np.float64]:
+    def slopes(self, found: Slopes) -> F8:
         """Turn derivatives by weights, constants and thresholds into derivatives by the vector."""
         about = found.weights - self.mean[:, np.newaxis] * found.intercept[:, np.newaxis]
         return self.unit * self._pack(about, found.intercept, found.threshold)
 
-    def _pack(
-        self, weights: NDArray[np.float64], constants: NDArray[np.float64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _pack(self, weights: F8, constants: F8, threshold: F8) -> F8:
         return np.concatenate([weights[self.free].ravel(), constants.ravel(), threshold[self.routes]])
 
 
@@ -116,9 +114,7 @@ def minimize_node(
     return tree, value
 
 
-def _descend(
-    objective: RelaxedObjective, start: SoftTree, outcome: Outcome, node: int, come: NDArray[np.float64]
-) -> SoftTree:
+def _descend(objective: RelaxedObjective, start: SoftTree, outcome: Outcome, node: int, come: F8) -> SoftTree:
     """Minimize the bound over one node's weights, constants and threshold, with row weights `come`, float64 (n,)."""
     rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
     total = exact_sum(come)
@@ -130,7 +126,7 @@ def _descend(
     unit = 1.0 / np.sqrt(np.concatenate([of_weights, np.full(width + int(routes.sum()), total)]))
     moving = _Moving(start, np.array([node]), np.ones((1, len(mean)), np.bool_), routes, mean, unit)
 
-    def bound(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def bound(x: F8) -> tuple[float, F8]:
         tree = moving.tree(x)
         found, slopes = objective.bound(tree, z, outcome.moved(tree, rows, objective.loss, node), node)
         return found, moving.slopes(slopes)
@@ -154,7 +150,7 @@ class SupportObjective:
 
     rows: BankRows
     loss: Loss
-    costs: NDArray[np.float64]
+    costs: F8
     tradeoff: float
     steepness: float
 
@@ -203,12 +199,7 @@ class SmoothObjective(Protocol):
 
 
 def descend(
-    objective: SmoothObjective,
-    start: SoftTree,
-    free: NDArray[np.bool_],
-    penalty: NDArray[np.float64],
-    other: SmoothObjective,
-    rounds: int,
+    objective: SmoothObjective, start: SoftTree, free: B1, penalty: F8, other: SmoothObjective, rounds: int
 ) -> SoftTree:
     """Minimize objective + 1/2 sum_k penalty_k |B^k - start|^2; return the iterate that is best on other rows.
 
@@ -232,7 +223,7 @@ def descend(
     moving = _Moving(start, np.arange(n_nodes), free, routes, np.zeros(len(variance)), units)
     best, least = start, other.total(start)
 
-    def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def value(x: F8) -> tuple[float, F8]:
         at = moving.tree(x)
         with np.errstate(over="ignore", invalid="ignore"):
             loss, cost, slope = objective.gradient(at)
@@ -244,7 +235,7 @@ def descend(
         back = slope.weights + penalty[:, np.newaxis, np.newaxis] * moved
         return total, moving.slopes(Slopes(back, slope.intercept, slope.threshold))
 
-    def look(x: NDArray[np.float64]) -> None:
+    def look(x: F8) -> None:
         nonlocal best, least
         tree = moving.tree(x)
         total = other.total(tree)

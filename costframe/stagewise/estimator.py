@@ -8,8 +8,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_number, resolve
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.learners.bank import WeakLearnerBank
@@ -276,7 +276,7 @@ def with_targets(data: TrainingData, relevant: float | None) -> TrainingData:
     return evolve(data, train=turned(data.train), valid=None if data.valid is None else turned(data.valid))
 
 
-def _targets(grades: NDArray[np.float64], most: float, relevant: float | None) -> NDArray[np.float64]:
+def _targets(grades: F8, most: float, relevant: float | None) -> F8:
     if relevant is not None:
         return np.where(grades >= relevant, 1.0, -1.0)
     return 2.0 * (grades / most if most > 0 else np.zeros_like(grades)) - 1.0

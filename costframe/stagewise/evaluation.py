@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from costframe.core.arrays import B1, F8
 from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
@@ -28,13 +29,7 @@ _ROUNDING = 1e-12  # of the largest score
 _TURNS = 10
 
 
-def best_thresholds(
-    topology: Topology,
-    scores: NDArray[np.float64],
-    at_exit: NDArray[np.float64],
-    on_arrival: NDArray[np.float64],
-    threshold: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def best_thresholds(topology: Topology, scores: F8, at_exit: F8, on_arrival: F8, threshold: F8) -> F8:
     """Move thresholds, the last node's first, each to its optimum given the others, until none moves.
 
     Parameters
@@ -65,7 +60,7 @@ def best_thresholds(
     return found
 
 
-def best_threshold(scores: NDArray[np.float64], more: NDArray[np.float64], now: float) -> float:
+def best_threshold(scores: F8, more: F8, now: float) -> float:
     """Return the threshold with the least sum of `more`, float64 (n,), over the rows not above it.
 
     It keeps the threshold `now` if that is as good. A new one is half-way between two scores, (n,), or infinite if all
@@ -83,7 +78,7 @@ def best_threshold(scores: NDArray[np.float64], more: NDArray[np.float64], now: 
     return _between(ascending, at)
 
 
-def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+def halving_threshold(scores: F8, weight: F8) -> float:
     """Return the threshold half-way between two adjacent scores that comes nearest to halving the weight.
 
     Scores, (n,), that differ by rounding count as equal; the threshold is infinite if all are equal.
@@ -98,9 +93,7 @@ def halving_threshold(scores: NDArray[np.float64], weight: NDArray[np.float64]) 
     return _between(ascending, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
 
 
-def passing_threshold(
-    scores: NDArray[np.float64], weight: NDArray[np.float64], share: float, steepness: float
-) -> float:
+def passing_threshold(scores: F8, weight: F8, share: float, steepness: float) -> float:
     """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
     total = float(weight.sum())
     margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
@@ -114,7 +107,7 @@ def passing_threshold(
     return float(brentq(missing, low, high, xtol=1e-13))
 
 
-def _between(ascending: NDArray[np.float64], at: int) -> float:
+def _between(ascending: F8, at: int) -> float:
     middle = ascending[at - 1] + 0.5 * (ascending[at] - ascending[at - 1])
     return float(middle if middle < ascending[at] else ascending[at - 1])
 
@@ -136,7 +129,7 @@ class Pricing:
 
     bank: WeakLearnerBank
     prices: PriceArrays
-    X: NDArray[np.float64]
+    X: F8
     groups: PricedGroups
     acquisition: str
     n_rows: float
@@ -160,7 +153,7 @@ class Pricing:
         """Prices for all rows, drawn with equal weights: few rows are all drawn, and only their weights change."""
         return self._on(self.X, np.full(len(self.X), 1.0 / len(self.X)))
 
-    def _on(self, X: NDArray[np.float64], share: NDArray[np.float64]) -> SampledPrices:
+    def _on(self, X: F8, share: F8) -> SampledPrices:
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups, share)
         return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, X, share)
@@ -170,13 +163,13 @@ class Pricing:
         names = self.prices.names
         return hash_rows([self.X[:, f] for f in sorted(range(len(names)), key=names.__getitem__)], len(self.X))
 
-    def at(self, weight: NDArray[np.float64]) -> SampledPrices:
+    def at(self, weight: F8) -> SampledPrices:
         """Return prices for rows drawn by weight, float64 (n,)."""
         if self.acquisition == "learner":
             return SampledPrices.whole(self.groups)
         return self.drawn(weight)[0]
 
-    def drawn(self, weight: NDArray[np.float64]) -> tuple[SampledPrices, RowDraw]:
+    def drawn(self, weight: F8) -> tuple[SampledPrices, RowDraw]:
         """Return prices for rows drawn by weight, float64 (n,), and these rows."""
         few = len(self.X) <= MOST_ROWS
         draw = draw_rows(np.empty(0, np.uint64) if few else self._keys, weight, MOST_ROWS)
@@ -215,7 +208,7 @@ class Evaluation:
     pricing: Pricing
     loss: Loss
     tradeoff: float
-    half: NDArray[np.bool_] | None = None
+    half: B1 | None = None
     reads: SampledPrices | None = None
 
     @classmethod
@@ -234,24 +227,24 @@ class Evaluation:
         target, share = targets_of(rows.y, data.n_classes), rows.weight / rows.total_weight
         return cls(BankRows(outputs, target, rows.weight, share), pricing, Squared(), tradeoff)
 
-    def take(self, chosen: NDArray[np.bool_]) -> Evaluation:
+    def take(self, chosen: B1) -> Evaluation:
         """Keep some rows, bool (n,), with exact costs."""
         pricing = evolve(self.pricing, X=self.pricing.X[chosen])
         return Evaluation(self.rows.take(chosen), pricing, self.loss, self.tradeoff)
 
     @property
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> F8:
         """Weight of each row, counted in rows: float64 (n,)."""
         return as_counts(self.rows.weight)
 
-    def losses(self, tree: SoftTree) -> NDArray[np.float64]:
+    def losses(self, tree: SoftTree) -> F8:
         """Return the loss of each exit's answer, times the row's weight: float64 (n, K), zero without an exit."""
         answers, found = tree.answers(tree.scores(self.rows)), np.zeros((len(self.rows.target), len(tree)))
         for node in np.flatnonzero(tree.topology.has_exit):
             found[:, node] = self.rows.loss_weight * self.loss.value(answers[:, node], self.rows.target)
         return found
 
-    def costs(self, tree: SoftTree) -> NDArray[np.float64]:
+    def costs(self, tree: SoftTree) -> F8:
         """Return the cost that each node adds for each row that reaches it: float64 (n, K)."""
         if self.reads is None:
             stages = as_stage_tree(self.pricing.bank, tree)
@@ -261,11 +254,11 @@ class Evaluation:
         costs = [self.reads.after(tree.bought(node)).each(used[node])[:n_rows] for node in range(len(used))]
         return np.stack(costs, axis=1)
 
-    def arrival(self, tree: SoftTree) -> NDArray[np.float64]:
+    def arrival(self, tree: SoftTree) -> F8:
         """Return lambda times `costs` times the row's weight: float64 (n, K)."""
         return np.asarray(self.tradeoff * self.rows.share[:, np.newaxis] * self.costs(tree))
 
-    def routing(self, tree: SoftTree) -> NDArray[np.float64]:
+    def routing(self, tree: SoftTree) -> F8:
         """Return the scores that nodes compare with thresholds: float64 (n, K)."""
         return tree.routing(tree.scores(self.rows))
 
@@ -273,11 +266,11 @@ class Evaluation:
         """Route each row one way."""
         return Flow.hard(tree.topology, self.routing(tree), tree.threshold)
 
-    def row_totals(self, tree: SoftTree) -> NDArray[np.float64]:
+    def row_totals(self, tree: SoftTree) -> F8:
         """Return each row's part in mean loss + lambda * mean cost: float64 (n,)."""
         return np.asarray(sum(self.row_parts(tree)))
 
-    def row_parts(self, tree: SoftTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def row_parts(self, tree: SoftTree) -> tuple[F8, F8]:
         """Return each row's part in the mean loss, and in lambda * mean cost: float64 (n,) each."""
         flow = self.flow(tree)
         return (flow.exits * self.losses(tree)).sum(axis=1), (flow.passes * self.arrival(tree)).sum(axis=1)
@@ -296,7 +289,7 @@ class Evaluation:
         """Return mean loss + lambda * mean cost."""
         return self.measure(tree).total
 
-    def error(self, difference: NDArray[np.float64]) -> float:
+    def error(self, difference: F8) -> float:
         """Return the standard error of a sum over rows of their parts in a mean, float64 (n,)."""
         counts, size = self.counts, int(np.frexp(np.abs(difference).max(initial=0.0))[1])
         each = np.ldexp(difference, -size)  # squares of huge costs overflow
@@ -315,7 +308,7 @@ class Evaluation:
         """
         return float(self.cross_fit_rows(fit).sum())
 
-    def cross_fit_rows(self, fit: Callable[[Evaluation], SoftTree]) -> NDArray[np.float64]:
+    def cross_fit_rows(self, fit: Callable[[Evaluation], SoftTree]) -> F8:
         """Return each row's part in the total of `cross_fit`: float64 (n,)."""
         if self.half is None:
             return self.row_totals(fit(self))

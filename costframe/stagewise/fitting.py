@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dgemm
@@ -18,6 +17,7 @@ from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.outputs import BankOutputs, mirror
@@ -60,10 +60,10 @@ def _pools_of_scipy() -> ThreadpoolController:
 
 
 def minimize_smooth(
-    value: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]],
-    begin: NDArray[np.float64],
+    value: Callable[[F8], tuple[float, F8]],
+    begin: F8,
     options: dict[str, Any],
-    callback: Callable[[NDArray[np.float64]], None] | None = None,
+    callback: Callable[[F8], None] | None = None,
     **more: Any,
 ) -> Any:
     """Minimize by L-BFGS a function that returns its value and its derivatives; SciPy's BLAS uses one thread.
@@ -76,9 +76,7 @@ def minimize_smooth(
         return minimize(x0=begin, **asked, **more)
 
 
-def solve_scaled(
-    matrix: NDArray[np.float64], right: NDArray[np.float64], penalty: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def solve_scaled(matrix: F8, right: F8, penalty: F8 | None = None) -> F8:
     """Solve a symmetric positive system, also with a diagonal of very different sizes.
 
     Parameters
@@ -94,7 +92,7 @@ def solve_scaled(
     return np.ascontiguousarray(unit[:, np.newaxis] * found)
 
 
-def invert(matrix: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+def invert(matrix: F8, ridge: float) -> F8:
     """Invert a symmetric positive matrix plus a ridge."""
     if not len(matrix):
         return matrix.copy()
@@ -106,9 +104,7 @@ def invert(matrix: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
     return np.asarray(inverse.T)
 
 
-def _factor(
-    matrix: NDArray[np.float64], penalty: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _factor(matrix: F8, penalty: F8 | None) -> tuple[F8, F8]:
     """Return the lower Cholesky factor of the matrix scaled to a unit diagonal, and the scale (C,)."""
     unit = 1.0 / np.sqrt(matrix.diagonal() if penalty is None else matrix.diagonal() + penalty)
     for added in _ADDED:
@@ -135,9 +131,7 @@ class ShrinkingInverse:
         b on the support.
     """
 
-    def __init__(
-        self, matrix: NDArray[np.float64], right: NDArray[np.float64], support: NDArray[np.int64], ridge: float
-    ) -> None:
+    def __init__(self, matrix: F8, right: F8, support: I8, ridge: float) -> None:
         self._matrix, self._right, self._ridge, self.support = matrix, right, ridge, support
         self._invert()
 
@@ -147,25 +141,25 @@ class ShrinkingInverse:
         self._at = np.arange(len(self.support))  # places of the support in the inverse
 
     @property
-    def lost_alone(self) -> NDArray[np.float64]:
+    def lost_alone(self) -> F8:
         """The rise of loss + ridge if one unknown is removed and the others are fitted again: float64 (s,)."""
         return np.asarray(0.5 * np.square(self.weights).sum(axis=1) / self._inverse[self._at, self._at])
 
-    def lost(self, gone: NDArray[np.int64]) -> float:
+    def lost(self, gone: I8) -> float:
         """Return the rise if several are removed, by their places in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
         if 2 * len(gone) > len(self.support):
             return self._lost_but_few(gone)
         at, part = self._at[gone], self.weights[gone]
         return 0.5 * float((part * solve_scaled(self._inverse[np.ix_(at, at)], part)).sum())
 
-    def _lost_but_few(self, gone: NDArray[np.int64]) -> float:
+    def _lost_but_few(self, gone: I8) -> float:
         """Fit the few others directly: a fit lowers loss + ridge by 1/2 tr b' r from that of zero weights."""
         left = np.delete(self.support, gone)
         there = float((self.weights * self._right[self.support]).sum())
         few, penalty = self._matrix[np.ix_(left, left)], np.full(len(left), self._ridge)
         return 0.5 * (there - float((solve_scaled(few, self._right[left], penalty) * self._right[left]).sum()))
 
-    def remove(self, gone: NDArray[np.int64]) -> None:
+    def remove(self, gone: I8) -> None:
         """Remove unknowns, by their places in the support."""
         at, part = self._at[gone], self.weights[gone]
         self.support, self._at = np.delete(self.support, gone), np.delete(self._at, gone)
@@ -198,14 +192,14 @@ class NormalEquations:
         Sum over the M labels.
     """
 
-    gram: NDArray[np.float64]
-    right: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    target_mean: NDArray[np.float64]
+    gram: F8
+    right: F8
+    mean: F8
+    target_mean: F8
     target_variance: float
 
     @classmethod
-    def of(cls, outputs: BankOutputs, y: NDArray[np.float64], weight: NDArray[np.float64]) -> NormalEquations:
+    def of(cls, outputs: BankOutputs, y: F8, weight: F8) -> NormalEquations:
         """Sum over rows with labels (n, M) and weights (n,), divided by the sum of weights."""
         w = weight / exact_sum(weight)
         mean = outputs.mean(w)
@@ -216,12 +210,12 @@ class NormalEquations:
         return cls(gram, right, mean, target_mean, float(w @ np.square(y).sum(axis=1)))
 
     @property
-    def varies(self) -> NDArray[np.bool_]:
+    def varies(self) -> B1:
         """Which outputs are not constant: bool (C,)."""
         return np.asarray(self.deviation > _LEAST * np.maximum(np.abs(self.mean), np.finfo(np.float64).tiny))
 
     @property
-    def deviation(self) -> NDArray[np.float64]:
+    def deviation(self) -> F8:
         """Standard deviations: float64 (C,)."""
         return np.sqrt(np.diag(self.gram))
 
@@ -230,22 +224,22 @@ class NormalEquations:
         """The unit of a ridge: the median variance of the outputs that vary."""
         return float(np.median(np.diag(self.gram)[self.varies])) if self.varies.any() else 0.0
 
-    def columns(self, chosen: NDArray[np.int64]) -> NormalEquations:
+    def columns(self, chosen: I8) -> NormalEquations:
         """Keep some outputs, in the given order; copy nothing if these are all."""
         if np.array_equal(chosen, np.arange(len(self.right))):
             return self
         gram = self.gram[np.ix_(chosen, chosen)]
         return evolve(self, gram=gram, right=self.right[chosen], mean=self.mean[chosen])
 
-    def loss(self, weights: NDArray[np.float64]) -> float:
+    def loss(self, weights: F8) -> float:
         """Mean of 1/2 |y - a - B'h|^2 for weights (C, M)."""
         return 0.5 * float(self.target_variance + (weights * (self.gram @ weights - 2 * self.right)).sum())
 
-    def intercept(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def intercept(self, weights: F8) -> F8:
         """Return the best constants: float64 (M,)."""
         return np.asarray(self.target_mean - self.mean @ weights)
 
-    def solve(self, penalty: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, penalty: F8) -> F8:
         """Minimize loss + 1/2 sum_c penalty_c |B_c|^2, eq. 14: float64 (C, M)."""
         return solve_scaled(self.gram, self.right, penalty)
 
@@ -257,7 +251,7 @@ _MOST = 1e100  # largest price in units of loss: more makes no difference, and i
 _LARGEST = np.finfo(np.float64).max
 
 
-def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float) -> NDArray[np.bool_]:
+def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float) -> B1:
     """Return the best of a series of growing supports, bool (C,): each has one output more than the one before.
 
     The next output has the largest fall of loss + ridge less price; if no fall exceeds its price, the largest fall per
@@ -274,9 +268,7 @@ def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float)
     return support
 
 
-def prune(
-    normal: NormalEquations, groups: PricedGroups, weights: NDArray[np.float64], ridge: float
-) -> NDArray[np.float64]:
+def prune(normal: NormalEquations, groups: PricedGroups, weights: F8, ridge: float) -> F8:
     """Remove groups while loss + ridge + price falls; weights (C, M) are a ridge fit to their support."""
     support = np.flatnonzero(weights.any(axis=1))
     if not len(support):
@@ -294,7 +286,7 @@ def prune(
     return found
 
 
-def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | None:
+def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> I8 | None:
     """Return the weights to remove, by their places in the support, or None if all are worth their price.
 
     The loss of a group is at least that of each of its weights alone; it skips groups that this bound rules out.
@@ -315,7 +307,7 @@ def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> NDArray[np.int64] | N
     return gone
 
 
-def _savings(groups: PricedGroups) -> tuple[Any, NDArray[np.float64]]:
+def _savings(groups: PricedGroups) -> tuple[Any, F8]:
     """List priced groups that have weights, csr (g, c), and the price saved by removing each, (g,).
 
     Removing a group saves the prices of all groups that it empties.
@@ -340,7 +332,7 @@ def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
     return evolve(prices, groups=groups_in_loss(prices.groups, tradeoff))
 
 
-def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, ridge: float) -> NDArray[np.float64]:
+def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, ridge: float) -> F8:
     """Minimize mean 1/2 |y - a - B'h|^2 + ridge + price * cost, approximately.
 
     Parameters
@@ -364,14 +356,14 @@ def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, r
 
 def fit_at_ridges(
     normal: NormalEquations, prices: SampledPrices, price: float, ridges: Sequence[float], usual: float = USUAL_RIDGE
-) -> Iterator[NDArray[np.float64]]:
+) -> Iterator[F8]:
     """Fit as `fit_at_price` with each ridge, on supports selected with the usual ridge.
 
     With exact cost and the ridge, the result is never worse than the fit without prices or the constant.
     """
     varying = np.flatnonzero(normal.varies)
     part, priced = normal.columns(varying), in_loss(prices, price).restrict(varying)
-    supports: Sequence[NDArray[np.bool_]] = []
+    supports: Sequence[B1] = []
     if priced.offers.min(initial=np.inf) <= 0.5 * normal.target_variance:  # else zero is best
         supports = [np.ones(len(varying), np.bool_), forward_select(part, priced, part.unit * usual)]
     for ridge in ridges:
@@ -380,16 +372,14 @@ def fit_at_ridges(
         yield weights
 
 
-def _fit_best(
-    normal: NormalEquations, prices: SampledPrices, supports: Sequence[NDArray[np.bool_]], ridge: float
-) -> NDArray[np.float64]:
+def _fit_best(normal: NormalEquations, prices: SampledPrices, supports: Sequence[B1], ridge: float) -> F8:
     """Fit on each support, remove groups that are not worth their price, and keep the best fit by exact cost."""
 
-    def objective(weights: NDArray[np.float64]) -> float:
+    def objective(weights: F8) -> float:
         ridged = normal.loss(weights) + 0.5 * ridge * float(np.square(weights).sum())
         return ridged + prices.cost(np.asarray(weights.any(axis=1)))
 
-    def fit(support: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def fit(support: B1) -> F8:
         fitted = fit_ridge(normal, support, ridge)
         return fitted if support.all() else prune(normal, prices.priced(support), fitted, ridge)
 
@@ -401,7 +391,7 @@ def _fit_best(
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
 
-def fit_ridge(normal: NormalEquations, kept: NDArray[np.bool_], ridge: float) -> NDArray[np.float64]:
+def fit_ridge(normal: NormalEquations, kept: B1, ridge: float) -> F8:
     """Fit by ridge on a support; zero elsewhere."""
     weights, support = np.zeros(normal.right.shape), np.flatnonzero(kept)
     weights[support] = normal.columns(support).solve(np.full(len(support), ridge))

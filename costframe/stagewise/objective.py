@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import sum_over_rows
 from costframe.stagewise.banks import BankRows, Loss
@@ -27,16 +27,16 @@ FLOOR = 1e-6  # of auxiliaries
 class Auxiliaries:
     """The auxiliaries of Lemma 1: with these fixed, parabolas bound the roots."""
 
-    groups: NDArray[np.float64]  # (L, G): of each way and group: kappa and eta of Cronus
-    weights: NDArray[np.float64]  # (K, C): of the l1 norms: sigma of Cronus
+    groups: F8  # (L, G): of each way and group: kappa and eta of Cronus
+    weights: F8  # (K, C): of the l1 norms: sigma of Cronus
 
 
 @frozen(eq=False)
 class Outcome:
     """Scores, losses and flow of n rows; a change of one node changes one column of scores."""
 
-    scores: NDArray[np.float64]  # (n, K, M)
-    losses: NDArray[np.float64]  # (n, K)
+    scores: F8  # (n, K, M)
+    losses: F8  # (n, K)
     flow: Flow
 
     @classmethod
@@ -59,20 +59,13 @@ class Outcome:
 class Slopes:
     """Derivatives by the weights (k, C, M), intercepts (k, M) and thresholds (k,) of some nodes."""
 
-    weights: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    threshold: NDArray[np.float64]
+    weights: F8
+    intercept: F8
+    threshold: F8
 
 
 def slopes_at(
-    nodes: NDArray[np.int64],
-    tree: SoftTree,
-    rows: BankRows,
-    loss: Loss,
-    outcome: Outcome,
-    counted: NDArray[np.float64],
-    at_exit: NDArray[np.float64],
-    on_arrival: NDArray[np.float64],
+    nodes: I8, tree: SoftTree, rows: BankRows, loss: Loss, outcome: Outcome, counted: F8, at_exit: F8, on_arrival: F8
 ) -> Slopes:
     """Differentiate sum_ik counted_ik w_i loss_ik + exits_ik at_exit_ik + p_i^k on_arrival_ik by some nodes.
 
@@ -112,14 +105,12 @@ class RelaxedObjective:
     rows: BankRows
     loss: Loss
     cost: RelaxedCost
-    l1: NDArray[np.float64]
+    l1: F8
     steepness: float
     cascade: bool
 
     @classmethod
-    def of_chain(
-        cls, rows: BankRows, loss: Loss, groups: PricedGroups, l1: NDArray[np.float64], steepness: float
-    ) -> RelaxedObjective:
+    def of_chain(cls, rows: BankRows, loss: Loss, groups: PricedGroups, l1: F8, steepness: float) -> RelaxedObjective:
         """Return eq. 8 of Cronus, with one rho for each of K stages."""
         return cls(rows, loss, RelaxedCost.chain(groups, len(l1), FLOOR), l1, steepness, cascade=True)
 
@@ -135,7 +126,7 @@ class RelaxedObjective:
         """Score the rows."""
         return Outcome.of(tree, self.rows, self.loss, self.steepness)
 
-    def reach(self, flow: Flow) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def reach(self, flow: Flow) -> tuple[F8, F8]:
         """Return d (K,) and p^l (L,), the arguments of `RelaxedCost`."""
         share = self.rows.share
         if self.cascade:
@@ -182,11 +173,11 @@ class RelaxedObjective:
         found.weights[0] += self.l1[node] * tree.weights[node] / z.weights[node][:, np.newaxis]
         return value, found
 
-    def curvature(self, z: Auxiliaries, outcome: Outcome, node: int) -> NDArray[np.float64]:
+    def curvature(self, z: Auxiliaries, outcome: Outcome, node: int) -> F8:
         """Return the bound's second derivatives by a node's weights, without those of the loss: float64 (C,)."""
         return np.asarray(
             self.cost.curvature(z.groups, *self.reach(outcome.flow))[node] + self.l1[node] / z.weights[node]
         )
 
-    def _counted(self, flow: Flow) -> NDArray[np.float64]:
+    def _counted(self, flow: Flow) -> F8:
         return flow.exits if self.cascade else flow.passes

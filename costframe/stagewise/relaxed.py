@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import Factory, evolve, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.cost.groups import PricedGroups
 from costframe.stagewise.banks import BankRows
 from costframe.stagewise.fitting import NormalEquations, solve_scaled
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
-
-F8 = NDArray[np.float64]
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
 _ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero
@@ -57,7 +55,7 @@ class RelaxedCost:
 
     groups: PricedGroups
     # (L, K): which stages are on each way; one stage by default
-    paths: NDArray[np.bool_] = Factory(lambda: np.ones((1, 1), np.bool_))
+    paths: B1 = Factory(lambda: np.ones((1, 1), np.bool_))
     # least z: below it a root becomes a parabola, z/2 at zero. At floor 0 the slope of the norm at zero is 0
     floor: float = 0.0
 
@@ -131,12 +129,12 @@ def relax(
     normal: NormalEquations,
     groups: PricedGroups,
     l1: float = 0.0,
-    bought: NDArray[np.float64] | None = None,
+    bought: F8 | None = None,
     reach: float = 1.0,
     *,
     rounds: int = _ROUNDS,
     floor: float = _FLOOR,
-) -> NDArray[np.float64]:
+) -> F8:
     """Minimize loss + rho |B|_1 + sum_g price_g sqrt(bought_g + d^2 sum_c G_gc |B_c|^2) from weights of one, (C, M).
 
     For a single stage this is eq. 7, for a last stage eq. 8 of Cronus or eq. 5 of CSTC.
@@ -177,12 +175,7 @@ def relax(
 
 
 def fit_relaxed(
-    rows: BankRows,
-    passes: NDArray[np.float64],
-    groups: PricedGroups,
-    l1: float,
-    bought: NDArray[np.float64] | None = None,
-    reach: float = 1.0,
+    rows: BankRows, passes: F8, groups: PricedGroups, l1: float, bought: F8 | None = None, reach: float = 1.0
 ) -> WeightedSum:
     """Minimize a stage's relaxed objective as if it were the last, by closed forms in turns (eqs. 11, 13 and 14).
 
@@ -209,7 +202,7 @@ def fit_relaxed(
     return WeightedSum(weights, normal.intercept(weights))
 
 
-def energies(groups: PricedGroups, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def energies(groups: PricedGroups, weights: F8) -> F8:
     """Return sum_c G_gc |B_c|^2: float64 (G,) for weights (C, M)."""
     return np.asarray(groups.member @ np.square(weights).sum(axis=1))
 

@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.predictors.stage_tree import StageTree
@@ -34,7 +34,7 @@ class Topology:
         The nodes below and above; -1 is a terminal element.
     """
 
-    children: NDArray[np.int64]
+    children: I8
 
     @classmethod
     def full(cls, depth: int) -> Topology:
@@ -55,7 +55,7 @@ class Topology:
         return len(self.children)
 
     @cached_property
-    def parent(self) -> NDArray[np.int64]:
+    def parent(self) -> I8:
         """The parent of each node, -1 for the root: int64 (K,)."""
         found = np.full(len(self), -1)
         for node, below_above in enumerate(self.children):
@@ -63,17 +63,17 @@ class Topology:
         return found
 
     @cached_property
-    def routes(self) -> NDArray[np.bool_]:
+    def routes(self) -> B1:
         """Which nodes have a child that is a node: bool (K,)."""
         return np.asarray((self.children >= 0).any(axis=1))
 
     @cached_property
-    def has_exit(self) -> NDArray[np.bool_]:
+    def has_exit(self) -> B1:
         """Which nodes have an exit: bool (K,)."""
         return np.asarray((self.children < 0).any(axis=1))
 
     @cached_property
-    def paths(self) -> NDArray[np.bool_]:
+    def paths(self) -> B1:
         """Which nodes (columns) are on the way to each node (rows), itself included: bool (K, K)."""
         found = np.eye(len(self), dtype=np.bool_)
         for node, parent in enumerate(self.parent):
@@ -81,35 +81,35 @@ class Topology:
                 found[node] |= found[parent]
         return found
 
-    def without(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
+    def without(self, node: int) -> tuple[Topology, I8]:
         """Turn a node into an exit of its parent; return also the old numbers of the nodes left, in the new order."""
         return self._numbered(np.where(self.children == node, -1, self.children))
 
-    def ending_at(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
+    def ending_at(self, node: int) -> tuple[Topology, I8]:
         """Remove the children of a node; return also the old numbers of the nodes left, in the new order."""
         children = self.children.copy()
         children[node] = -1
         return self._numbered(children)
 
-    def dividing(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
+    def dividing(self, node: int) -> tuple[Topology, I8]:
         """Give a leaf two children, K and K + 1; return also the old numbers of the nodes, in the new order."""
         children = np.vstack([self.children, [[-1, -1], [-1, -1]]])
         children[node] = len(self), len(self) + 1
         return self._numbered(children)
 
-    def with_leaf(self, node: int) -> tuple[Topology, NDArray[np.int64]]:
+    def with_leaf(self, node: int) -> tuple[Topology, I8]:
         """Put a leaf, K, in place of a node's exit; return also the old numbers of the nodes, in the new order."""
         children = np.vstack([self.children, [[-1, -1]]])
         children[node, children[node] < 0] = len(self)
         return self._numbered(children)
 
-    def bypassing(self, node: int, side: int) -> tuple[Topology, NDArray[np.int64]]:
+    def bypassing(self, node: int, side: int) -> tuple[Topology, I8]:
         """Replace a node by its child below (0) or above (1); return also the old numbers of the nodes left."""
         stays = int(self.children[node, side])
         return self._numbered(np.where(self.children == node, stays, self.children), stays if node == 0 else 0)
 
     @staticmethod
-    def _numbered(children: NDArray[np.int64], root: int = 0) -> tuple[Topology, NDArray[np.int64]]:
+    def _numbered(children: I8, root: int = 0) -> tuple[Topology, I8]:
         """Renumber the nodes below the root, level by level."""
         order = [root]
         for node in order:  # grows
@@ -135,24 +135,22 @@ class Flow:
     """
 
     topology: Topology
-    up: NDArray[np.float64]
-    passes: NDArray[np.float64]
+    up: F8
+    passes: F8
     steepness: float
 
     @classmethod
-    def of(
-        cls, topology: Topology, scores: NDArray[np.float64], threshold: NDArray[np.float64], steepness: float
-    ) -> Flow:
+    def of(cls, topology: Topology, scores: F8, threshold: F8, steepness: float) -> Flow:
         """Compute the flow from routing scores (n, K) and thresholds (K,); those of leaves have no effect."""
         return cls._along(topology, expit(steepness * (scores - threshold)), steepness)
 
     @classmethod
-    def hard(cls, topology: Topology, scores: NDArray[np.float64], threshold: NDArray[np.float64]) -> Flow:
+    def hard(cls, topology: Topology, scores: F8, threshold: F8) -> Flow:
         """Route each row one way: up where the score is above the threshold."""
         return cls._along(topology, (scores > threshold).astype(np.float64), np.inf)
 
     @classmethod
-    def _along(cls, topology: Topology, up: NDArray[np.float64], steepness: float) -> Flow:
+    def _along(cls, topology: Topology, up: F8, steepness: float) -> Flow:
         passes = np.ones(up.shape)
         for node, (below, above) in enumerate(topology.children):
             if below >= 0:
@@ -162,13 +160,13 @@ class Flow:
         return cls(topology, up, passes, steepness)
 
     @property
-    def exits(self) -> NDArray[np.float64]:
+    def exits(self) -> F8:
         """q_i^k, the probability that a node answers a row: float64 (n, K)."""
         below, above = (self.topology.children < 0).T
         sides = np.where(below, 1.0 - self.up, 0.0) + np.where(above, self.up, 0.0)
         return np.asarray(self.passes * np.where(below & above, 1.0, sides))
 
-    def expected_payments(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected_payments(self, at_exit: F8, on_arrival: F8) -> F8:
         """Return the expected payment of each row from each node on: float64 (n, K).
 
         A row pays `on_arrival` at each node that it reaches, and `at_exit` at the node that answers it: float64 (n, K).
@@ -183,14 +181,12 @@ class Flow:
             found[:, node] = on_arrival[:, node] + (1.0 - up) * below + up * above
         return found
 
-    def payment_difference(
-        self, node: int, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def payment_difference(self, node: int, at_exit: F8, on_arrival: F8) -> F8:
         """Return the expected payment of each row below a node minus that above: float64 (n,)."""
         below, above = self._followed(node, at_exit, self.expected_payments(at_exit, on_arrival))
         return below - above
 
-    def score_gradient(self, at_exit: NDArray[np.float64], on_arrival: NDArray[np.float64]) -> NDArray[np.float64]:
+    def score_gradient(self, at_exit: F8, on_arrival: F8) -> F8:
         """Differentiate sum_ik exits_ik at_exit_ik + p_i^k on_arrival_ik by the routing scores: float64 (n, K).
 
         A threshold's derivative is minus the sum of its column. Both arguments count as constant.
@@ -202,9 +198,7 @@ class Flow:
             slopes[:, node] = self.passes[:, node] * self.steepness * up * (1.0 - up) * (above - below)
         return slopes
 
-    def _followed(
-        self, node: int, at_exit: NDArray[np.float64], ahead: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _followed(self, node: int, at_exit: F8, ahead: F8) -> tuple[F8, F8]:
         """Return the expected payments of each row below and above a node."""
         below, above = (at_exit[:, node] if child < 0 else ahead[:, child] for child in self.topology.children[node])
         return below, above
@@ -214,15 +208,15 @@ class Flow:
 class WeightedSum:
     """M weighted sums of C outputs of a bank: weights, float64 (C, M), and constants, float64 (M,)."""
 
-    weights: NDArray[np.float64]
-    constant: NDArray[np.float64]
+    weights: F8
+    constant: F8
 
     @property
-    def used(self) -> NDArray[np.bool_]:
+    def used(self) -> B1:
         """Which outputs have a weight other than zero: bool (C,)."""
         return np.asarray(self.weights.any(axis=1))
 
-    def scores(self, outputs: BankOutputs) -> NDArray[np.float64]:
+    def scores(self, outputs: BankOutputs) -> F8:
         """Return the sums for each row: float64 (n, M)."""
         used = np.flatnonzero(self.used)
         return outputs.columns(used).times(self.weights[used]) + self.constant
@@ -247,20 +241,18 @@ class SoftTree:
     """
 
     topology: Topology
-    weights: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    direction: NDArray[np.float64]
-    threshold: NDArray[np.float64]
-    calibration: NDArray[np.float64] = field()
+    weights: F8
+    intercept: F8
+    direction: F8
+    threshold: F8
+    calibration: F8 = field()
 
     @calibration.default
-    def _uncalibrated(self) -> NDArray[np.float64]:
+    def _uncalibrated(self) -> F8:
         return np.eye(1, 1 + self.intercept.shape[1]).repeat(len(self.intercept), axis=0)
 
     @classmethod
-    def chain(
-        cls, weights: NDArray[np.float64], intercept: NDArray[np.float64], threshold: NDArray[np.float64]
-    ) -> SoftTree:
+    def chain(cls, weights: F8, intercept: F8, threshold: F8) -> SoftTree:
         """Make a chain of weights (K, C), constants (K,) and thresholds (K - 1,)."""
         n_stages = len(weights)
         return cls(
@@ -289,41 +281,41 @@ class SoftTree:
         return len(self.topology)
 
     @property
-    def used(self) -> NDArray[np.bool_]:
+    def used(self) -> B1:
         """Which outputs each node uses: bool (K, C)."""
         return np.asarray(self.weights.any(axis=2))
 
-    def bought(self, node: int) -> NDArray[np.bool_]:
+    def bought(self, node: int) -> B1:
         """Which outputs the nodes before a node use: bool (C,)."""
         on = self.topology.paths[node].copy()
         on[node] = False
         return np.asarray(self.used[on].any(axis=0))
 
-    def scores(self, rows: BankRows) -> NDArray[np.float64]:
+    def scores(self, rows: BankRows) -> F8:
         """Score rows at all nodes: float64 (n, K, M)."""
         n_nodes, n_outputs, width = self.weights.shape
         flat = np.moveaxis(self.weights, 0, 1).reshape(n_outputs, n_nodes * width)
         return rows.scores(flat, self.intercept.ravel()).reshape(-1, n_nodes, width)
 
-    def routing(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def routing(self, scores: F8) -> F8:
         """Turn scores (n, K, M) into those that nodes compare with thresholds: float64 (n, K)."""
         return np.asarray(np.einsum("ikm,km->ik", scores, self.direction))
 
-    def answers(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def answers(self, scores: F8) -> F8:
         """Turn scores (n, K, M) into the answers of nodes: float64 (n, K, M)."""
         return np.asarray(self.calibration[:, :1] * scores + self.calibration[:, 1:])
 
-    def columns(self, used: NDArray[np.int64]) -> SoftTree:
+    def columns(self, used: I8) -> SoftTree:
         """Keep only the weights of some outputs."""
         return evolve(self, weights=self.weights[:, used])
 
-    def spread(self, used: NDArray[np.int64], n_outputs: int) -> SoftTree:
+    def spread(self, used: I8, n_outputs: int) -> SoftTree:
         """Undo `columns`."""
         weights = np.zeros((len(self.weights), n_outputs, self.weights.shape[2]))
         weights[:, used] = self.weights
         return evolve(self, weights=weights)
 
-    def take(self, topology: Topology, nodes: NDArray[np.int64]) -> SoftTree:
+    def take(self, topology: Topology, nodes: I8) -> SoftTree:
         """Return a tree of another shape, made of these nodes."""
         parts = (self.weights, self.intercept, self.direction, self.threshold, self.calibration)
         return SoftTree(topology, *(part[nodes] for part in parts))
@@ -332,20 +324,13 @@ class SoftTree:
         """Replace the weights of a node, which then answers."""
         return self._with_node(node, answer.weights, answer.constant, np.ones(len(answer.constant)), 0.0)
 
-    def with_route(self, node: int, weights: NDArray[np.float64], threshold: float) -> SoftTree:
+    def with_route(self, node: int, weights: F8, threshold: float) -> SoftTree:
         """Replace the weights of a node by others, (C,), by which it routes."""
         first = np.zeros(self.intercept.shape[1])
         first[0] = 1.0
         return self._with_node(node, np.outer(weights, first), 0.0 * first, first, threshold)
 
-    def _with_node(
-        self,
-        node: int,
-        weights: NDArray[np.float64],
-        intercept: NDArray[np.float64],
-        direction: NDArray[np.float64],
-        threshold: float,
-    ) -> SoftTree:
+    def _with_node(self, node: int, weights: F8, intercept: F8, direction: F8, threshold: float) -> SoftTree:
         found = self.take(self.topology, np.arange(len(self)))
         found.weights[node], found.intercept[node], found.direction[node] = weights, intercept, direction
         found.threshold[node] = threshold
@@ -357,7 +342,7 @@ class SoftTree:
         weights, intercept, threshold = parts
         return evolve(self, weights=weights, intercept=intercept, threshold=threshold)
 
-    def with_threshold(self, threshold: NDArray[np.float64]) -> SoftTree:
+    def with_threshold(self, threshold: F8) -> SoftTree:
         """Replace all thresholds, float64 (K,)."""
         return evolve(self, threshold=threshold)
 
@@ -365,9 +350,7 @@ class SoftTree:
         """Turn a node into a leaf, which answers all its rows."""
         return self.with_answer(node, answer).take(*self.topology.ending_at(node))
 
-    def dividing(
-        self, node: int, route: NDArray[np.float64], threshold: float, below: WeightedSum, above: WeightedSum
-    ) -> SoftTree:
+    def dividing(self, node: int, route: F8, threshold: float, below: WeightedSum, above: WeightedSum) -> SoftTree:
         """Let a leaf, or a route to two leaves, divide its rows by weights (C,) between two answers."""
         tree = self
         if not self.topology.routes[node]:
@@ -396,7 +379,7 @@ class SoftTree:
         return tree.without_idle_routes()
 
 
-def stage_numbers(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def stage_numbers(topology: Topology) -> tuple[I8, I8]:
     """Return the stage of each node, int64 (K,), and those below and above it, int64 (K, 2), level by level.
 
     Each exit of a node that routes is a separate stage.
@@ -428,7 +411,7 @@ def as_stage_tree(
     node_stage, followers = stage_numbers(tree.topology)
     stages: dict[int, Stage] = {}
 
-    def weighed(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def weighed(weights: F8) -> tuple[I8, F8]:
         learners = np.unique(owner[weights.any(axis=1)])
         return np.searchsorted(used, learners), weights[np.isin(owner, learners)]
 

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import PluginError
 from costframe.core.plugins import TASKS, registry, two_classes_only
 from costframe.core.prices.costs import CostModel
@@ -37,15 +38,15 @@ class Table:
     y: NDArray[Any]
     fresh: Any
     y_fresh: NDArray[Any]
-    qid: NDArray[np.int64] | None = None  # for rankers
-    qid_fresh: NDArray[np.int64] | None = None
+    qid: I8 | None = None  # for rankers
+    qid_fresh: I8 | None = None
     names: tuple[str, ...] = field(default=COSTS.names)
 
     def take(self, rows: NDArray[Any]) -> Table:
         """Return the table with these training rows."""
         return evolve(self, X=self.X[rows], y=self.y[rows], qid=None if self.qid is None else self.qid[rows])
 
-    def with_columns(self, **columns: NDArray[np.float64]) -> Table:
+    def with_columns(self, **columns: F8) -> Table:
         """Append training columns, which are missing in fresh rows."""
         added = np.stack(list(columns.values()), axis=1)
         missing = np.full((len(self.fresh), added.shape[1]), np.nan)
@@ -77,7 +78,7 @@ def make_table(task: str, n_classes: int = 0) -> Table:
     return Table(X[cut[0]], y[cut[0]], X[cut[1]], y[cut[1]], *queries)
 
 
-def _labels(task: str, n_classes: int, signal: NDArray[np.float64]) -> NDArray[Any]:
+def _labels(task: str, n_classes: int, signal: F8) -> NDArray[Any]:
     if task == "regression":
         return signal
     levels = n_classes if task == "classification" else 4
@@ -190,12 +191,12 @@ class Case:
             self._fitted[tradeoff] = self.fit(tradeoff=tradeoff)
         return self._fitted[tradeoff]
 
-    def scores(self, estimator: Any, X: Any = None) -> NDArray[np.float64]:
+    def scores(self, estimator: Any, X: Any = None) -> F8:
         """Return scores of fresh rows (or X), to compare two fits."""
         return np.asarray(estimator.predictor_.decision_function(self.table.fresh if X is None else X))
 
 
-def fit(estimator: Any, table: Table, sample_weight: NDArray[np.float64] | None = None, **more: Any) -> Any:
+def fit(estimator: Any, table: Table, sample_weight: F8 | None = None, **more: Any) -> Any:
     """Fit an estimator to a table."""
     queries = {} if table.qid is None else {"qid": table.qid}
     return estimator.fit(table.X, table.y, sample_weight, **(queries | more))

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from costframe.core.arrays import F8
 from costframe.core.cost.expected import CostReport
 from costframe.core.predictors.inquiry import Prediction
 from costframe.core.prices.costs import CostModel
@@ -66,11 +64,7 @@ class CountingSource:
 
 
 def inquire(
-    predictor: Any,
-    row: NDArray[np.float64] | Mapping[str, Any],
-    costs: CostModel,
-    acquisition: str = "path",
-    **terms: Any,
+    predictor: Any, row: F8 | Mapping[str, Any], costs: CostModel, acquisition: str = "path", **terms: Any
 ) -> tuple[Prediction, CountingSource]:
     """Step through one row, float64 (d,) or values by name, with the terms of an inquiry.
 

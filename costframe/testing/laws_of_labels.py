@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.mixed import MixedPredictor
@@ -30,7 +30,7 @@ def a_row_has_one_label(case: Case) -> None:
         expect_one_label(estimator.predictor_, rows, estimator.predict(rows))
 
 
-def expect_one_label(predictor: Any, rows: NDArray[np.float64], wanted: Any, *, some: int = SOME) -> None:
+def expect_one_label(predictor: Any, rows: F8, wanted: Any, *, some: int = SOME) -> None:
     """Expect that a predictor gives rows, float64 (rows, d), these labels, (rows,), whoever asks for them.
 
     A table is asked as it is, under a cap that every row can pay, and of the model after saving and loading. The first
@@ -90,5 +90,5 @@ def _end(predictor: Any, row: dict[str, float]) -> Any:
     return inquiry.answer
 
 
-def _first(differ: NDArray[np.int64], found: Any, wanted: Any) -> str:
+def _first(differ: I8, found: Any, wanted: Any) -> str:
     return f"row {differ[0]} is {found[differ[0]]!r}, not {wanted[differ[0]]!r}" if len(differ) else ""

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.errors import CostframeError
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
@@ -40,7 +40,7 @@ def _predictor(case: Case) -> Any:
     return predictor
 
 
-def _all_limits(predictor: Any, rows: NDArray[np.float64]) -> Iterator[tuple[CostModel, str, dict[str, Any]]]:
+def _all_limits(predictor: Any, rows: F8) -> Iterator[tuple[CostModel, str, dict[str, Any]]]:
     """Yield prices, acquisition and limits to try: caps, unavailable features, and both."""
     for prices in (COSTS, all_prices_for(predictor)):
         for acquisition in ACQUISITIONS:
@@ -239,7 +239,7 @@ def a_larger_tradeoff_buys_no_more(case: Case) -> None:
         )
 
 
-def _buyers(predictor: Any, case: Case, columns: list[int], prices: CostModel) -> NDArray[np.bool_]:
+def _buyers(predictor: Any, case: Case, columns: list[int], prices: CostModel) -> B1:
     """Return the rows that buy any of the columns: bool (rows,)."""
     return np.asarray(predictor.cost(case.table.fresh, prices).acquired[:, columns].any(axis=1))
 

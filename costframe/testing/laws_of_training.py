@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import ParameterError
 from costframe.core.workers import Workers
 from costframe.testing.case import COSTS, Case, Table, expect, fit, law, law_of_fits, make_table, priced, same_bits
@@ -116,7 +116,7 @@ def _expect_unbought(case: Case, prices: dict[str, Any], dear: str) -> None:
     expect(bought[1 - dearer], f"at tradeoff 0.001 the cheaper of two equal features is not bought: {prices}")
 
 
-def _columns(table: Table, *columns: NDArray[np.float64]) -> Table:
+def _columns(table: Table, *columns: F8) -> Table:
     from attrs import evolve
 
     X = np.stack(columns, axis=1)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
+from costframe.core.arrays import F8
+
 try:
     from hypothesis import strategies as st
 except ImportError as error:
     raise ImportError("costframe.testing.strategies needs hypothesis: pip install 'costframe[testing]'") from error
 
 from collections.abc import Callable, Sequence
-
-from numpy.typing import NDArray
 
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.tree_table import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING, TreeTable
@@ -190,7 +190,7 @@ def _answers(
     return Answer([first + t for t in learners], weights, intercept)
 
 
-def rows(n_features: int, most: int = 5) -> st.SearchStrategy[NDArray[np.float64]]:
+def rows(n_features: int, most: int = 5) -> st.SearchStrategy[F8]:
     """Draw zero to `most` rows of values that tie with thresholds, are missing, infinite or huge."""
     row = st.lists(st.sampled_from(NASTY), min_size=n_features, max_size=n_features)
     return st.lists(row, max_size=most).map(lambda drawn: np.array(drawn, np.float64).reshape(-1, n_features))
@@ -236,8 +236,8 @@ def _opaque_learner(number: int, features: Sequence[int], width: int) -> OpaqueL
     return OpaqueLearner(f"opaque{number}", _clipped_sums(width), tuple(features), width)
 
 
-def _clipped_sums(width: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    def function(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _clipped_sums(width: int) -> Callable[[F8], F8]:
+    def function(X: F8) -> F8:
         values = np.where(np.isnan(X), 0.25, np.clip(X, -3.0, 3.0))
         total = np.zeros(len(X))
         for column in values.T:

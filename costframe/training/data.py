@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from attrs.validators import instance_of, optional
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import PriceArrays
@@ -96,10 +97,10 @@ class Rows:
         every worker, and all must ask for it.
     """
 
-    X: NDArray[np.float64]
+    X: F8
     y: NDArray[Any]
-    weight: NDArray[np.float64]
-    qid: NDArray[np.int64] | None = None
+    weight: F8
+    qid: I8 | None = None
     workers: Workers = field(default=ALONE, repr=False)
     labels: NDArray[Any] | None = field(default=None, repr=False)
 
@@ -118,12 +119,12 @@ class Rows:
         return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers, self.labels)
 
     @cached_property
-    def uneven_weight(self) -> NDArray[np.float64] | None:
+    def uneven_weight(self) -> F8 | None:
         """The weights, or None if all are one, on all workers."""
         return self.weight if self.workers.any((self.weight != 1).any()) else None
 
     @cached_property
-    def counts(self) -> NDArray[np.int64] | None:
+    def counts(self) -> I8 | None:
         """Number of times each row counts, int64 (n,), if all weights are whole numbers, not all one, and not huge.
 
         None otherwise: each row counts once.
@@ -134,7 +135,7 @@ class Rows:
         return None if self.workers.any((weight != np.floor(weight)).any()) else weight.astype(np.int64)
 
     @property
-    def repeats(self) -> NDArray[np.int64]:
+    def repeats(self) -> I8:
         """Number of times each row counts, ones if `counts` is None: int64 (n,)."""
         return np.ones(len(self), np.int64) if self.counts is None else self.counts
 
@@ -148,7 +149,7 @@ class Rows:
         """Sum of the weights: n, as the equations use it."""
         return exact_sum(self.weight, self.workers)
 
-    def mean(self, values: NDArray[np.float64]) -> float:
+    def mean(self, values: F8) -> float:
         """Return the weighted mean of finite values of all workers' rows, from those of this one's: float64 (n,)."""
         return exact_sum(values * self.weight, self.workers) / self.total_weight
 
@@ -179,7 +180,7 @@ class TrainingData:
     costs: CostModel
     prices: PriceArrays
     n_classes: int = 0
-    categorical: NDArray[np.bool_] | None = None
+    categorical: B1 | None = None
     categories: Categories = field(factory=dict)
     tradeoff: float = USUAL_TRADEOFF
 

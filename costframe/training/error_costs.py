@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import ParameterError
 from costframe.core.predictors.classes import both_classes
 from costframe.core.prices.costs import CostModel
@@ -39,7 +40,7 @@ class ErrorCosts:
     errors: ErrorPrices
     names: tuple[str, ...]
     labels: NDArray[Any] | None = None
-    priced: NDArray[np.float64] | None = None
+    priced: F8 | None = None
 
     def bind(self, labels: NDArray[Any] | None, X: Any = None) -> ErrorCosts:
         """Return the costs for codes of these labels, and for these rows, X (n, columns)."""
@@ -48,7 +49,7 @@ class ErrorCosts:
             priced = as_rows(X, self.names, None, columns)[:, [self.names.index(name) for name in columns]]
         return evolve(self, labels=labels, priced=priced)
 
-    def of_rows(self, y: NDArray[Any], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_rows(self, y: NDArray[Any], p: F8) -> F8:
         """Return the cost of each row, float64 (n,), given labels (n,) and predictions, (n,) or (n, K).
 
         Raises
@@ -66,7 +67,7 @@ class ErrorCosts:
         prices, priced = self._by_codes(self.labels), self._of_rows(p)
         return prices.of_answers(np.asarray(y, np.int64), prices.decide(both_classes(p), priced), priced)
 
-    def count_mistakes(self, y: NDArray[Any], p: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def count_mistakes(self, y: NDArray[Any], p: F8) -> F8 | None:
         """Return how many rows of each class (rows) have each wrong answer (columns), float64 (K, K); None of numbers.
 
         `y` has codes, (n,); predictions are (n,) or (n, K).
@@ -82,7 +83,7 @@ class ErrorCosts:
     def _by_codes(self, labels: NDArray[Any]) -> DecisionPrices:
         return self.errors.of_classes(labels, self.errors.columns)
 
-    def _of_rows(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _of_rows(self, p: F8) -> F8:
         return np.empty((len(p), 0)) if self.priced is None else self.priced
 
 

@@ -12,6 +12,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.tables.categories import is_missing
@@ -40,14 +41,14 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     @by_partition
     def predict_proba(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Return class probabilities: float64 (rows, K)."""
         return both_classes(self._ask("predict", X, max_cost, unavailable, terms))
 
     @by_partition
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
         return one_margin(self._ask("decision_function", X, max_cost, unavailable, terms))
 
@@ -68,7 +69,7 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
-    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.int64]:
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> I8:
         labels = np.asarray(y)
         if labels.dtype.kind == "f":
             check_target(labels, n_rows, name)
@@ -94,7 +95,7 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
             raise DataError(f"{name}: has classes {unknown.tolist()} that the training labels do not have")
         return np.searchsorted(self.classes_, labels).astype(np.int64)
 
-    def _class_weights(self, labels: NDArray[Any]) -> NDArray[np.float64] | float:
+    def _class_weights(self, labels: NDArray[Any]) -> F8 | float:
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return 1.0
@@ -107,7 +108,7 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
             return np.asarray(balanced[labels], np.float64)
         try:
             each = compute_class_weight(class_weight, classes=self.classes_, y=self.classes_)
-            weights: NDArray[np.float64] = np.asarray(each, np.float64)[labels]
+            weights: F8 = np.asarray(each, np.float64)[labels]
         except (TypeError, ValueError) as error:
             raise ParameterError(f"class_weight: {printable(str(error))}") from None
         if not (np.isfinite(weights) & (weights > 0)).all():
@@ -126,7 +127,7 @@ class CostAwareRegressor(RegressorMixin, CostAwareEstimator):  # type: ignore[mi
 
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
 
-    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.float64]:
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> F8:
         del first
         return check_target(y, n_rows, name)
 
@@ -143,7 +144,7 @@ class CostAwareRanker(CostAwareEstimator):
         grades = self._encode(y, len(rows), "y", first=False)
         return ndcg_at_5(grades, self._ask("predict", rows, None, (), {}), None, queries)
 
-    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> NDArray[np.float64]:
+    def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> F8:
         del first
         grades = check_target(y, n_rows, name)
         if (grades < 0).any() or (grades > LARGEST_GRADE).any():

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, format_count, shown
 from costframe.training.error_costs import ErrorCosts
 
@@ -24,7 +25,7 @@ _NUMBERS = np.array([0.5, 1.25, 2.0, 3.5])  # labels of a regression, on which s
 class _Predicted:
     """Rows of which only the predictions are known: a scorer can give them to the model, and count them."""
 
-    p: NDArray[np.float64]
+    p: F8
 
     def __len__(self) -> int:
         return len(self.p)
@@ -36,7 +37,7 @@ class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def predict(self, rows: _Predicted) -> NDArray[np.float64]:
+    def predict(self, rows: _Predicted) -> F8:
         return rows.p
 
 
@@ -49,7 +50,7 @@ class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, rows: _Predicted) -> NDArray[Any]:
         return np.asarray(self.classes_[rows.p.argmax(axis=1)])
 
-    def predict_proba(self, rows: _Predicted) -> NDArray[np.float64]:
+    def predict_proba(self, rows: _Predicted) -> F8:
         return rows.p
 
 
@@ -81,13 +82,7 @@ class LibraryScore:
         """
         return _find(name) if isinstance(name, str) else None
 
-    def __call__(
-        self,
-        y: NDArray[Any],
-        p: NDArray[np.float64],
-        weight: NDArray[np.float64] | None = None,
-        _qid: ArrayLike | None = None,
-    ) -> float:
+    def __call__(self, y: NDArray[Any], p: F8, weight: F8 | None = None, _qid: ArrayLike | None = None) -> float:
         """Return the score; NaN if scikit-learn warns that it is undefined and gives NaN.
 
         A DataError has the text of scikit-learn, or of the caller's function, that refuses labels or predictions; a
@@ -111,7 +106,7 @@ class LibraryScore:
                 hint = "; scores get labels and predictions, no features" if kind and self.own else ""
                 raise DataError(f"score: {self.name} of {len(y)} rows: {kind}{_first_line(error)}{hint}") from error
 
-    def _evaluate(self, y: NDArray[Any], p: NDArray[np.float64], given: dict[str, Any]) -> float:
+    def _evaluate(self, y: NDArray[Any], p: F8, given: dict[str, Any]) -> float:
         rows = self._rows(p)
         if self.of_classes:
             labels = np.arange(rows.shape[1]) if self.labels is None else self.labels
@@ -122,7 +117,7 @@ class LibraryScore:
             raise TypeError(f"expected a number, got {shown(value)}")
         return float(value)
 
-    def _rows(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _rows(self, p: F8) -> F8:
         """Return probabilities of all classes, float64 (n, K), or numbers, (n,)."""
         p = np.asarray(p, np.float64)
         if not self.of_classes:
@@ -249,7 +244,7 @@ def library_names() -> list[str]:
     return list(get_scorer_names())
 
 
-def _trial_rows(n_classes: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _trial_rows(n_classes: int) -> tuple[NDArray[Any], F8]:
     """Return a few labels, classes or numbers, and predictions with mistakes."""
     if not n_classes:
         return _NUMBERS, _NUMBERS[[1, 1, 2, 3]]
@@ -293,13 +288,7 @@ class QueryScore:
         least = found[4]
         return cls(found[1] or found[2], int(found[3]), None if least is None else int(least))
 
-    def __call__(
-        self,
-        y: NDArray[Any],
-        p: NDArray[np.float64],
-        weight: NDArray[np.float64] | None = None,
-        qid: ArrayLike | None = None,
-    ) -> float:
+    def __call__(self, y: NDArray[Any], p: F8, weight: F8 | None = None, qid: ArrayLike | None = None) -> float:
         """Return the mean over counted queries, see `by_query`; 0 if none counts. Some row must have grade `least`."""
         self.check_grades(y, "score")
         each = self.by_query(y, p, weight, _numbered(qid, len(p)))
@@ -312,9 +301,7 @@ class QueryScore:
             name = f"{self.kind}@{self.places}:{self.least}"
             raise DataError(f"{where}: no row is relevant for {name}, the highest grade is {best:g}")
 
-    def influence(
-        self, y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64] | None, qid: ArrayLike | None
-    ) -> NDArray[np.float64]:
+    def influence(self, y: NDArray[Any], p: F8, weight: F8 | None, qid: ArrayLike | None) -> F8:
         """Return the influence of each query on the score, at its first row: float64 (n,)."""
         queries = _numbered(qid, len(p))
         each = self.by_query(y, p, weight, queries)
@@ -324,9 +311,7 @@ class QueryScore:
             moved[first[counted]] = (each[counted] - each[counted].mean()) / counted.sum()
         return moved
 
-    def by_query(
-        self, y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64] | None, queries: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def by_query(self, y: NDArray[Any], p: F8, weight: F8 | None, queries: I8) -> F8:
         """Return the score of each query, numbered from 0: float64 (queries,).
 
         NaN for a query without a relevant row; NDCG also for a query of one row.
@@ -350,7 +335,7 @@ class QueryScore:
                 found, total = tied.precisions_until(self.places), np.minimum(total, self.places)
         return np.asarray(np.divide(found, total, out=np.full(len(total), np.nan), where=counted), np.float64)
 
-    def _dcg(self, tied: _Tied) -> NDArray[np.float64]:
+    def _dcg(self, tied: _Tied) -> F8:
         places = min(self.places, int(tied.end.max()))
         discounts = np.append(0.0, np.cumsum(1 / np.log2(np.arange(2, places + 2))))
         first, last = (discounts[np.minimum(at, places).astype(np.int64)] for at in (tied.start, tied.end))
@@ -364,19 +349,13 @@ class _Tied:
     `worth` is the sum of their gains; in their query they take the places from `start` to `end`, numbers >= 0.
     """
 
-    query: NDArray[np.int64]
-    worth: NDArray[np.float64]
-    start: NDArray[np.float64]
-    end: NDArray[np.float64]
+    query: I8
+    worth: F8
+    start: F8
+    end: F8
 
     @classmethod
-    def of(
-        cls,
-        queries: NDArray[np.int64],
-        p: NDArray[np.float64],
-        worth: NDArray[np.float64],
-        weight: NDArray[np.float64] | None,
-    ) -> _Tied:
+    def of(cls, queries: I8, p: F8, worth: F8, weight: F8 | None) -> _Tied:
         order = np.lexsort((-p, queries))
         queries, p = queries[order], p[order]
         first = np.flatnonzero(np.append(True, (queries[1:] != queries[:-1]) | (p[1:] != p[:-1])))
@@ -386,11 +365,11 @@ class _Tied:
         before = np.append(0.0, end)[np.searchsorted(query, query)]
         return cls(query, np.add.reduceat(worth[order], first), end - size - before, end - before)
 
-    def worth_until(self, places: int) -> NDArray[np.float64]:
+    def worth_until(self, places: int) -> F8:
         """Return the gains of each query up to a place, which cuts ties in proportion: float64 (queries,)."""
         return np.asarray(np.bincount(self.query, self._parts(places)), np.float64)
 
-    def precisions_until(self, places: int) -> NDArray[np.float64]:
+    def precisions_until(self, places: int) -> F8:
         """Return the sum of precisions at each query's relevant documents up to a place: float64 (queries,)."""
         parts = self._parts(places)
         hits = np.cumsum(parts)
@@ -398,12 +377,12 @@ class _Tied:
         reached = np.minimum(self.end, places)
         return np.asarray(np.bincount(self.query, parts * hits / np.where(reached > 0, reached, 1.0)), np.float64)
 
-    def _parts(self, places: int) -> NDArray[np.float64]:
+    def _parts(self, places: int) -> F8:
         """Return the gains of tied documents that lie before a place: float64 (m,)."""
         size, taken = self.end - self.start, np.minimum(self.end, places) - np.minimum(self.start, places)
         return np.asarray(self.worth * np.divide(taken, size, out=np.zeros(len(size)), where=size > 0), np.float64)
 
 
-def _numbered(qid: ArrayLike | None, n: int) -> NDArray[np.int64]:
+def _numbered(qid: ArrayLike | None, n: int) -> I8:
     """Return the number of each row's query, from 0; all rows are one query without `qid`: int64 (n,)."""
     return np.zeros(n, np.int64) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]

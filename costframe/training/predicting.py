@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.core.arrays import F8
 from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.cost.report import CostReport
@@ -34,7 +34,7 @@ class Gains:
         self._predictor = predictor
 
     @cached_property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> F8:
         """The importances, in the order of columns: float64 (d,)."""
         assert self.rows is not None  # noqa: S101 - without rows, there are values
         return gains(self._predictor, self.rows)
@@ -51,7 +51,7 @@ class Predicting(RowReader):
     _gains: Gains | None = None
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def feature_importances_(self) -> F8:
         """Importances by gain on at most a thousand training rows, summing to one: float64 (d,).
 
         See `costframe.importances`, which also gives those by money, and of other rows.
@@ -109,7 +109,7 @@ class Predicting(RowReader):
 
     def _ask(
         self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Call a method of the predictor for checked rows; any model decides its labels by other prices of errors."""
         rows, decide = self._read(X), {}
         if method == "labels" and (costs := terms.get("costs")) is not None:
@@ -119,9 +119,7 @@ class Predicting(RowReader):
         if terms:
             terms = self._terms({name: value for name, value in terms.items() if name not in decide}) | decide
         with self._own_threads():
-            found: NDArray[np.float64] = getattr(self.predictor_, method)(
-                rows, max_cost=max_cost, unavailable=unavailable, **terms
-            )
+            found: F8 = getattr(self.predictor_, method)(rows, max_cost=max_cost, unavailable=unavailable, **terms)
         return found
 
     def _own_threads(self) -> AbstractContextManager[None]:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
+from costframe.core.arrays import F8
 from costframe.core.checks import needed
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
@@ -165,7 +166,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             )
         return costs.names
 
-    def _read(self, X: Any) -> NDArray[np.float64]:
+    def _read(self, X: Any) -> F8:
         """Check rows to predict, and put a frame's columns in the order of training."""
         known = vars(self)
         if (
@@ -185,7 +186,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             warn_of_frame(X, rows, predictor.feature_names, self._columns.categories, lambda: predictor.used_features)
         return rows
 
-    def _checked(self, X: Any, name: str, *, reset: bool) -> NDArray[np.float64]:
+    def _checked(self, X: Any, name: str, *, reset: bool) -> F8:
         """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""
         fewest = int(self._workers.count == 1)  # one of several may have no rows
         checks: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": fewest}
@@ -202,7 +203,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             hint = _HINT if self.traits.takes_categories and reset else ""
             X = read_frame(X, names, {} if self._is_encoded else self._columns.categories, name, hint)
             with _name_errors(name):
-                rows: NDArray[np.float64] = check_array(X, estimator=self, **checks)
+                rows: F8 = check_array(X, estimator=self, **checks)
         else:
             X = self._columns.encoded(X, name)
             refuse_text(X, name)
@@ -224,14 +225,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         )
 
     def _rows(
-        self,
-        X: NDArray[np.float64],
-        y: ArrayLike,
-        weight: ArrayLike | None,
-        qid: ArrayLike | None,
-        suffix: str,
-        *,
-        first: bool,
+        self, X: F8, y: ArrayLike, weight: ArrayLike | None, qid: ArrayLike | None, suffix: str, *, first: bool
     ) -> Rows:
         if y is None:
             raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
@@ -263,7 +257,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         rows = self._checked(self._in_training_order(X), "X_val", reset=False)
         return self._rows(rows, y, weight, qid, "_val", first=False)
 
-    def _class_weights(self, labels: NDArray[Any]) -> NDArray[np.float64] | float:
+    def _class_weights(self, labels: NDArray[Any]) -> F8 | float:
         del labels
         return 1.0
 

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import to_grid
 from costframe.core.tables.row_hashes import hash_table, number_copies
@@ -70,7 +71,7 @@ def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
     return evolve(data, train=data.train.take(~out)), data.train.take(out)
 
 
-def held_out(data: TrainingData) -> NDArray[np.bool_] | None:
+def held_out(data: TrainingData) -> B1 | None:
     """Return which training rows to hold out, bool (n,); None if there are too few."""
     rows = data.train
     numbers = row_numbers(rows, data)
@@ -78,7 +79,7 @@ def held_out(data: TrainingData) -> NDArray[np.bool_] | None:
     return out if _enough(rows, data, numbers, out) else None
 
 
-def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
+def halves(rows: Rows, data: TrainingData) -> B1 | None:
     """Split rows into two halves, bool (n,), that keep equal rows, and queries if many, together; None for few rows."""
     one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
     for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
@@ -89,15 +90,13 @@ def halves(rows: Rows, data: TrainingData) -> NDArray[np.bool_] | None:
     return None
 
 
-def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: NDArray[np.bool_]) -> bool:
+def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: B1) -> bool:
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
     sides = ((kinds == kind) & (out == side) for kind in np.unique(kinds) for side in (False, True))
     return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
 
 
-def deal_folds(
-    rows: Rows, data: TrainingData, count: int
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+def deal_folds(rows: Rows, data: TrainingData, count: int) -> tuple[NDArray[np.uint64], I8, I8]:
     """Deal rows of each class into folds and halves within them; rows of a query, or a few equal rows, stay together.
 
     Many equal rows, such as rows without known values, are spread over all folds. If there are too few queries for
@@ -117,7 +116,7 @@ def deal_folds(
     return by_query, place % count, place // count % 2
 
 
-def _places(rows: Rows, numbers: NDArray[np.uint64], n_classes: int) -> NDArray[np.int64]:
+def _places(rows: Rows, numbers: NDArray[np.uint64], n_classes: int) -> I8:
     """Return the place of each row among the rows of its class, in the order of hashes: int64 (n,).
 
     A few equal rows, or rows of a query, have one place; each of many equal rows has one.
@@ -137,7 +136,7 @@ def _places(rows: Rows, numbers: NDArray[np.uint64], n_classes: int) -> NDArray[
     return place
 
 
-def least_rows(keys: Sequence[NDArray[Any]], most: int) -> NDArray[np.int64]:
+def least_rows(keys: Sequence[NDArray[Any]], most: int) -> I8:
     """Return the `most` rows with the least keys, (n,) each, in their order; the first key counts most: int64 (m,)."""
     near = np.arange(len(keys[0]))
     if len(near) > most:
@@ -164,7 +163,7 @@ def sample_by_hash(rows: Rows, data: TrainingData, most: int) -> Rows:
     return rows.take(least_rows(sampling_keys(rows, data, row_numbers(rows, data)), most))
 
 
-def dominated_duplicates(X: NDArray[np.float64], prices: PriceArrays) -> NDArray[np.bool_]:
+def dominated_duplicates(X: F8, prices: PriceArrays) -> B1:
     """Find columns with the values of another column that never costs more: bool (d,).
 
     Of columns with equal prices the first stays. A bank trained without prices would use both.

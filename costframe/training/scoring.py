@@ -16,29 +16,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import DataError, ParameterError, shown, suggestion
 from costframe.core.prices.error_prices import ErrorPrices
 from costframe.training.error_costs import ERROR_COST, ErrorCosts
 from costframe.training.library_scores import LibraryScore, QueryScore, library_names, read_scorer
 
-Influence = Callable[[Any, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
-Score = Callable[[Any, NDArray[np.float64], NDArray[np.float64] | None, ArrayLike | None], float]
+Influence = Callable[[Any, F8, F8], F8]
+Score = Callable[[Any, F8, F8 | None, ArrayLike | None], float]
 
 PARTS = 40  # of rows, some of each left out in turn
 
 
-def cross_entropies(y: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+def cross_entropies(y: I8, p: F8) -> F8:
     """Return the cross-entropy of each row, from probabilities of class 1 or of all classes: float64 (n,)."""
     likely = p[np.arange(len(p)), np.asarray(y, np.int64)] if p.ndim == 2 else np.where(y == 1, p, 1 - p)
     return np.asarray(-np.log(np.maximum(likely, np.finfo(np.float64).eps)), np.float64)
 
 
-def guesses(p: NDArray[np.float64]) -> NDArray[np.int64]:
+def guesses(p: F8) -> I8:
     """Return the likeliest class of each row, from probabilities of class 1 or of all classes: int64 (n,)."""
     return np.asarray(p.argmax(axis=1) if p.ndim == 2 else p > 0.5, np.int64)
 
 
-def _brier(y: NDArray[Any], p: NDArray[np.float64]) -> NDArray[np.float64]:
+def _brier(y: NDArray[Any], p: F8) -> F8:
     if p.ndim == 2 and p.shape[1] > 2:
         return np.asarray(((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1), np.float64)
     return np.asarray(((p[:, 1] if p.ndim == 2 else p) - y) ** 2, np.float64)
@@ -47,7 +48,7 @@ def _brier(y: NDArray[Any], p: NDArray[np.float64]) -> NDArray[np.float64]:
 def _mean_of(loss: Callable[[Any, Any], Any]) -> Influence:
     """Return the influences on minus the mean of a loss of labels and predictions."""
 
-    def moved(y: Any, p: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    def moved(y: Any, p: F8, weight: F8) -> F8:
         each = np.asarray(loss(y, p), np.float64)
         return np.asarray(-weight * (each - np.average(each, weights=weight)) / weight.sum(), np.float64)
 
@@ -57,11 +58,11 @@ def _mean_of(loss: Callable[[Any, Any], Any]) -> Influence:
 _of_squares = _mean_of(lambda y, p: (y - p) ** 2)
 
 
-def _rmse(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rmse(y: NDArray[Any], p: F8, weight: F8) -> F8:
     return np.asarray(_of_squares(y, p, weight) / (2 * np.sqrt(np.average((y - p) ** 2, weights=weight))), np.float64)
 
 
-def _r2(y: NDArray[Any], p: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _r2(y: NDArray[Any], p: F8, weight: F8) -> F8:
     error, spread = (y - p) ** 2, (y - np.average(y, weights=weight)) ** 2
     total = weight @ spread
     return np.asarray(-weight * (error - spread * (weight @ error) / total) / total, np.float64)
@@ -82,7 +83,7 @@ INFLUENCES: dict[str, Influence] = {
 }
 
 
-def kinds_of(y: NDArray[Any], p: NDArray[np.float64], *, of_classes: bool, labels_only: bool) -> NDArray[np.int64]:
+def kinds_of(y: NDArray[Any], p: F8, *, of_classes: bool, labels_only: bool) -> I8:
     """Return a number of each row, the same for rows that move a score by about as much: int64 (n,).
 
     They have equal labels and predictions; only the likeliest class counts with `labels_only`. Probabilities of class 1
@@ -98,12 +99,7 @@ def kinds_of(y: NDArray[Any], p: NDArray[np.float64], *, of_classes: bool, label
     return np.unique(np.column_stack([y, shown]), axis=0, return_inverse=True)[1].ravel()
 
 
-def jackknife(
-    score: Callable[[NDArray[np.int64]], float],
-    kinds: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    units: NDArray[np.int64] | None = None,
-) -> NDArray[np.float64]:
+def jackknife(score: Callable[[I8], float], kinds: I8, weight: F8, units: I8 | None = None) -> F8:
     """Return the influence of each row on a score of rows by number: float64 (n,).
 
     If there are at most `PARTS` kinds of rows, a few rows of a kind are left out at a time, at most half of them, and
@@ -135,16 +131,12 @@ def jackknife(
     return np.nan_to_num(moved)
 
 
-def accuracy(
-    y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
-) -> float:
+def accuracy(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     """Return the share of rows whose class is the likeliest."""
     return float(np.average(guesses(p) == y, weights=weight))
 
 
-def roc_auc(
-    y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
-) -> float:
+def roc_auc(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     """Return the area under the ROC curve, a mean over classes if there are more than two; NaN if one is empty."""
     p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
     if p.ndim == 1:
@@ -156,7 +148,7 @@ def roc_auc(
     return float(roc_auc_score(y, p, sample_weight=weight, multi_class="ovr"))
 
 
-def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+def _area(positive: B1, p: F8, weight: F8) -> float:
     """Return the share of pairs of both classes in the right order, ties half; fast, for paths call it often."""
     order = np.argsort(p)
     p, ones = p[order], np.where(positive, weight, 0.0)[order]
@@ -167,9 +159,7 @@ def _area(positive: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[n
     return float((ones * (below + 0.5 * zeros)).sum() / pairs) if pairs else float("nan")
 
 
-def average_precision(
-    y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
-) -> float:
+def average_precision(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     """Return the average precision of class 1 against class 0."""
     p = p[:, 1] if p.ndim == 2 and p.shape[1] == 2 else p
     weights, order = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64), np.argsort(-p)
@@ -180,32 +170,24 @@ def average_precision(
     return float((np.diff(found, prepend=0.0) * precision).sum() / found[-1]) if found[-1] else 0.0
 
 
-def r2(
-    y: NDArray[np.float64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
-) -> float:
+def r2(y: F8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     """Return the coefficient of determination."""
     from sklearn.metrics import r2_score
 
     return float(r2_score(y, p, sample_weight=weight))
 
 
-def negative_root_mean_squared_error(
-    y: NDArray[np.float64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
-) -> float:
+def negative_root_mean_squared_error(y: F8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     """Return minus the square root of the mean squared error, in the unit of the labels."""
     return -float(np.sqrt(np.average((np.asarray(y) - p) ** 2, weights=weight)))
 
 
-def negative_log_loss(
-    y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
-) -> float:
+def negative_log_loss(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     """Return minus the mean cross-entropy, in nats; probabilities below 2.2e-16 count as 2.2e-16."""
     return -float(np.average(cross_entropies(np.asarray(y), p), weights=weight))
 
 
-def f1(
-    y: NDArray[np.int64], p: NDArray[np.float64], weight: NDArray[np.float64] | None, _qid: ArrayLike | None
-) -> float:
+def f1(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     """Return F1 of class 1 of two classes; for more, the mean over classes with a row or a prediction.
 
     It is 0 if no row is of class 1 or predicted as such.
@@ -335,7 +317,7 @@ def error_cost(errors: ErrorPrices, names: Iterable[str]) -> LibraryScore:
     return LibraryScore(ERROR_COST, costs, of_classes=not errors.is_regression, own=True)
 
 
-def refuse_unfit_score(name: str | LibraryScore, y: NDArray[Any], p: NDArray[np.float64]) -> None:
+def refuse_unfit_score(name: str | LibraryScore, y: NDArray[Any], p: F8) -> None:
     """Refuse a known score that is not for such labels, whole numbers for classes, and predictions."""
     classes = np.issubdtype(np.asarray(y).dtype, np.integer)
     if classes or not isinstance(score_named(name), QueryScore):
@@ -346,11 +328,11 @@ def refuse_unfit_score(name: str | LibraryScore, y: NDArray[Any], p: NDArray[np.
 def influence(
     name: str | LibraryScore,
     y: NDArray[Any],
-    p: NDArray[np.float64],
-    weight: NDArray[np.float64] | None = None,
+    p: F8,
+    weight: F8 | None = None,
     qid: ArrayLike | None = None,
-    units: NDArray[np.int64] | None = None,
-) -> NDArray[np.float64]:
+    units: I8 | None = None,
+) -> F8:
     """Return the influence of each row on a score: the score's derivative by the row's weight, times the weight.
 
     The variance of the score over fresh rows is the sum of the squared influences; the variance of the difference of
@@ -399,7 +381,7 @@ def influence(
     return of_repeats(moved, given)
 
 
-def of_repeats(moved: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def of_repeats(moved: F8, weight: F8) -> F8:
     """Return influences, (n,), of weighted rows so that whole weights count as repeated rows."""
     if (weight == np.floor(weight)).all():
         moved = moved / np.sqrt(np.maximum(weight, 1.0))

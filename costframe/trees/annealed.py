@@ -8,8 +8,8 @@ from threading import Lock
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.machine import run_parallel
 from costframe.training.data import TrainingData
 from costframe.trees.annealer import AnnealedPath, Annealer, EnsembleRun, bundles, falling_tradeoffs
@@ -67,13 +67,13 @@ class _Progress:
         self._done: list[float] = [0.0] * n_plain
         self._weights = [_PLAIN_SHARE] * n_plain
 
-    def of_runs(self, count: int, tradeoffs: NDArray[np.float64]) -> list[Callable[[float], None] | None]:
+    def of_runs(self, count: int, tradeoffs: F8) -> list[Callable[[float], None] | None]:
         """Return, for each of `count` runs, a function that takes the tradeoff of each round."""
         self._done = [1.0] * self._n_plain + [0.0] * count
         self._weights += [1.0] * count
         return [self._of_run(self._n_plain + number, tradeoffs) for number in range(count)]
 
-    def _of_run(self, place: int, tradeoffs: NDArray[np.float64]) -> Callable[[float], None] | None:
+    def _of_run(self, place: int, tradeoffs: F8) -> Callable[[float], None] | None:
         report = self._report
         if report is None:
             return None

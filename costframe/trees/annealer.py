@@ -19,6 +19,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.checks import as_items
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.stage_tree import StageTree
@@ -112,8 +113,8 @@ _NEAR = 1.5  # a fork grows again from this many times the tradeoff at which it 
 class Bundle:
     """A joint purchase: a resource, the other resources that its features need, and perhaps the features."""
 
-    features: NDArray[np.bool_]  # (d,)
-    resources: NDArray[np.bool_]  # (R,)
+    features: B1  # (d,)
+    resources: B1  # (R,)
 
     def is_part_of(self, other: Bundle) -> bool:
         """Return whether another bundle contains this one."""
@@ -133,9 +134,7 @@ def bundles(prices: PriceArrays) -> list[Bundle]:
     return found
 
 
-def falling_tradeoffs(
-    loss: float, full: float, prices: PriceArrays, limits: tuple[float, float] | None
-) -> NDArray[np.float64]:
+def falling_tradeoffs(loss: float, full: float, prices: PriceArrays, limits: tuple[float, float] | None) -> F8:
     """Return geometrically falling tradeoffs, float64 (levels,), by default from almost no purchases down to 0.
 
     `loss` is that of the best constant minus that of the best model, the largest possible gain; `full` is the cost per
@@ -161,7 +160,7 @@ def check_limits(limits: object) -> tuple[float, float]:
     return float(given[0]), float(given[1])
 
 
-def _levels(high: float, low: float) -> NDArray[np.float64]:
+def _levels(high: float, low: float) -> F8:
     halvings = np.log2(high) - np.log2(low)
     return np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(halvings))))
 
@@ -279,9 +278,7 @@ class Annealer:
         """Grow an ensemble without prices to its best round."""
         return self._extend(run, 0.0, 0.0, _LAST_PATIENCE, self.most_rounds)
 
-    def descend(
-        self, run: EnsembleRun, tradeoffs: NDArray[np.float64], ahead: list[Bundle], *, dear: float = 0.0
-    ) -> None:
+    def descend(self, run: EnsembleRun, tradeoffs: F8, ahead: list[Bundle], *, dear: float = 0.0) -> None:
         """Train at each tradeoff in turn, with look-ahead for these bundles, and with new starts at some.
 
         The trees of levels with few purchases stay in a run. A new start at a tradeoff, with the bundles bought above

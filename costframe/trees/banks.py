@@ -9,6 +9,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.price_arrays import PriceArrays
@@ -32,7 +33,7 @@ def boost_trees(
     loss: Loss,
     prices: SplitPrices | None = None,
     tradeoffs: Iterable[float] = (),
-    categorical: NDArray[np.bool_] | None = None,
+    categorical: B1 | None = None,
 ) -> TreeTable:
     """Boost with the built-in engine; outputs include the learning rate.
 
@@ -60,7 +61,7 @@ def boost_trees(
 
 def train_priced_bank(
     rows: Rows, prices: PriceArrays, n_classes: int, tradeoff: float, *, n_jobs: int | None = None,
-    categorical: NDArray[np.bool_] | None = None, **given: Any,
+    categorical: B1 | None = None, **given: Any,
 ) -> WeakLearnerBank:  # fmt: skip
     """Boost trees at row-by-row prices, as in CEGB, while the tradeoff falls from 30 times to a tenth.
 
@@ -85,7 +86,7 @@ def usual_rounds(rows: Rows, n_classes: int) -> int:
     return 100 if max(float(rows.total_rows), rows.total_weight) < _FEW else 200
 
 
-def _falling(tradeoff: float, n_rounds: int) -> NDArray[np.float64]:
+def _falling(tradeoff: float, n_rounds: int) -> F8:
     high = min(_FIRST * tradeoff, _MOST)
     low = high * _LAST / _FIRST
     return np.geomspace(high, low, n_rounds) if low > 0 else np.zeros(n_rounds)

@@ -10,6 +10,7 @@ from attrs import Factory, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.errors import DataError
 from costframe.core.learners.node_layout import Cuts, lay_out_cuts
 from costframe.core.machine import empty_bytes, run_parallel
@@ -47,10 +48,8 @@ class BinMapper:
         Whose rows it puts into bins.
     """
 
-    thresholds: tuple[NDArray[np.float64], ...]
-    categorical: NDArray[np.bool_] = field(
-        default=Factory(lambda self: np.zeros(len(self.thresholds), np.bool_), takes_self=True)
-    )
+    thresholds: tuple[F8, ...]
+    categorical: B1 = field(default=Factory(lambda self: np.zeros(len(self.thresholds), np.bool_), takes_self=True))
     workers: Workers = field(default=ALONE, repr=False)
 
     @property
@@ -59,7 +58,7 @@ class BinMapper:
         return len(self.thresholds)
 
     @cached_property
-    def n_bins(self) -> NDArray[np.int64]:
+    def n_bins(self) -> I8:
         """Bins for values, without the missing bin, at least one: int64 (d,)."""
         return np.array([len(each) for each in self.thresholds], np.int64)
 
@@ -76,7 +75,7 @@ class BinMapper:
         max_bins: int = 255,
         sample_weight: ArrayLike | None = None,
         subsample: int = 200_000,
-        categorical: NDArray[np.bool_] | None = None,
+        categorical: B1 | None = None,
         n_threads: int = 1,
         workers: Workers = ALONE,
     ) -> BinMapper:
@@ -113,7 +112,7 @@ class BinMapper:
         sketch, d = Sketch.of(rows, max_bins, subsample, n_threads), np.shape(X)[1]
         named = np.zeros(d, np.bool_) if categorical is None else np.asarray(categorical, np.bool_)
 
-        def fit_columns(first: int) -> list[NDArray[np.float64] | None]:
+        def fit_columns(first: int) -> list[F8 | None]:
             """Return thresholds, or None for columns that need all rows."""
             here = range(first, min(first + _COLUMNS_PER_PART, d))
             known = [None if named[f] else sketch.few[f] for f in here]
@@ -199,8 +198,8 @@ class BinnedData:
         new memory first.
     """
 
-    bins: NDArray[np.uint8]
-    columns: NDArray[np.uint8]
+    bins: U8
+    columns: U8
     mapper: BinMapper
     places: dict[tuple[Any, ...], list[Any]] = field(factory=dict, init=False, repr=False)
 
@@ -219,7 +218,7 @@ class BinnedData:
         """Rows of all workers."""
         return self.workers.count_all(self.n_rows)
 
-    def take_columns(self, columns: NDArray[np.int64]) -> BinnedData:
+    def take_columns(self, columns: I8) -> BinnedData:
         """Keep some columns, int64 (k,)."""
         thresholds = tuple(self.mapper.thresholds[f] for f in columns.tolist())
         mapper = BinMapper(thresholds, self.mapper.categorical[columns], self.workers)
@@ -232,17 +231,17 @@ class BinnedData:
         bins, columns = np.hstack([self.bins, other.bins]), np.vstack([self.columns, other.columns])
         return BinnedData(bins, columns, mapper)
 
-    def take_rows(self, rows: NDArray[np.int64]) -> BinnedData:
+    def take_rows(self, rows: I8) -> BinnedData:
         """Keep some rows, int64 (m,)."""
         return BinnedData(self.bins[rows], np.ascontiguousarray(self.columns[:, rows]), self.mapper)
 
     @cached_property
-    def split_columns(self) -> NDArray[np.int64]:
+    def split_columns(self) -> I8:
         """The columns of `splittable`, ascending: int64 (k,)."""
         return np.flatnonzero(self.splittable)
 
     @cached_property
-    def splittable(self) -> NDArray[np.bool_]:
+    def splittable(self) -> B1:
         """Features that can split rows, not the constant ones: bool (d,)."""
         found, single = self.mapper.n_bins > 1, np.flatnonzero(self.mapper.n_bins <= 1)
         missing = np.array([np.count_nonzero(self.columns[feature] == MISSING_BIN) for feature in single], np.int64)
@@ -258,7 +257,7 @@ def _as_table(X: ArrayLike, workers: Workers) -> NDArray[np.generic]:
     return table
 
 
-def _turn(rows: NDArray[np.generic]) -> NDArray[np.float64]:
+def _turn(rows: NDArray[np.generic]) -> F8:
     """Copy rows, (n, k), into contiguous columns, (k, n)."""
     columns = np.empty(rows.shape[::-1])
     for begin in range(0, len(rows), _ROWS_PER_BLOCK):

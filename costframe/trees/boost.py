@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
@@ -31,7 +32,7 @@ Grow = Callable[[NDArray[np.floating], NDArray[np.floating]], GrownTree]
 GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], SplitPrices, Any], GrownTree]
 
 
-def bin_rows(rows: Rows, settings: TreeSettings, categorical: NDArray[np.bool_] | None = None) -> BinnedData:
+def bin_rows(rows: Rows, settings: TreeSettings, categorical: B1 | None = None) -> BinnedData:
     """Put training rows into bins; columns in `categorical`, bool (d,), have one bin for each category."""
     mapper = BinMapper.fit(
         rows.X,
@@ -117,7 +118,7 @@ class Ensemble:
         Number of trees after each round.
     """
 
-    intercept: NDArray[np.float64]
+    intercept: F8
     step: float
     link: str
     tables: list[TreeTable] = field(factory=list)
@@ -165,7 +166,7 @@ class Boosted:
     """
 
     ensemble: Ensemble
-    scores: NDArray[np.float64]
+    scores: F8
 
     @classmethod
     def constant(cls, rows: Rows, loss: Loss, step: float, *, from_zero: bool = False) -> Boosted:

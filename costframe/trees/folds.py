@@ -16,6 +16,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.calls import check_call
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.machine import run_parallel
@@ -33,8 +34,8 @@ from costframe.trees.settings import TreeSettings
 
 FoldRows = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and rows left out
 RowsToGrow = tuple[int, Record, Record, Record]
-FoldFit = tuple[RowsToGrow, FoldRows, NDArray[np.float64], NDArray[np.float64]]  # with scores and gains so far
-Trees = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]  # nodes, values and sizes
+FoldFit = tuple[RowsToGrow, FoldRows, F8, F8]  # with scores and gains so far
+Trees = tuple[I8, F8, I8]  # nodes, values and sizes
 
 _HESSIAN = 1e-3  # least of a leaf
 _LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less gain
@@ -61,14 +62,14 @@ class BoostedFolds:
         feature.
     """
 
-    scores: NDArray[np.float64]
+    scores: F8
     loss: float
     n_rounds: int
-    gain: NDArray[np.float64]
+    gain: F8
     _grow: Callable[[], tuple[Trees | None, LinearStart | None]] = field(repr=False)  # on all rows
-    _made: tuple[BinMapper, NDArray[np.float64], float, str] = field(repr=False)
+    _made: tuple[BinMapper, F8, float, str] = field(repr=False)
 
-    def whole(self, columns: NDArray[np.int64] | None = None) -> tuple[TreeTable, Answer]:
+    def whole(self, columns: I8 | None = None) -> tuple[TreeTable, Answer]:
         """Grow trees on all rows, and return them and their sum as the first learners of a bank.
 
         `columns`, int64 (k,), renumber the data's columns.
@@ -93,7 +94,7 @@ def boost_folds(
     data: BinnedData,
     rows: Rows,
     loss: SquaredLoss | LogisticLoss | SoftmaxLoss,
-    fold: NDArray[np.int64],
+    fold: I8,
     settings: TreeSettings,
     *,
     judged: Sequence[int] | None = None,
@@ -130,7 +131,7 @@ def boost_folds(
         scores = LinearStart.fit(data, rows, loss, sides[0]).scores(data) if linear else start.copy()
         return growing, sides, scores, np.zeros((d, d))
 
-    def add(member: FoldFit, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Trees]:
+    def add(member: FoldFit, count: int) -> tuple[F8, F8, Trees]:
         """Add rounds; return the losses of held-out rows, their scores after each round, and the trees."""
         (n_nodes, *structs), (inside, outside), scores, gain = member
         nodes = np.empty((count, loss.n_outputs, n_nodes, 5), np.int64)
@@ -147,7 +148,7 @@ def boost_folds(
     left_out = [sides[1] for _, sides, *_ in members]
     total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
 
-    def lose(scores: Sequence[NDArray[np.float64]]) -> float:
+    def lose(scores: Sequence[F8]) -> float:
         bits, lost = rows.total_repeats.bit_length(), np.empty((len(left_out), 1))
         for each, outside, found in zip(scores, left_out, lost, strict=True):
             engine.sum_losses(loss.kind, y, rows.weight, each, outside, bits, 0, found)
@@ -182,7 +183,7 @@ def boost_folds(
     )
 
 
-def _put(scores: NDArray[np.float64], places: Sequence[NDArray[np.int32]], parts: list[NDArray[np.float64]]) -> None:
+def _put(scores: F8, places: Sequence[NDArray[np.int32]], parts: list[F8]) -> None:
     """Write the scores of parts of the rows at their places."""
     for place, part in zip(places, parts, strict=True):
         scores[place] = part
@@ -201,11 +202,11 @@ class ManyFolds:
         Of the regression on all rows, T outputs each.
     """
 
-    predictions: NDArray[np.float64]
-    intercept: NDArray[np.float64]
+    predictions: F8
+    intercept: F8
     trees: TreeTable
 
-    def shrunk(self, shares: NDArray[np.float64]) -> ManyFolds:
+    def shrunk(self, shares: F8) -> ManyFolds:
         """Return the regression with predictions drawn towards their means by shares, (T,); 1 leaves them."""
         predictions = self.intercept + shares * (self.predictions - self.intercept)
         values = (self.trees.values.reshape(-1, len(shares)) * shares).ravel()
@@ -215,8 +216,8 @@ class ManyFolds:
 def regress_many(
     data: BinnedData,
     rows: Rows,
-    targets: NDArray[np.float64],
-    fold: NDArray[np.int64],
+    targets: F8,
+    fold: I8,
     settings: TreeSettings,
     *,
     whole: bool = True,
@@ -235,7 +236,7 @@ def regress_many(
         return ManyFolds(predictions, intercept, trees)
     folds = _sides(fold)
 
-    def fit(sides: FoldRows) -> tuple[NDArray[np.float64], Trees]:
+    def fit(sides: FoldRows) -> tuple[F8, Trees]:
         residual, trees = _regress(data, rows, centered / unit, sides, settings)
         return targets[sides[1]] - unit * residual[sides[1]], trees
 
@@ -249,9 +250,7 @@ def regress_many(
     return ManyFolds(predictions, intercept, trees)
 
 
-def _regress(
-    data: BinnedData, rows: Rows, residual: NDArray[np.float64], sides: FoldRows, settings: TreeSettings
-) -> tuple[NDArray[np.float64], Trees]:
+def _regress(data: BinnedData, rows: Rows, residual: F8, sides: FoldRows, settings: TreeSettings) -> tuple[F8, Trees]:
     """Return the residuals, written over the targets, and the trees."""
     limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
     n_nodes, *structs = _growing(data, rows, False, limits, settings, sides[0])
@@ -281,7 +280,7 @@ def _call_in_parts(
     return count
 
 
-def _sides(fold: NDArray[np.int64], judged: Sequence[int] | None = None) -> list[FoldRows]:
+def _sides(fold: I8, judged: Sequence[int] | None = None) -> list[FoldRows]:
     """Return the rows outside and inside each fold."""
     numbers = np.unique(fold).tolist() if judged is None else judged
     return [
@@ -311,13 +310,7 @@ def _growing(
     return 2 * most - 1, engine.Task(*task), engine.Room(*room), NoPrices().record()
 
 
-def _as_trees(
-    mapper: BinMapper,
-    nodes: NDArray[np.int64],
-    values: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    columns: NDArray[np.int64] | None = None,
-) -> TreeTable:
+def _as_trees(mapper: BinMapper, nodes: I8, values: F8, sizes: I8, columns: I8 | None = None) -> TreeTable:
     """Make a table of trees, (T, M, 5), (T, M) or (T, M, K) and (T,); `columns` renumber features."""
     used = np.arange(nodes.shape[1]) < sizes[:, np.newaxis]
     feature, cell, missing, left, right = nodes[used].T

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
 from costframe.trees.bin_mapper import BinnedData
@@ -45,9 +46,9 @@ def grow_tree(
     gradients: NDArray[np.floating],
     hessians: NDArray[np.floating] | None = None,
     *,
-    counts: NDArray[np.int64] | None = None,
+    counts: I8 | None = None,
     rows: ArrayLike | None = None,
-    features: NDArray[np.bool_] | None = None,
+    features: B1 | None = None,
     prices: SplitPrices | None = None,
     signs: NDArray[np.int8] | None = None,
     growth: Literal["breadth", "best"] = "best",
@@ -145,7 +146,7 @@ _REFUSALS = {
 
 def _grow(
     place: Workplace,
-    derived: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]],
+    derived: tuple[F8, F8, I8],
     rows: NDArray[np.int32],
     prices: engine.Record,
     data: BinnedData,

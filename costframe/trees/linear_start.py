@@ -14,6 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from costframe.core.arrays import F8, I8, U8
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.sums import exact_mean
 from costframe.training.data import Rows
@@ -21,7 +22,7 @@ from costframe.trees.bin_mapper import MISSING_BIN, BinMapper, BinnedData
 from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees.settings import LOGISTIC, SQUARED
 
-_Solved = tuple[NDArray[np.float64], NDArray[np.floating[Any]], NDArray[np.float64]]
+_Solved = tuple[F8, NDArray[np.floating[Any]], F8]
 
 _STEPS = 64
 _FEW = 4  # steps of a column whose ranks say no more than its values
@@ -40,10 +41,10 @@ _MOST, _RANKED = 128, 20  # columns that may have an effect, and those that may 
 class LinearStart:
     """Linear scores of binned columns."""
 
-    intercept: NDArray[np.float64]  # (K,)
+    intercept: F8  # (K,)
     codes: tuple[_Code, ...]  # columns with an effect, ascending
     # (steps + 1, K): what each step of these adds to the scores; the last is for missing values
-    effects: tuple[NDArray[np.float64], ...]
+    effects: tuple[F8, ...]
 
     @classmethod
     def fit(
@@ -72,14 +73,14 @@ class LinearStart:
         effects = tuple(code.values @ weights[part] for code, part in zip(codes, parts, strict=True))
         return cls(weights[0], tuple(codes), effects)
 
-    def scores(self, data: BinnedData) -> NDArray[np.float64]:
+    def scores(self, data: BinnedData) -> F8:
         """Score rows: float64 (n, K)."""
         scores = np.tile(self.intercept, (data.n_rows, 1))
         for code, effects in zip(self.codes, self.effects, strict=True):
             scores += effects[code.steps[data.columns[code.column]]]
         return scores
 
-    def trees(self, mapper: BinMapper, columns: NDArray[np.int64] | None = None) -> TreeTable:
+    def trees(self, mapper: BinMapper, columns: I8 | None = None) -> TreeTable:
         """Return one tree with K outputs for each column with an effect; `columns`, int64 (k,), renumber them."""
         trees = [
             _as_tree(code.ends_of(mapper), effects, code.column if columns is None else int(columns[code.column]))
@@ -88,7 +89,7 @@ class LinearStart:
         return TreeTable.concatenate(trees)
 
 
-def _improves(weights: NDArray[np.float64], inverse: NDArray[np.floating[Any]], varied: NDArray[np.float64]) -> bool:
+def _improves(weights: F8, inverse: NDArray[np.floating[Any]], varied: F8) -> bool:
     """Return whether weights, (m, K), are worth their number by Akaike's criterion, after Wald's statistic."""
     found = (weights * np.linalg.solve(inverse, weights)).sum(axis=0) @ varied
     return bool(found > _AKAIKE * weights.size)
@@ -99,20 +100,18 @@ class _Code:
     """The steps of a column, and their places on lines over values and ranks."""
 
     column: int
-    steps: NDArray[np.int64]  # (256,): the step of each bin; the last step is that of missing values
+    steps: I8  # (256,): the step of each bin; the last step is that of missing values
     # (steps + 1, m): up to three: standardized values, standardized ranks, and whether the value is missing
-    values: NDArray[np.float64]
+    values: F8
 
     @classmethod
-    def of(
-        cls, data: BinnedData, column: int, inside: NDArray[np.int32], weight: NDArray[np.float64], ranked: bool
-    ) -> _Code:
+    def of(cls, data: BinnedData, column: int, inside: NDArray[np.int32], weight: F8, ranked: bool) -> _Code:
         ends = data.mapper.thresholds[column]
         steps, n_steps = np.zeros(256, np.int64), min(len(ends), _STEPS)
         steps[: len(ends)] = np.arange(len(ends)) * n_steps // len(ends)
         steps[MISSING_BIN] = n_steps
         mass = np.asarray(np.bincount(steps[data.columns[column][inside]], weight, n_steps + 1), np.float64)
-        lines: list[NDArray[np.float64]] = []
+        lines: list[F8] = []
         if n_steps > 1:
             middle = ends[np.searchsorted(steps[: len(ends)], np.arange(n_steps))]
             middle[-1] = middle[-1] if np.isfinite(middle[-1]) else ends[-2]
@@ -122,18 +121,18 @@ class _Code:
             made.append(np.append(np.zeros(n_steps), 1.0))
         return cls(column, steps, np.stack(made, axis=1) if made else np.empty((n_steps + 1, 0)))
 
-    def ends_of(self, mapper: BinMapper) -> NDArray[np.float64]:
+    def ends_of(self, mapper: BinMapper) -> F8:
         """Return the largest value of each step: float64 (steps,)."""
         ends = mapper.thresholds[self.column]
         last = np.searchsorted(self.steps[: len(ends)], np.arange(len(self.values) - 1), "right") - 1
         return np.asarray(ends[last])
 
-    def of_bins(self, bins: NDArray[np.uint8]) -> NDArray[np.float64]:
+    def of_bins(self, bins: U8) -> F8:
         """Return the values of bins: float64 (n, m)."""
         return self.values[self.steps[bins]]
 
 
-def _standardized(line: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _standardized(line: F8, mass: F8) -> F8 | None:
     """Return a line over steps on the grid, zero for missing values; None if all rows are at one place."""
     total = mass.sum()
     if not total > 0 or not np.isfinite(line).all():
@@ -147,7 +146,7 @@ def _standardized(line: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArr
     return np.append(np.rint(np.clip(line / spread, -_FAR, _FAR) * _GRID) / _GRID, 0.0)
 
 
-def _rounded(weight: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+def _rounded(weight: F8, n_rows: int) -> F8:
     """Round weights so that their products with values on the grid and derivatives add up exactly in any order."""
     bits = max(53 - _BITS - 8 - int(n_rows).bit_length(), 1)
     unit = 2.0 ** (np.frexp(weight.max(initial=1.0))[1] - bits)
@@ -158,9 +157,9 @@ def _rounded(weight: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
 class _Regression:
     """A ridge regression of a loss."""
 
-    table: NDArray[np.float64]  # (n, p): the first column is constant
-    y: NDArray[np.float64]  # (n,)
-    weight: NDArray[np.float64]  # (n,)
+    table: F8  # (n, p): the first column is constant
+    y: F8  # (n,)
+    weight: F8  # (n,)
     ridge: float
     loss: SquaredLoss | LogisticLoss | SoftmaxLoss
 
@@ -172,7 +171,7 @@ class _Regression:
             return self._squared(weights)
         return self._two_classes(weights) if self.loss.kind == LOGISTIC else self._many_classes(weights)
 
-    def _squared(self, weights: NDArray[np.float64]) -> _Solved:
+    def _squared(self, weights: F8) -> _Solved:
         inverse = np.linalg.inv(self._curvature(np.ones(len(self.y))))
         truth = self.y[:, np.newaxis]
         weights = weights - inverse @ self._slope(self.table @ weights - truth, weights)
@@ -180,7 +179,7 @@ class _Regression:
         spread = exact_mean(residual[:, 0] ** 2, self.weight)
         return weights, inverse, np.array([1 / (self.unit * spread) if spread > 0 else 0.0])
 
-    def _two_classes(self, weights: NDArray[np.float64]) -> _Solved:
+    def _two_classes(self, weights: F8) -> _Solved:
         for _ in range(_NEWTON):
             likely = expit(self.table @ weights)
             inverse = np.linalg.inv(self._curvature((likely * (1 - likely))[:, 0]))
@@ -191,7 +190,7 @@ class _Regression:
                 break
         return weights, inverse, np.array([1 / self.unit])
 
-    def _many_classes(self, weights: NDArray[np.float64]) -> _Solved:
+    def _many_classes(self, weights: F8) -> _Solved:
         """Descend with momentum, by a bound on the curvature of softmax (Boehning, 1992)."""
         inverse = np.linalg.inv(self._curvature(np.full(len(self.y), _BOUND)))
         truth = np.eye(weights.shape[1])[self.y.astype(np.int64)]
@@ -209,7 +208,7 @@ class _Regression:
         """The weight of one row."""
         return self.ridge / _RIDGE
 
-    def _slope(self, derivatives: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _slope(self, derivatives: F8, weights: F8) -> F8:
         """Return the derivatives of the sum of losses by the weights of the columns: float64 (p, K)."""
         unit = 2.0 ** (np.frexp(np.abs(derivatives).max(initial=0.0) or 1.0)[1] - _BITS)
         rounded = np.rint(derivatives / unit) * unit * self.weight[:, np.newaxis]
@@ -217,7 +216,7 @@ class _Regression:
         sums[1:] += self.ridge * weights[1:]
         return np.asarray(sums)
 
-    def _curvature(self, of_row: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _curvature(self, of_row: F8) -> F8:
         """Return the second derivatives of the sum of losses, given those of each row up to a few digits: (p, p)."""
         few = np.maximum(np.rint(of_row * _GRID**2), 1.0) / _GRID**2 * self.weight
         diagonal = np.full(self.table.shape[1], self.ridge)
@@ -225,7 +224,7 @@ class _Regression:
         return np.asarray((self.table * few[:, np.newaxis]).T @ self.table + np.diag(diagonal))
 
 
-def _as_tree(ends: NDArray[np.float64], effects: NDArray[np.float64], column: int) -> TreeTable:
+def _as_tree(ends: F8, effects: F8, column: int) -> TreeTable:
     """Return a balanced tree over the steps of a column; at its root, missing values go to a leaf of their own."""
     nodes: list[tuple[int, float, int, int, int]] = []  # feature, threshold, left, right, step of a leaf
 

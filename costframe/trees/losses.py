@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_mean, exact_sum
@@ -32,7 +33,7 @@ class Loss(Protocol):
     def link(self) -> Literal["identity", "sigmoid", "softmax"]:
         """The function from scores to predictions."""
 
-    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> F8:
         """Return the best constant scores for the rows of all workers: float64 (K,)."""
 
     def for_rows(self, rows: Rows) -> RowLoss:
@@ -43,14 +44,14 @@ class RowLoss(Protocol):
     """The loss of some rows, and its derivatives by each score."""
 
     def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+        self, y: ArrayLike, scores: F8, *, n_threads: int = 1
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Return first and second derivatives of each row's loss, without weights: (n, K) each, columns contiguous.
 
         They have the digits of single precision. Threads do not change the result.
         """
 
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+    def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the loss."""
 
 
@@ -65,14 +66,12 @@ class _LossOfRows:
         """Return the same loss: each row has its own."""
         return self if rows.workers is self._workers else evolve(self, workers=rows.workers)
 
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+    def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the loss."""
         each = None if weight is None else np.asarray(weight, np.float64)
         return exact_mean(self.each(y, scores), each, self._workers)
 
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def gradients(self, y: ArrayLike, scores: F8, *, n_threads: int = 1) -> tuple[F8, F8]:
         """Return derivatives by each score, as `RowLoss` says: float64 (n, K) each."""
         n, n_outputs = scores.shape
         step = max(1, n if self.kind == SQUARED or n < _ROWS_WORTH_THREADS else _ROWS_PER_STRIP)
@@ -87,7 +86,7 @@ class _LossOfRows:
         self._workers.check()
         return found[0].T, found[1].T
 
-    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def each(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row: float64 (n,)."""
         raise NotImplementedError
 
@@ -101,11 +100,11 @@ class SquaredLoss(_LossOfRows):
     link: ClassVar[Literal["identity"]] = "identity"
     kind: ClassVar = SQUARED
 
-    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> F8:
         """Return the weighted mean: float64 (1,)."""
         return np.array([rows.mean(np.asarray(rows.y, np.float64))])
 
-    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def each(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row: float64 (n,)."""
         return 0.5 * (scores[:, 0] - np.asarray(y, np.float64)) ** 2
 
@@ -119,12 +118,12 @@ class LogisticLoss(_LossOfRows):
     link: ClassVar[Literal["sigmoid"]] = "sigmoid"
     kind: ClassVar = LOGISTIC
 
-    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> F8:
         """Return the log odds of the weighted share of ones, finite also for shares of 0 and 1: float64 (1,)."""
         share = np.clip(rows.mean(_classes(rows.y, 2).astype(np.float64)), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
 
-    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def each(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row: float64 (n,)."""
         margin = np.where(_classes(y, 2) == 1, scores[:, 0], -scores[:, 0])
         return np.asarray(np.logaddexp(0.0, -margin))
@@ -139,20 +138,20 @@ class SoftmaxLoss(_LossOfRows):
     link: ClassVar[Literal["softmax"]] = "softmax"
     kind: ClassVar = SOFTMAX
 
-    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> F8:
         """Return the log of the classes' weighted shares, finite for absent classes: float64 (K,)."""
         target = _classes(rows.y, self.n_outputs)
         mass = np.array([exact_sum(rows.weight[target == k], rows.workers) for k in range(self.n_outputs)])
         return np.array(np.log(np.maximum(mass / exact_sum(mass), _LEAST_SHARE)))
 
-    def each(self, y: ArrayLike, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def each(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row: float64 (n,)."""
         target, highest = _classes(y, self.n_outputs), scores.max(axis=1)
         log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
         return np.asarray(log_total - scores[np.arange(len(target)), target])
 
 
-def _classes(y: ArrayLike, n_classes: int) -> NDArray[np.int64]:
+def _classes(y: ArrayLike, n_classes: int) -> I8:
     """Check class numbers, and return them: int64 (n,)."""
     given = np.asarray(y)
     target = given.astype(np.int64, copy=False)

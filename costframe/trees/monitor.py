@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.cost.accounts import PrefixCost
 from costframe.core.errors import ParameterError, shown
 from costframe.core.learners.tree_table import TreeTable
@@ -32,7 +33,7 @@ class Predicted(Protocol):
         """The rows, with labels."""
 
     @property
-    def predictions(self) -> NDArray[np.float64]:
+    def predictions(self) -> F8:
         """The predictions: float64 (rows,) or (rows, K)."""
 
 
@@ -41,7 +42,7 @@ class Predictions:
     """Held-out rows, and a model's predictions of them."""
 
     rows: Rows
-    predictions: NDArray[np.float64]
+    predictions: F8
 
 
 class Running:
@@ -61,7 +62,7 @@ class Running:
         other.scores, other._cost = self.scores.copy(), self._cost.fork()  # noqa: SLF001 - the copy's own
         return other
 
-    def begin(self, baseline: NDArray[np.float64]) -> None:
+    def begin(self, baseline: F8) -> None:
         """Start from the constant model, float64 (K,)."""
         self.scores = np.tile(baseline, (len(self.rows), 1))
         self._loss_now = None
@@ -90,7 +91,7 @@ class Running:
         return self._cost
 
     @property
-    def predictions(self) -> NDArray[np.float64]:
+    def predictions(self) -> F8:
         """The predictions: float64 (rows,) or (rows, K)."""
         return squeeze(apply_link(self._link, self.scores))
 
@@ -135,7 +136,7 @@ class Monitor:
         named = "loss" if self._score is None else scoring if isinstance(scoring, str) else "score"
         self.history: dict[str, list[float]] = {named: [], "cost": []}
 
-    def begin(self, baseline: NDArray[np.float64]) -> None:
+    def begin(self, baseline: F8) -> None:
         """Start from the constant model, float64 (K,)."""
         self._running.begin(baseline)
         self._best = self._value()
@@ -177,7 +178,7 @@ class Scorer:
         refuse_unfit_score(self.scoring, y, predictions)
         return _checked(score_named(self._for(now.rows))(y, predictions, weight, qid))
 
-    def influence(self, now: Predicted) -> NDArray[np.float64]:
+    def influence(self, now: Predicted) -> F8:
         """Return the influence of each row on the score, float64 (n,); see `costframe.training.scoring`."""
         rows = now.rows
         return influence(self._for(rows), rows.y, now.predictions, rows.uneven_weight, rows.qid)
@@ -200,9 +201,7 @@ def scorer(scoring: Scoring) -> Scorer | None:
     return Scorer(resolve_score(scoring))
 
 
-def _of_all_workers(
-    now: Predicted,
-) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.int64] | None]:
+def _of_all_workers(now: Predicted) -> tuple[NDArray[Any], F8, F8 | None, I8 | None]:
     """Return labels, predictions, uneven weights and queries of the rows of all workers."""
     rows = now.rows
     here = rows.y, now.predictions, rows.uneven_weight, rows.qid

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.price_arrays import PriceArrays
@@ -23,7 +24,7 @@ FREE, BY_MODEL, BY_ROW = range(3)  # who pays
 LARGEST = 1e300  # a higher price buys nothing either, and sums of a few stay finite
 
 
-def in_loss(tradeoff: float, money: ArrayLike) -> NDArray[np.float64]:
+def in_loss(tradeoff: float, money: ArrayLike) -> F8:
     """Multiply prices by a tradeoff; free stays free, and large products stay finite."""
     price = np.asarray(money, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -37,27 +38,27 @@ class PriceState(NamedTuple):
     tradeoff: float
     root: float
     reuse: float
-    row_weight: NDArray[np.float64]  # (n,), or (0,) for ones
-    split: NDArray[np.float64]  # (d,): price of a comparison
-    once: NDArray[np.float64]  # (d,)
-    once_paid: NDArray[np.bool_]  # (d,)
+    row_weight: F8  # (n,), or (0,) for ones
+    split: F8  # (d,): price of a comparison
+    once: F8  # (d,)
+    once_paid: B1  # (d,)
     # begin (d + 1,), items (any,): items that a feature needs: resources of `OncePrices`; resources, d + r,
     # and the feature of `LazyPrices`
-    begin: NDArray[np.int64] = np.zeros(0, np.int64)
-    items: NDArray[np.int64] = np.zeros(0, np.int64)
+    begin: I8 = np.zeros(0, np.int64)
+    items: I8 = np.zeros(0, np.int64)
     # of `OncePrices`
-    feature_price: NDArray[np.float64] = np.zeros(0)
-    feature_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
-    resource_price: NDArray[np.float64] = np.zeros(0)
-    resource_paid: NDArray[np.bool_] = np.zeros(0, np.bool_)
-    used: NDArray[np.bool_] = np.zeros(0, np.bool_)
+    feature_price: F8 = np.zeros(0)
+    feature_paid: B1 = np.zeros(0, np.bool_)
+    resource_price: F8 = np.zeros(0)
+    resource_paid: B1 = np.zeros(0, np.bool_)
+    used: B1 = np.zeros(0, np.bool_)
     # of `LazyPrices`: sums of payments; marks of rows; prices of items for splits and beyond
-    totals: NDArray[np.float64] = np.zeros(2)
+    totals: F8 = np.zeros(2)
     marks: NDArray[np.uint64] = np.zeros((0, 1), np.uint64)
-    seen: NDArray[np.float64] = np.zeros(0)
-    uncharged: NDArray[np.float64] = np.zeros(0)
-    paid_by_all: NDArray[np.float64] = np.zeros(0)
-    true_once: NDArray[np.float64] = np.zeros(0)
+    seen: F8 = np.zeros(0)
+    uncharged: F8 = np.zeros(0)
+    paid_by_all: F8 = np.zeros(0)
+    true_once: F8 = np.zeros(0)
     n_items: int = 0
     all_known: bool = False
     address: int = 0  # of the function that combines with other workers, as in `Task`
@@ -87,7 +88,7 @@ class SplitPrices(Protocol):
     def fork(self) -> Self:
         """Return an independent copy, between trees."""
 
-    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+    def mark_paid(self, features: B1, resources: B1) -> None:
         """Make these features (d,) and resources (R,) free for splits."""
 
 
@@ -128,7 +129,7 @@ class NoPrices(_Recorded):
         """Return itself."""
         return self
 
-    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+    def mark_paid(self, features: B1, resources: B1) -> None:
         """Do nothing."""
 
 
@@ -166,7 +167,7 @@ class OncePrices(_Recorded):
         feature_price: ArrayLike,
         *,
         resource_price: ArrayLike = (),
-        needed: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        needed: tuple[I8, I8] | None = None,
         split_price: ArrayLike = 0.0,
         root_price: float = 0.0,
         reuse_price: float = 0.0,
@@ -195,7 +196,7 @@ class OncePrices(_Recorded):
         other._scratch = once.copy(), once_paid, used.copy()  # noqa: SLF001 - the copy's own
         return other
 
-    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+    def mark_paid(self, features: B1, resources: B1) -> None:
         """Mark these features (d,) and resources (R,) as paid."""
         self.feature_paid |= features
         self.resource_paid |= resources
@@ -284,12 +285,7 @@ class LazyPrices(_Recorded):
     """
 
     def __init__(
-        self,
-        prices: PriceArrays,
-        tradeoff: float,
-        n_rows: int,
-        weight: NDArray[np.float64] | None = None,
-        workers: Workers = ALONE,
+        self, prices: PriceArrays, tradeoff: float, n_rows: int, weight: F8 | None = None, workers: Workers = ALONE
     ) -> None:
         self.tradeoff, self._prices, self._workers = tradeoff, prices, workers
         self._d, self._n_items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
@@ -319,14 +315,14 @@ class LazyPrices(_Recorded):
             setattr(other, name, getattr(self, name).copy())
         return other
 
-    def with_weight(self, weight: NDArray[np.float64]) -> LazyPrices:
+    def with_weight(self, weight: F8) -> LazyPrices:
         """Return prices of the same rows with other weights, (n_rows,), that share the marks of payments."""
         other = copy(self)
         other._row_weight, other._unit = on_grid(np.ascontiguousarray(weight, np.float64), self._workers)  # noqa: SLF001 - the copy's own
         other._all_known, other._totals = False, self._totals.copy()  # noqa: SLF001
         return other
 
-    def mark_paid(self, features: NDArray[np.bool_], resources: NDArray[np.bool_]) -> None:
+    def mark_paid(self, features: B1, resources: B1) -> None:
         """Make these features (d,) and resources (R,) free for splits; the payments of rows still count."""
         self._seen = self._seen.copy()
         self._seen[: self._n_items][np.concatenate([features, resources])] = 0.0
@@ -403,7 +399,7 @@ class LazyPrices(_Recorded):
         self._totals[1] += float(self._prices.once[read].sum())
         self._once_paid |= read
 
-    def _by_node(self, tree: TreeTable) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
+    def _by_node(self, tree: TreeTable) -> tuple[NDArray[np.uint64], F8, F8]:
         """Return, by node, the items read on the way to it, the price of comparisons, and the number of features."""
         items = np.zeros((len(tree.feature), self._marks.shape[1]), np.uint64)
         comparisons, tested = np.zeros(len(items)), [frozenset[int]()] * len(items)

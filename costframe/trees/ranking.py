@@ -11,6 +11,7 @@ from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.machine import run_parallel
@@ -19,7 +20,7 @@ from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows
 from costframe.trees.losses import Loss, RowLoss, SquaredLoss
 
-Derive = Callable[[slice, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], None]
+Derive = Callable[[slice, I8, F8, F8], None]
 
 _PAIRS_PER_PART = 200_000
 _LARGEST_WHOLE = 2.0**53  # whole numbers up to here are exact
@@ -31,7 +32,7 @@ class _Ranking:
     n_outputs: ClassVar = 1
     link: ClassVar[Literal["identity"]] = "identity"
 
-    def baseline(self, rows: Rows) -> NDArray[np.float64]:
+    def baseline(self, rows: Rows) -> F8:
         """Return zero, as all constants rank alike: float64 (1,)."""
         del rows
         return np.zeros(1)
@@ -100,12 +101,12 @@ class Queries:
     query, and rows have weights relative to it and one position each.
     """
 
-    order: NDArray[np.int64]  # (n,): rows sorted by query
-    starts: NDArray[np.int64]  # (queries + 1,): first place of each query's rows among these
-    weight: NDArray[np.float64]  # (queries,): of each query
+    order: I8  # (n,): rows sorted by query
+    starts: I8  # (queries + 1,): first place of each query's rows among these
+    weight: F8  # (queries,): of each query
     # counts, spans (n,): in sorted order: weights relative to the query's, and positions
-    counts: NDArray[np.float64]
-    spans: NDArray[np.float64]
+    counts: F8
+    spans: F8
     workers: Workers = ALONE  # whose queries these are a part of; means are over all
 
     @classmethod
@@ -129,7 +130,7 @@ class Queries:
         """Count the queries."""
         return len(self.weight)
 
-    def each(self, function: Callable[[slice, NDArray[np.int64]], object], n_threads: int = 1) -> None:
+    def each(self, function: Callable[[slice, I8], object], n_threads: int = 1) -> None:
         """Call a function for parts of the queries, with their sorted rows and each query's first place among these.
 
         Parts have similar numbers of pairs, and do not depend on the number of threads.
@@ -144,14 +145,14 @@ class Queries:
 
         run_parallel(call, range(len(cuts) - 1), n_threads)
 
-    def mean(self, values: NDArray[np.float64], some: NDArray[np.bool_]) -> float:
+    def mean(self, values: F8, some: B1) -> float:
         """Return the weighted mean over some queries; zero for an empty set."""
         weight = np.where(some, self.weight, 0.0)
         total = exact_sum(weight, self.workers)
         return exact_sum(values * weight, self.workers) / total if total > 0 else 0.0
 
 
-def _query_weight(weights: NDArray[np.float64]) -> tuple[float, bool]:
+def _query_weight(weights: F8) -> tuple[float, bool]:
     """Return the weight of a query from its rows' weights, and whether the quotients are whole."""
     if (weights == weights[0]).all():
         return float(weights[0]), True
@@ -176,7 +177,7 @@ class _OfRows:
         self._scale = rows.total_weight / weight if weight > 0 else 0.0
 
     def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
+        self, y: ArrayLike, scores: F8, *, n_threads: int = 1
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return first and second derivatives, without weights: float32 (n, 1) each."""
         del y
@@ -188,21 +189,21 @@ class _OfRows:
         both[1, self._queries.order, 0] = self._scale * hessian
         return both[0], both[1]
 
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+    def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean over queries."""
         del y, weight
         return self._queries.mean(self._losses(self._sorted(scores)), self._differ)
 
-    def _sorted(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _sorted(self, scores: F8) -> F8:
         if scores.shape != (len(self._grades), 1):
             raise DataError(f"scores: must have shape {(len(self._grades), 1)}, got {scores.shape}")
         return np.ascontiguousarray(scores[self._queries.order, 0])
 
-    def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
+    def _derivatives(self, ordered: F8) -> Derive:
         """Return a function that derives some queries, from all rows' scores in sorted order."""
         raise NotImplementedError
 
-    def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _losses(self, ordered: F8) -> F8:
         """float64 (queries,)."""
         raise NotImplementedError
 
@@ -211,11 +212,11 @@ class _OfRows:
 class _PairsOfRows(_OfRows):
     """Pairwise logistic loss of given rows."""
 
-    def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
+    def _derivatives(self, ordered: F8) -> Derive:
         each = ordered, self._grades, self._queries.counts
         return lambda rows, *written: engine.pair_gradients(*(values[rows] for values in each), *written)
 
-    def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _losses(self, ordered: F8) -> F8:
         losses = np.empty(len(self._queries))
         engine.pair_losses(ordered, self._grades, self._queries.counts, self._queries.starts, losses)
         return losses
@@ -233,22 +234,20 @@ class _LambdasOfRows(_OfRows):
         self._gains /= np.repeat(np.where(ideal > 0, ideal, 1.0), np.diff(self._queries.starts))
         self._scale *= self._unit()
 
-    def _derivatives(self, ordered: NDArray[np.float64]) -> Derive:
+    def _derivatives(self, ordered: F8) -> Derive:
         counts, spans = self._queries.counts, self._queries.spans
 
-        def derive(
-            rows: slice, starts: NDArray[np.int64], gradient: NDArray[np.float64], hessian: NDArray[np.float64]
-        ) -> None:
+        def derive(rows: slice, starts: I8, gradient: F8, hessian: F8) -> None:
             each = ordered[rows], self._gains[rows], counts[rows], spans[rows]
             engine.lambda_gradients(*each, starts, self._discounts, gradient, hessian)
 
         return derive
 
-    def _losses(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _losses(self, ordered: F8) -> F8:
         """1 - NDCG."""
         return np.maximum(1.0 - self._found(ordered), 0.0)
 
-    def _found(self, ordered: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _found(self, ordered: F8) -> F8:
         """Return discounted sums of gains of rows ranked by these scores: float64 (queries,)."""
         found, queries = np.empty(len(self._queries)), self._queries
         engine.discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)

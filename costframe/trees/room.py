@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.learners.bits import bits_of
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.machine import run_parallel
@@ -27,17 +28,17 @@ LINE = 8  # words of a bin in the histograms of a group of columns, as many as i
 class Task(NamedTuple):
     """The tree to grow."""
 
-    bins: NDArray[np.uint8]  # (n, d)
-    by_column: NDArray[np.uint8]  # (d, n): the same
-    words: NDArray[np.int64]  # (n, 1 or 2): packed gradients, and hessians if not all are one
-    columns: NDArray[np.int64]  # (k,): of splits, ascending
-    n_bins: NDArray[np.int64]  # (k,): of these, without the missing bin
-    categorical: NDArray[np.bool_]  # (d,): features whose bins are categories; (0,) if there are none
+    bins: U8  # (n, d)
+    by_column: U8  # (d, n): the same
+    words: I8  # (n, 1 or 2): packed gradients, and hessians if not all are one
+    columns: I8  # (k,): of splits, ascending
+    n_bins: I8  # (k,): of these, without the missing bin
+    categorical: B1  # (d,): features whose bins are categories; (0,) if there are none
     # (d,): 1 if outputs must not fall, -1 if they must not rise; (0,) without constraints
     signs: NDArray[np.int8]
     count_bits: int  # low bits of (sums of) first words that count rows
-    units: NDArray[np.float64]  # (3,): units of gradients and of hessians, see `TreeUnits`, which the engine sets
-    limits: NDArray[np.float64]  # (3,): l2, and the least rows and hessian of a leaf
+    units: F8  # (3,): units of gradients and of hessians, see `TreeUnits`, which the engine sets
+    limits: F8  # (3,): l2, and the least rows and hessian of a leaf
     max_depth: int  # comparisons on a path
     max_leaves: int
     breadth: bool  # whether to split leaves level by level, or else best first
@@ -55,36 +56,36 @@ class Room(NamedTuple):
     """
 
     # (4,): number of leaves, the next node, and slots of the smaller and of the larger leaf to search
-    state: NDArray[np.int64]
+    state: I8
     # gain (leaves, d), best (leaves, d, 4 or 8): the best split of each leaf on each feature: its gain, or -inf
     # without a split; two sums of words that go left, the highest bin that goes left, and whether missing values do;
     # for categories also the set of bins, as bits
-    gain: NDArray[np.float64]
-    best: NDArray[np.int64]
+    gain: F8
+    best: I8
     # paid (leaves, items), money (leaves, d): weight of a leaf's rows that have paid for each item, and the rows'
     # payments for a split on each feature
-    paid: NDArray[np.float64]
-    money: NDArray[np.float64]
+    paid: F8
+    money: F8
     # (leaves, 8): node, depth, first row, number of rows, best feature at present prices, whether the leaf may still
     # split, and its sums of words
-    place: NDArray[np.int64]
+    place: I8
     # (leaves, 4): least and largest output in units of gradients over hessians, worth of the best split, and weight of
     # the rows
-    numbers: NDArray[np.float64]
-    tested: NDArray[np.bool_]  # (leaves, d) or (leaves, 0): features tested on the way to a leaf, for prices of items
+    numbers: F8
+    tested: B1  # (leaves, d) or (leaves, 0): features tested on the way to a leaf, for prices of items
     # (nodes, 10): the tree: feature, bin, missing left, left and right child, slot, and the set of bins that go left,
     # as bits; -1 for feature and children at leaves
-    nodes: NDArray[np.int64]
-    gained: NDArray[np.float64]  # (nodes,): the worth of each split
+    nodes: I8
+    gained: F8  # (nodes,): the worth of each split
     # (leaves, kept, bins, 8, 1) or (leaves, kept, bins, 4, 2): sums of words by group of columns and bin, of the first
     # groups only if those of all would take much more memory than the table; the last bin holds missing values
-    histogram: NDArray[np.int64]
+    histogram: I8
     rows: NDArray[np.int32]  # (n,): scratch, as the next two
-    price: NDArray[np.float64]  # (d,)
-    goes_left: NDArray[np.bool_]  # (256,)
-    board: NDArray[np.int64]  # (64,): of `engine/share.h`, for jobs of several threads
+    price: F8  # (d,)
+    goes_left: B1  # (256,)
+    board: I8  # (64,): of `engine/share.h`, for jobs of several threads
     # (helpers, kept, bins, 8, 1), (helpers, kept, bins, 4, 2) or (0, ...): histograms of rows that helpers read
-    parts: NDArray[np.int64]
+    parts: I8
 
 
 _LEAST_KEPT = 2**26  # bytes of histograms for any table
@@ -92,12 +93,7 @@ _WIDENED = Room._fields[1 : Room._fields.index("rows")]  # with leaves
 
 
 def task_for(
-    data: BinnedData,
-    words: NDArray[np.int64],
-    count_bits: int,
-    limits: tuple[float, float, float],
-    columns: NDArray[np.int64],
-    **more: Any,
+    data: BinnedData, words: I8, count_bits: int, limits: tuple[float, float, float], columns: I8, **more: Any
 ) -> Task:
     """Return a task of one thread, best first, without signs; `more` may replace these."""
     return Task(
@@ -189,7 +185,7 @@ class GrownTree:
     """One tree of one output."""
 
     table: TreeTable
-    outputs: NDArray[np.float64]  # (nodes,): -G/(H+l2) of the training rows at leaves; 0 at inner nodes
+    outputs: F8  # (nodes,): -G/(H+l2) of the training rows at leaves; 0 at inner nodes
     leaf_of_row: NDArray[np.int32]  # (n,): the leaf of each training row, also of rows outside the subsample
 
     @property
@@ -197,7 +193,7 @@ class GrownTree:
         """Number of leaves; 1 for a constant tree."""
         return (len(self.outputs) + 1) // 2
 
-    def add_to(self, scores: NDArray[np.float64], step: float = 1.0) -> None:
+    def add_to(self, scores: F8, step: float = 1.0) -> None:
         """Add `step` times the tree's output to the score of every training row, float64 (n,), in place."""
         scores += (step * self.outputs)[self.leaf_of_row]
 
@@ -206,7 +202,7 @@ def finish_tree(
     data: BinnedData,
     place: Workplace,
     prices: engine.Record,
-    derived: tuple[NDArray[np.float64], NDArray[np.float64]],
+    derived: tuple[F8, F8],
     rows: NDArray[np.int32],
     n_threads: int,
 ) -> GrownTree:

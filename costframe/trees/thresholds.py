@@ -7,6 +7,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError
 from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_sum, to_grid
@@ -18,12 +19,12 @@ NO_CATEGORY = np.array([np.inf])  # the only bin of a feature without values; no
 _CLIPPINGS = 3  # a share shrinks as heavy values are clipped; whole weights stay exact for this many steps
 
 
-def between_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def between_values(values: F8) -> F8:
     """Return a threshold between any two adjacent values of a distinct ascending series, and +inf at the end."""
     return np.append(midpoints(values[:-1], values[1:]), np.inf)
 
 
-def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
+def at_quantiles(values: F8, masses: F8, max_bins: int) -> F8:
     """Choose at most `max_bins` ascending thresholds, with +inf as the last, for more distinct values, ascending, (m,).
 
     The k-th cut comes after the first value at which the cumulated weight reaches k / max_bins of the whole. A value
@@ -34,7 +35,7 @@ def at_quantiles(values: NDArray[np.float64], masses: NDArray[np.float64], max_b
     return np.append(midpoints(values[cuts], values[cuts + 1]), np.inf)
 
 
-def quantile_columns(columns: NDArray[np.float64], max_bins: int) -> list[NDArray[np.float64] | None]:
+def quantile_columns(columns: F8, max_bins: int) -> list[F8 | None]:
     """Choose thresholds as `at_quantiles` does for each contiguous column, (k, n), of rows that count once; sort it.
 
     None for few values.
@@ -44,16 +45,14 @@ def quantile_columns(columns: NDArray[np.float64], max_bins: int) -> list[NDArra
     return [column[:count].copy() if count else None for column, count in zip(cuts, counts, strict=True)]
 
 
-def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray[np.float64]:
+def midpoints(below: F8, above: F8) -> F8:
     """Find a double t with `below <= t < above` for each pair, half-way if rounding and infinities allow."""
     with np.errstate(over="ignore", invalid="ignore"):  # the code below corrects infinities
         middle = below / 2 + above / 2  # never overflows
     return np.where((below <= middle) & (middle < above), middle, below)
 
 
-def distinct(
-    column: NDArray[np.float64], weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def distinct(column: F8, weight: F8 | None) -> tuple[F8, F8]:
     """Find distinct values, ascending and without NaN, and the weight of each: float64 (m,) each."""
     order = None if weight is None else np.argsort(column, kind="stable")
     ordered = np.sort(column) if order is None else column[order]
@@ -66,7 +65,7 @@ def distinct(
     return ordered[first], masses
 
 
-def _quantile_cuts(masses: NDArray[np.float64], max_bins: int) -> NDArray[np.int64]:
+def _quantile_cuts(masses: F8, max_bins: int) -> I8:
     """Find cuts by max_bins * cumulated weight >= k * whole: exact for whole weights, so that weights equal copies."""
     for _ in range(_CLIPPINGS):
         whole = masses.sum()
@@ -78,7 +77,7 @@ def _quantile_cuts(masses: NDArray[np.float64], max_bins: int) -> NDArray[np.int
     return cuts[cuts < len(masses) - 1]
 
 
-def choose_categories(values: NDArray[np.float64], masses: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
+def choose_categories(values: F8, masses: F8, max_bins: int) -> F8:
     """Choose the categories that have a bin: all, or the `max_bins` heaviest ones, of equals the lowest; ascending.
 
     Of a column they are given as its distinct values, float64 (m,), and the weight of each, if there are more than
@@ -91,14 +90,14 @@ def choose_categories(values: NDArray[np.float64], masses: NDArray[np.float64], 
     return values if len(values) else NO_CATEGORY
 
 
-def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) -> list[NDArray[np.float64] | None]:
+def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) -> list[F8 | None]:
     """Find the distinct values, ascending and without NaN, of each column with at most `limit` <= 255; None for others.
 
     It reads all rows of the table (n, d), as a rare value may matter.
     """
     many = np.zeros(table.shape[1], np.bool_)  # columns that later parts may skip
 
-    def collect(first: int) -> list[NDArray[np.float64]]:
+    def collect(first: int) -> list[F8]:
         rows = np.ascontiguousarray(table[first : first + _ROWS_PER_PART], np.float64)
         values, counts = np.empty((table.shape[1], limit)), np.where(many, limit + 1, 0)
         engine.collect_distinct(rows, values, counts)
@@ -114,7 +113,7 @@ def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) ->
     ]
 
 
-def join_few(parts: list[NDArray[np.float64] | None], limit: int) -> NDArray[np.float64] | None:
+def join_few(parts: list[F8 | None], limit: int) -> F8 | None:
     """Join distinct values of a column in several parts, None for many; return them, or None for more than `limit`."""
     known = [values for values in parts if values is not None]
     joined = np.unique(np.concatenate([np.empty(0), *known]))
@@ -126,14 +125,14 @@ class WeightedTable:
     """Rows to choose bins from: those of positive weight."""
 
     table: NDArray[np.generic]  # (n, d)
-    weight: NDArray[np.float64] | None  # (n,): on a grid, for exact sums; None if all are equal
+    weight: F8 | None  # (n,): on a grid, for exact sums; None if all are equal
     # n_rows, total_weight: of all workers, where weights are not None
     n_rows: int
     total_weight: float
     workers: Workers
 
     @classmethod
-    def of(cls, table: NDArray[np.generic], weight: NDArray[np.float64] | None, workers: Workers) -> WeightedTable:
+    def of(cls, table: NDArray[np.generic], weight: F8 | None, workers: Workers) -> WeightedTable:
         """Leave out rows of weight zero, and weights that are all equal."""
         if weight is None:
             return cls(table, None, workers.count_all(len(table)), 0.0, workers)
@@ -145,7 +144,7 @@ class WeightedTable:
         grid = to_grid(weight, workers)
         return cls(some, grid[kept], n_rows, exact_sum(grid, workers), workers)
 
-    def values_of(self, columns: list[int]) -> dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def values_of(self, columns: list[int]) -> dict[int, tuple[F8, F8]]:
         """Return all distinct values, ascending, and their weights, of some columns that have rather few."""
         if not columns:
             return {}
@@ -155,9 +154,7 @@ class WeightedTable:
         return {column: _join([part[at] for part in joined]) for at, column in enumerate(columns)}
 
 
-def _join(
-    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _join(parts: list[tuple[F8, F8]]) -> tuple[F8, F8]:
     """Join distinct values with weights of several parts."""
     if len(parts) == 1:
         return parts[0]
@@ -170,9 +167,9 @@ class Sketch:
     """The values of columns with few, and a sample of rows for the others."""
 
     # (at most `limit`,): distinct values of each column, ascending and without NaN; None for a column with more
-    few: list[NDArray[np.float64] | None]
+    few: list[F8 | None]
     sample: NDArray[np.generic]  # (m, d): all rows, or some 200,000 of them
-    weight: NDArray[np.float64] | None  # (m,): what each counts for; None for ones
+    weight: F8 | None  # (m,): what each counts for; None for ones
 
     @classmethod
     def of(cls, rows: WeightedTable, limit: int, most: int, n_threads: int) -> Sketch:
@@ -187,7 +184,7 @@ class Sketch:
         return cls(joined, np.concatenate([block for block, _ in sampled]), weight)
 
 
-def _draw(rows: WeightedTable, most: int, n_threads: int) -> tuple[NDArray[np.generic], NDArray[np.float64] | None]:
+def _draw(rows: WeightedTable, most: int, n_threads: int) -> tuple[NDArray[np.generic], F8 | None]:
     """Draw rows by their hashes; a heavy row counts for its weight, others for one."""
     place = (hash_table(rows.table, n_threads=n_threads) >> np.uint64(11)) * 2.0**-53  # in [0, 1)
     if rows.weight is None:

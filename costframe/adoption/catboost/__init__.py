@@ -32,6 +32,7 @@ from costframe.adoption.catboost.trees import (
     ctr_reason,
     tabulate,
 )
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError, shown
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.classes import as_texts
@@ -226,7 +227,7 @@ def _feature(part: Part, kind: str) -> Feature:
     return Feature(kind, column, index, name)
 
 
-def _round(borders: Any) -> NDArray[np.float64]:
+def _round(borders: Any) -> F8:
     """Return numbers in float32 precision: float64."""
     with np.errstate(over="ignore"):
         return np.asarray(borders, np.float64).astype(np.float32).astype(np.float64)
@@ -234,7 +235,7 @@ def _round(borders: Any) -> NDArray[np.float64]:
 
 def _symmetric(part: Part, splits: Splits) -> SymmetricForest:
     depths, found, width = list[int](), list[Part](), 0
-    rows: list[NDArray[np.float64]] = []
+    rows: list[F8] = []
     for tree in part.items():
         levels, outputs = list(_listed(tree, "splits")), tree.get("leaf_values").reals()
         leaves = 2 ** min(len(levels), DEEPEST)
@@ -287,7 +288,7 @@ def _free(part: Part, splits: Splits) -> Forest:
     return Forest(np.array(first), np.array(left), np.array(right), split, np.array(leaf), values)
 
 
-def _numbers(found: list[Part], splits: Splits) -> NDArray[np.int64]:
+def _numbers(found: list[Part], splits: Splits) -> I8:
     """Return the number of each split; refuse one whose feature or value is not the one of its number."""
     numbers = []
     for split in found:
@@ -304,7 +305,7 @@ def _numbers(found: list[Part], splits: Splits) -> NDArray[np.int64]:
     return np.array(numbers, np.int64)
 
 
-def _scale_and_bias(model: Part, width: int) -> tuple[float, NDArray[np.float64]]:
+def _scale_and_bias(model: Part, width: int) -> tuple[float, F8]:
     """Return the factor of the trees' sums, and what is added: float64 (K,)."""
     if not model.has("scale_and_bias"):
         return 1.0, np.zeros(width)

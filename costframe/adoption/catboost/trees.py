@@ -15,6 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe.adoption.adopted import float32_at_most
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError, quote_names
 from costframe.core.learners.tree_table import TreeTable
 
@@ -43,7 +44,7 @@ class SplitGroup:
     """The splits of one feature, in their order."""
 
     feature: Feature | None  # None if the splits cannot be adopted; then `reason` says why
-    values: NDArray[np.float64]  # (splits,): borders of numbers, ascending, or hashes of categories, distinct
+    values: F8  # (splits,): borders of numbers, ascending, or hashes of categories, distinct
     nan_right: bool = False  # whether a border lets NaN pass like infinity
     reason: str = ""
 
@@ -53,12 +54,12 @@ class Splits:
     """All splits of a model by number: groups of numbers first, then categories."""
 
     # column, index (splits,): of the feature; -1 if the split cannot be adopted
-    column: NDArray[np.int64]
-    index: NDArray[np.int64]
-    value: NDArray[np.float64]  # (splits,): border, or hash of the category that goes right
-    categorical: NDArray[np.bool_]  # (splits,)
-    threshold: NDArray[np.float64]  # (splits,): largest double that goes left; NaN for categories
-    missing_left: NDArray[np.bool_]  # (splits,): whether NaN goes left
+    column: I8
+    index: I8
+    value: F8  # (splits,): border, or hash of the category that goes right
+    categorical: B1  # (splits,)
+    threshold: F8  # (splits,): largest double that goes left; NaN for categories
+    missing_left: B1  # (splits,): whether NaN goes left
     reasons: tuple[tuple[int, str], ...]  # first number of each group that cannot be adopted, ascending, and why
 
     @classmethod
@@ -128,9 +129,9 @@ def _check_group(group: SplitGroup, where: str) -> None:
 class SymmetricForest:
     """Trees with one split for all nodes of a level; bit l of a leaf's number is the way at level l."""
 
-    depth: NDArray[np.int64]  # (trees,)
-    split: NDArray[np.int64]  # (sum of depths,): number of the split of each level, from the root
-    outputs: NDArray[np.float64]  # (sum of 2^depth, K)
+    depth: I8  # (trees,)
+    split: I8  # (sum of depths,): number of the split of each level, from the root
+    outputs: F8  # (sum of 2^depth, K)
 
     def __len__(self) -> int:
         """Count the trees."""
@@ -141,13 +142,13 @@ class SymmetricForest:
 class Forest:
     """Trees of any form."""
 
-    first: NDArray[np.int64]  # (trees + 1,): position of each tree's root
+    first: I8  # (trees + 1,): position of each tree's root
     # left, right, split (nodes,): children, counted from the root, and the number of the split; -1 at leaves
     left: NDArray[np.integer[Any]]
     right: NDArray[np.integer[Any]]
     split: NDArray[np.integer[Any]]
     leaf: NDArray[np.integer[Any]]  # (nodes,): row of a leaf in `outputs`; -1 at other nodes
-    outputs: NDArray[np.float64]  # (leaves, K)
+    outputs: F8  # (leaves, K)
 
     def __len__(self) -> int:
         """Count the trees."""
@@ -163,7 +164,7 @@ class CatBoostModel:
     splits: Splits
     trees: SymmetricForest | Forest
     scale: float
-    bias: NDArray[np.float64]  # (K,)
+    bias: F8  # (K,)
     link: str
     classes: NDArray[Any] | None  # (classes,): labels of a classifier's classes
     cut: float | None  # raw value above which a row is of class 1 of two
@@ -221,7 +222,7 @@ def tabulate(trees: SymmetricForest | Forest, splits: Splits, scale: float) -> T
     )
 
 
-def _spread(values: NDArray[Any], where: NDArray[np.bool_], otherwise: Any) -> NDArray[Any]:
+def _spread(values: NDArray[Any], where: B1, otherwise: Any) -> NDArray[Any]:
     """Return values at the places of a mask, and another value elsewhere."""
     spread = np.full(len(where), otherwise, values.dtype)
     spread[where] = values
@@ -252,7 +253,7 @@ def _expand(trees: SymmetricForest, splits: Splits) -> Forest:
     return Forest(np.append(0, np.cumsum(count)), left, right, split, leaf, trees.outputs)
 
 
-def _prune(levels: NDArray[np.int64], splits: Splits) -> tuple[NDArray[np.bool_], NDArray[np.int32], NDArray[np.int32]]:
+def _prune(levels: I8, splits: Splits) -> tuple[B1, NDArray[np.int32], NDArray[np.int32]]:
     """Return the nodes to keep of trees of one depth, and the children of each, counted among the kept ones.
 
     `levels` is int64 (trees, depth), the results are (trees, 2^(depth + 1) - 1). Level l has the nodes from 2^l - 1,
@@ -284,7 +285,7 @@ def _nodes(level: int) -> slice:
     return slice(2**level - 1, 2 ** (level + 1) - 1)
 
 
-def _decided(levels: NDArray[np.int64], level: int, splits: Splits) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _decided(levels: I8, level: int, splits: Splits) -> tuple[B1, B1]:
     """Return which nodes of a level all rows pass left, and right: bool (trees, 2^level) each.
 
     NaN takes part: it goes the way of the smallest or of the largest numbers at all borders of a feature.

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.adoption.adopted import Part, choose_names, is_of, one_answer
 from costframe.adoption.lightgbm.text import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Range, SavedModel, read_text
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError, BankError, StageError, quote_names, shown
 from costframe.core.learners.tree_table import PLAIN, TINY, WHOLE, ZERO_MISSING, TreeTable, ranges
 from costframe.core.predictors.stage_tree import StageTree
@@ -148,7 +149,7 @@ def _assemble(model: SavedModel, feature_names: Sequence[str] | None, classes: N
         raise AdoptionError(f"{model.where}: {error}") from error
 
 
-def _link(model: SavedModel, outputs: NDArray[np.float64]) -> tuple[str, float]:
+def _link(model: SavedModel, outputs: F8) -> tuple[str, float]:
     """Return the link of a model's objective, and the temperature of its scores."""
     rounds = len(model.trees) // model.n_scores if model.averages else 1
     if not model.objective.strip():
@@ -178,13 +179,13 @@ def _link(model: SavedModel, outputs: NDArray[np.float64]) -> tuple[str, float]:
     return link, rounds / slope
 
 
-def _hold_predictions(model: SavedModel, link: str, outputs: NDArray[np.float64]) -> bool:
+def _hold_predictions(model: SavedModel, link: str, outputs: F8) -> bool:
     """Return whether leaves of a forest hold predictions, as LightGBM wrote them in format v2 up to version 2.2.2."""
     low, high = _IMAGES.get(link, (np.inf, -np.inf))
     return model.version == 2 and bool(((low <= outputs) & (outputs <= high)).all())
 
 
-def at_most(threshold: ArrayLike) -> NDArray[np.float64]:
+def at_most(threshold: ArrayLike) -> F8:
     """Return T, float64, with `(x <= T) == (z <= t)` for every double x but NaN; z is 0 where |x| <= TINY, else x."""
     limit = np.asarray(threshold, np.float64)
     below = np.where((limit >= -TINY) & (limit < 0.0), np.nextafter(-TINY, -np.inf), limit)
@@ -195,14 +196,14 @@ def at_most(threshold: ArrayLike) -> NDArray[np.float64]:
 class _Tests:
     """The tests of all splits of all trees, as a `TreeTable` has them; `sets` are the categories of some."""
 
-    feature: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    missing_left: NDArray[np.bool_]
-    reading: NDArray[np.int64]
-    sets: dict[int, NDArray[np.float64]]
+    feature: I8
+    threshold: F8
+    missing_left: B1
+    reading: I8
+    sets: dict[int, F8]
 
 
-def _make_table(model: SavedModel, values: Mapping[int, NDArray[np.float64]]) -> TreeTable:
+def _make_table(model: SavedModel, values: Mapping[int, F8]) -> TreeTable:
     """Return the trees of a model.
 
     `values` are the numbers for which the codes of a feature stand: a split by its codes becomes one by the numbers.
@@ -243,7 +244,7 @@ def _make_table(model: SavedModel, values: Mapping[int, NDArray[np.float64]]) ->
         raise AdoptionError(f"{model.where}: {error}") from error
 
 
-def _make_tests(model: SavedModel, values: Mapping[int, NDArray[np.float64]]) -> _Tests:
+def _make_tests(model: SavedModel, values: Mapping[int, F8]) -> _Tests:
     trees = model.trees
     feature, decision, threshold = (
         np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "decision", "threshold")
@@ -271,7 +272,7 @@ def _make_tests(model: SavedModel, values: Mapping[int, NDArray[np.float64]]) ->
     return tests
 
 
-def _decode(tests: _Tests, split: int, numbers: NDArray[np.float64]) -> None:
+def _decode(tests: _Tests, split: int, numbers: F8) -> None:
     """Make a split by codes one by the numbers for which they stand; any other number is missing, as NaN is."""
     if split in tests.sets:
         codes = tests.sets[split].astype(np.int64)
@@ -291,7 +292,7 @@ class _Meanings:
     """What the codes of features stand for, by feature: texts, or numbers, float64."""
 
     texts: dict[int, tuple[str, ...]]
-    numbers: dict[int, NDArray[np.float64]]
+    numbers: dict[int, F8]
 
 
 def _find_meanings(model: SavedModel) -> _Meanings:
@@ -314,7 +315,7 @@ def _find_meanings(model: SavedModel) -> _Meanings:
     return meanings
 
 
-def _as_numbers(labels: Sequence[Any], where: str) -> NDArray[np.float64]:
+def _as_numbers(labels: Sequence[Any], where: str) -> F8:
     try:
         numbers = np.array([float(label) for label in labels])
     except OverflowError:

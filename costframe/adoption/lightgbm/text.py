@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
 from costframe.adoption.adopted import Part, parse_json
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, shown
 
 CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2  # bits of a split's decision type; above these, how it reads NaN
@@ -38,16 +38,16 @@ _TREE = re.compile(
 class SavedTree:
     """A tree of L leaves as LightGBM writes it."""
 
-    outputs: NDArray[np.float64]  # (L,): of the leaves
+    outputs: F8  # (L,): of the leaves
     # feature, decision (L - 1,): of each split; a decision is a sum of bits
-    feature: NDArray[np.int64] = _NO_WHOLES
-    decision: NDArray[np.int64] = _NO_WHOLES
-    threshold: NDArray[np.float64] = _NO_REALS  # (L - 1,)
+    feature: I8 = _NO_WHOLES
+    decision: I8 = _NO_WHOLES
+    threshold: F8 = _NO_REALS  # (L - 1,)
     # left, right (L - 1,): children: the number of a split, or ~number of a leaf
-    left: NDArray[np.int64] = _NO_WHOLES
-    right: NDArray[np.int64] = _NO_WHOLES
+    left: I8 = _NO_WHOLES
+    right: I8 = _NO_WHOLES
     # the categories that go left, of each split by categories, in the order of the splits
-    categories: Sequence[NDArray[np.int64]] = ()
+    categories: Sequence[I8] = ()
 
 
 @frozen(eq=False)
@@ -162,7 +162,7 @@ def _read_tree(block: Part, number: int, model: SavedModel) -> SavedTree:
     )
 
 
-def _read_sets(block: Part, numbers: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+def _read_sets(block: Part, numbers: F8) -> list[I8]:
     """Return the categories of each split by categories, whose thresholds are the `numbers` of their sets."""
     count = block.get("num_cat").whole() if block.has("num_cat") else 0
     if len(numbers) != count or not np.array_equal(np.sort(numbers), np.arange(count)):
@@ -179,12 +179,12 @@ def _read_sets(block: Part, numbers: NDArray[np.float64]) -> list[NDArray[np.int
     return [members[cuts[k] : cuts[k + 1]] - first[k] for k in numbers.astype(np.int64)]
 
 
-def _wholes(line: Part, length: int | None, low: int = 0, high: int = 2**53) -> NDArray[np.int64]:
+def _wholes(line: Part, length: int | None, low: int = 0, high: int = 2**53) -> I8:
     """Return the whole numbers of a line."""
     return Part(_numbers(line, int, "0123456789- "), line.where).wholes(length, low, high)
 
 
-def _reals(line: Part, length: int) -> NDArray[np.float64]:
+def _reals(line: Part, length: int) -> F8:
     """Return the numbers of a line, which may be infinite."""
     return Part(_numbers(line, float, "0123456789-+.einf "), line.where).reals(length, finite=False)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 from scipy import sparse
 
 from costframe.adoption.examples import accepted_row, known_texts
 from costframe.adoption.foreign import Handing, describe_error
+from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError, DataError, quote_names
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.frames import is_numeric, types_of
@@ -40,7 +40,7 @@ class CallableTransformer(ReadsGiven):
         """Return a transformer of some columns."""
         return cls((transformer,), Handing.of(transformer, count), form)
 
-    def __call__(self, rows: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Any) -> F8:
         """Transform rows; a transformer with feature names gets a frame, and what it refuses is a `DataError`."""
         try:
             return self._dense(self.transform(rows), len(rows))
@@ -61,7 +61,7 @@ class CallableTransformer(ReadsGiven):
             given = step.transform(given)
         return given
 
-    def _dense(self, made: Any, count: int) -> NDArray[np.float64]:
+    def _dense(self, made: Any, count: int) -> F8:
         if not sparse.issparse(made):
             dense = _numbers(made) if hasattr(made, "iloc") else np.asarray(made, np.float64)
             return dense[None] if dense.ndim == 1 and count == 1 else dense  # of one row some make a list
@@ -71,10 +71,10 @@ class CallableTransformer(ReadsGiven):
         return dense
 
 
-def _numbers(made: Any) -> NDArray[np.float64]:
+def _numbers(made: Any) -> F8:
     """Return a frame of pandas as numbers, NaN for each missing value."""
     try:
-        found: NDArray[np.float64] = made.to_numpy(np.float64, na_value=np.nan)
+        found: F8 = made.to_numpy(np.float64, na_value=np.nan)
     except TypeError:  # pd.NA by itself, of an inquiry, is an object
         found = made.astype(object).where(made.notna(), np.nan).to_numpy(np.float64)
     return found
@@ -113,7 +113,7 @@ def try_called(
     ) from failed
 
 
-def _transformed(called: CallableTransformer, row: NDArray[np.float64]) -> Any:
+def _transformed(called: CallableTransformer, row: F8) -> Any:
     return called.transform(restore_together(row))
 
 
@@ -142,7 +142,7 @@ def try_transformer(transformer: Any, count: int, form: Callable[..., Any] | Non
     return None
 
 
-def store(values: NDArray[np.float64], stored: NDArray[np.bool_], form: Callable[..., Any]) -> Any:
+def store(values: F8, stored: B1, form: Callable[..., Any]) -> Any:
     """Return a sparse table that stores some of the values."""
     rows, columns = np.nonzero(stored)
     return form(sparse.coo_matrix((values[rows, columns], (rows, columns)), shape=values.shape))

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import ONLY, OTHER, is_missing
@@ -31,7 +32,7 @@ class Recipe:
         self._made: dict[tuple[Any, ...], list[int]] = {}  # equal operations make the same columns
         self._own: dict[int, Any] = {}  # of raw columns whose texts a model numbers without a list
         self._labels: dict[int, Any] = {}  # of columns with texts; imputed ones share those of their origin
-        self._extremes: dict[int, NDArray[np.float64]] = {}  # of columns of limited values, with NaN if it may come
+        self._extremes: dict[int, F8] = {}  # of columns of limited values, with NaN if it may come
         self._rounded = set[int]()  # columns whose last bits are not the original's
         self._filled = set[int]()  # columns without missing values
         self._closed: list[Any] = []  # labels of columns whose other texts are refused
@@ -246,7 +247,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real | np.bool_)
 
 
-def _as_table(keys: Sequence[float], values: Iterable[float], what: str) -> NDArray[np.float64]:
+def _as_table(keys: Sequence[float], values: Iterable[float], what: str) -> F8:
     """Return different keys, ascending with NaN last, and their values; refuse one key with two values."""
     table = np.array([keys, list(values)], np.float64)
     table = table[:, np.argsort(table[0], kind="stable")]

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe.adoption.foreign import is_unfitted
 from costframe.adoption.inside import inner_of
 from costframe.adoption.pipelines.called import store
 from costframe.adoption.xgboost import has_trees, is_xgboost
+from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -27,7 +28,7 @@ class _OfSparse(ReadsNumbers):
     form: Callable[..., Any]
     hidden: bool  # whether NaN stands for what is not stored, else zero
 
-    def __call__(self, rows: NDArray[np.float64]) -> ArrayLike:
+    def __call__(self, rows: F8) -> ArrayLike:
         return self.function(store(rows, ~np.isnan(rows) if self.hidden else rows != 0, self.form))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from costframe.adoption.pipelines.recipe import Recipe
+from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.tables.categories import OTHER, is_missing
 from costframe.core.tables.operations import ELEMENTWISE
@@ -168,14 +168,14 @@ def _codes(encoder: Any, columns: list[int], recipe: Recipe) -> list[int]:
     return made
 
 
-def _widths(encoder: Any, table: NDArray[np.float64]) -> list[int]:
+def _widths(encoder: Any, table: F8) -> list[int]:
     """Return the number of columns that an encoder makes of each."""
     count = len(encoder.categories_)
     own = getattr(encoder, "_n_features_outs", None)  # of OneHotEncoder; there is no public name
     return [table.shape[1] // count] * count if own is None else list(own)
 
 
-def _ask(encoder: Any, categories: list[list[Any]], *, unknown: bool) -> NDArray[np.float64]:
+def _ask(encoder: Any, categories: list[list[Any]], *, unknown: bool) -> F8:
     """Return what an encoder makes of row i with category i of each column, and of unknown ones in the last row."""
     size = max(map(len, categories))
     rows = [[known[i] if i < len(known) else known[0] for known in categories] for i in range(size)]

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from costframe.adoption.adopted import OpaqueOnlyError
+from costframe.core.arrays import F8, I8
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -162,10 +163,10 @@ def _moved(learner: OpaqueLearner, columns: NDArray[np.int32]) -> OpaqueLearner:
 class _Spread(ReadsNumbers):
     """A function of rows, some of whose columns are the same or in another order, as one of the different ones."""
 
-    function: Callable[[NDArray[np.float64]], ArrayLike]
-    places: NDArray[np.int64]  # of the function's columns
+    function: Callable[[F8], ArrayLike]
+    places: I8  # of the function's columns
 
-    def __call__(self, rows: NDArray[np.float64]) -> ArrayLike:
+    def __call__(self, rows: F8) -> ArrayLike:
         return call_as_given(self.function, rows[:, self.places])
 
 

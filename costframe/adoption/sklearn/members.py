@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
 from costframe.adoption.adopted import is_of
 from costframe.adoption.inside import inner_of, members_of
@@ -19,6 +18,7 @@ from costframe.adoption.opaque import Method, OfClassOne, classes_of, opaque_mem
 from costframe.adoption.own import gives_its_scores, is_own
 from costframe.adoption.sklearn.joined_columns import JoinedColumns
 from costframe.adoption.sklearn.terms import SCORED, Term, add_terms
+from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins import registry
 from costframe.core.predictors.classes import one_margin
@@ -44,11 +44,11 @@ class AskedPredictor(ReadsNumbers):
     columns: tuple[int, ...]
     method: Ask
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, rows: F8) -> F8:
         """Return what the method gives; columns that it does not read are missing."""
         whole = np.full((len(rows), len(self.predictor.feature_names)), np.nan)
         whole[:, list(self.columns)] = rows
-        found: NDArray[np.float64] = getattr(self.predictor, self.method)(whole)
+        found: F8 = getattr(self.predictor, self.method)(whole)
         return one_margin(found) if self.method == "decision_function" else found
 
 

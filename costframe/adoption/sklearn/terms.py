@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN
@@ -26,8 +27,8 @@ class Term:
     """Values of rows, K of them: scores of a bank's learners, or blends of the scores."""
 
     bank: WeakLearnerBank
-    weights: NDArray[np.float64]  # (outputs of the bank, S)
-    intercept: NDArray[np.float64]  # (S,)
+    weights: F8  # (outputs of the bank, S)
+    intercept: F8  # (S,)
     blends: tuple[Blend, ...] = ()
 
     @classmethod
@@ -155,7 +156,7 @@ def _beside(blends: Sequence[Blend]) -> Blend:
     )
 
 
-def _join(banks: Sequence[WeakLearnerBank]) -> tuple[WeakLearnerBank, list[NDArray[np.int64]]]:
+def _join(banks: Sequence[WeakLearnerBank]) -> tuple[WeakLearnerBank, list[I8]]:
     """Join banks; return also the rows of each bank's outputs in the weights of the joined one.
 
     A column that several banks read is one learner. Opaque learners of one name get numbers.
@@ -255,7 +256,7 @@ def adopt_constant(model: Any, names: tuple[str, ...]) -> StageTree:
     if model.n_outputs_ > 1 and hasattr(model, "classes_"):
         raise AdoptionError(f"{name}: has {model.n_outputs_} labels a row; fit one classifier for each")
     predict = model.predict_proba if hasattr(model, "classes_") else model.predict
-    values: NDArray[np.float64] = np.ravel(predict(np.zeros((1, len(names)))))
+    values: F8 = np.ravel(predict(np.zeros((1, len(names)))))
     return constant_term(names, values[1:] if hasattr(model, "classes_") and len(values) == 2 else values).answer()
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from costframe.adoption.adopted import OpaqueOnlyError, float32_at_most, one_answer
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.plugins import registry
@@ -35,10 +36,10 @@ def adopt_mean(model: Any, names: tuple[str, ...]) -> StageTree:
     return Term.scores(total).divided(len(table)).answer()
 
 
-def _leaf_values(model: Any, tree: Any) -> NDArray[np.float64]:
+def _leaf_values(model: Any, tree: Any) -> F8:
     """Return the scores of each node: float64 (nodes, K)."""
     if not hasattr(model, "classes_"):
-        values: NDArray[np.float64] = tree.value.reshape(tree.node_count, -1)
+        values: F8 = tree.value.reshape(tree.node_count, -1)
         return values
     counts = np.atleast_1d(model.n_classes_)
     if len(counts) == 1:
@@ -69,7 +70,7 @@ def adopt_isolation(model: Any, names: tuple[str, ...]) -> StageTree:
     return Term.scores(tree).answer("isolation", len(table) * most)
 
 
-def _average_path(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _average_path(counts: I8) -> F8:
     """Return the average number of comparisons that isolate one of n rows in a random tree, for each n."""
     n = np.maximum(counts, 3)
     many = 2.0 * (np.log(n - 1.0) + np.euler_gamma) - 2.0 * (n - 1.0) / n
@@ -136,7 +137,7 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
     return votes.answer(link, float(n_classes - 1), by_scores=True)
 
 
-def _tree(tree: Any, values: NDArray[np.float64]) -> TreeTable:
+def _tree(tree: Any, values: F8) -> TreeTable:
     """Return a tree of scikit-learn, which tests `float32(x) <= threshold`, with these values of its nodes."""
     leaf = tree.children_left < 0
     return TreeTable.single(
@@ -190,8 +191,8 @@ def _histogram_tree(predictor: Any, categories: _Categories) -> TreeTable:
 class _Categories:
     """The encoding of columns before the model's trees read them."""
 
-    column: NDArray[np.int64]  # (d,): original column of each column of the trees, the categorical ones first
-    values: tuple[NDArray[np.float64], ...]  # value in X for each code of each categorical column
+    column: I8  # (d,): original column of each column of the trees, the categorical ones first
+    values: tuple[F8, ...]  # value in X for each code of each categorical column
     labels: dict[str, tuple[str, ...]]  # of the columns whose categories are texts; X has their positions
 
     @classmethod
@@ -202,7 +203,7 @@ class _Categories:
             return cls(np.arange(len(names)), (), {})
         column = np.argsort(~categorical, kind="stable")
         encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - there is no public name
-        values: list[NDArray[np.float64]] = []
+        values: list[F8] = []
         labels: dict[str, tuple[str, ...]] = {}
         for f, known in zip(column, encoder.categories_, strict=False):
             present = [value for value in known.tolist() if not is_missing(value) or value is None]
@@ -217,14 +218,14 @@ class _Categories:
                 )
         return cls(column, tuple(values), labels)
 
-    def against(self, predictor: Any, node: Any) -> NDArray[np.float64]:
+    def against(self, predictor: Any, node: Any) -> F8:
         """Return the categories that go against a node's missing way: those of the left, or all other known ones."""
         values = self.values[node["feature_idx"]]
         left = _members(predictor.raw_left_cat_bitsets[node["bitset_idx"]], len(values))
         return np.sort(values[~left if node["missing_go_to_left"] else left])
 
 
-def _members(bits: NDArray[np.uint32], count: int) -> NDArray[np.bool_]:
+def _members(bits: NDArray[np.uint32], count: int) -> B1:
     """Return which codes are in a set: bool (count,)."""
     codes = np.arange(count)
     return np.asarray(bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1, np.bool_)

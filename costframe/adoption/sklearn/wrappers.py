@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe.adoption.inside import WRAPPERS, inner_of
 from costframe.adoption.opaque import opaque_tree
 from costframe.adoption.sklearn.joined_columns import refused
 from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term
+from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
@@ -113,7 +114,7 @@ class _Untransformed(ReadsNumbers):
     def __init__(self, predictor: Predictor, columns: tuple[int, ...], transformer: Any) -> None:
         self.predictor, self.columns, self.transformer = predictor, columns, transformer
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, rows: F8) -> F8:
         whole = np.full((len(rows), len(self.predictor.feature_names)), np.nan)
         whole[:, list(self.columns)] = rows
         found = self.predictor.predict(whole).reshape(len(rows), -1)

@@ -20,6 +20,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from costframe.adoption.adopted import Part, choose_names, float32_less, one_answer, parse_json
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import PLAIN, WHOLE_FLOAT32, TreeTable
@@ -46,7 +47,7 @@ class TreeReader:
     n_scores: int  # outputs of the model: a tree has one output or all
     # for columns whose categories are numbers, by position: the number that each code in the trees stands for.
     # None for texts beyond ASCII: with pandas, xgboost counts their characters as bytes and saves them cut
-    numbers: Mapping[int, NDArray[np.float64] | None] = field(factory=dict)
+    numbers: Mapping[int, F8 | None] = field(factory=dict)
 
     def read(self, tree: Part) -> TreeTable:
         """Return the table of one tree; refuse arrays that do not describe one."""
@@ -79,18 +80,13 @@ class TreeReader:
             raise tree.refuse(str(error)) from error
 
     def _categories(
-        self,
-        tree: Part,
-        column: NDArray[np.int64],
-        threshold: NDArray[np.float64],
-        default: NDArray[np.bool_],
-        order: NDArray[np.int64],
-    ) -> tuple[dict[int, NDArray[np.float64]], NDArray[np.bool_], NDArray[np.uint8]]:
+        self, tree: Part, column: I8, threshold: F8, default: B1, order: I8
+    ) -> tuple[dict[int, F8], B1, U8]:
         """Return each node's categories that go right, the missing ways, and readings; threshold becomes NaN there.
 
         Categories go against the missing way, which therefore is left; where the default is right, NaN is one of them.
         """
-        sets: dict[int, NDArray[np.float64]] = {}
+        sets: dict[int, F8] = {}
         missing_left, reading = default.copy(), np.full(len(default), PLAIN, np.uint8)
         kind = tree.get("split_type").wholes(len(default), high=1) if tree.has("split_type") else np.zeros(len(default))
         inner = order[column[order] >= 0]
@@ -110,7 +106,7 @@ class TreeReader:
                 sets[node], reading[node] = members, WHOLE_FLOAT32 if numbers is None else PLAIN
         return sets, missing_left, reading
 
-    def _check_encoded(self, tree: Part, column: NDArray[np.int64], tests: NDArray[np.bool_]) -> None:
+    def _check_encoded(self, tree: Part, column: I8, tests: B1) -> None:
         """Refuse tests of columns whose categories are unknown, and comparisons where they are numbers."""
         for f in [f for f in set(column.tolist()) if f in self.numbers]:
             if self.numbers[f] is None:
@@ -121,9 +117,7 @@ class TreeReader:
             if (column[~tests] == f).any():
                 raise tree.refuse(f"compares the feature {self.names[f]!r}, whose categories are numbers")
 
-    def _outputs(
-        self, tree: Part, condition: NDArray[np.float32], right: NDArray[np.int64], leaf: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def _outputs(self, tree: Part, condition: NDArray[np.float32], right: I8, leaf: B1) -> F8:
         """Return the outputs of each leaf in float32 precision: float64 (nodes, K)."""
         width = tree.get("tree_param").get("size_leaf_vector").whole()
         if width <= 1:  # zero in xgboost 1
@@ -150,7 +144,7 @@ def read_float32(part: Part, length: int, *, finite: bool = True) -> NDArray[np.
     return numbers
 
 
-def _held(tree: Part, n_nodes: int) -> dict[int, NDArray[np.int64]]:
+def _held(tree: Part, n_nodes: int) -> dict[int, I8]:
     """Return the categories that the file lists for each node."""
     categories = tree.get("categories").wholes(high=_MOST)
     nodes = tree.get("categories_nodes").wholes(high=n_nodes - 1)
@@ -164,14 +158,14 @@ def _held(tree: Part, n_nodes: int) -> dict[int, NDArray[np.int64]]:
     }
 
 
-def _members(codes: NDArray[np.int64], numbers: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _members(codes: I8, numbers: F8 | None) -> F8:
     """Return the values that stand for codes, ascending; codes that no value can have are left out."""
     if numbers is None:
         return np.unique(codes[codes < _NO_CATEGORY]).astype(np.float64)
     return np.unique(numbers[codes[codes < len(numbers)]])
 
 
-def _order(left: NDArray[np.int64], right: NDArray[np.int64], tree: Part) -> NDArray[np.int64]:
+def _order(left: I8, right: I8, tree: Part) -> I8:
     """Return the nodes reachable from the root: as they are, if parents come first and all are, else breadth first."""
     inner = np.flatnonzero(left >= 0)
     children = np.concatenate([left[inner], right[inner]])
@@ -187,7 +181,7 @@ def _order(left: NDArray[np.int64], right: NDArray[np.int64], tree: Part) -> NDA
         reached += len(levels[-1])
         if reached > len(left):
             raise tree.refuse("its nodes do not form a tree")
-    order: NDArray[np.int64] = np.concatenate(levels)
+    order: I8 = np.concatenate(levels)
     if len(np.unique(order)) < len(order):
         raise tree.refuse("its nodes do not form a tree")
     return order
@@ -269,7 +263,7 @@ class _Model:
     booster: str
     boosting: Part
     names: tuple[str, ...]
-    margins: NDArray[np.float64]
+    margins: F8
     link: str
     n_targets: int
     room: int  # most weights of outputs
@@ -333,7 +327,7 @@ class _Model:
             weights *= np.repeat(dropped.astype(np.float64), table.width)[:, None]
         return one_answer(table, self.names, weights, self.margins, self.link, labels)
 
-    def _weights(self, table: TreeTable, groups: NDArray[np.int64], model: Part) -> NDArray[np.float64]:
+    def _weights(self, table: TreeTable, groups: I8, model: Part) -> F8:
         """Return weights, float64 (sum of widths, K): a tree of one output adds to one score, a wider one to all."""
         n_scores, n_outputs = len(self.margins), int(table.width.sum(dtype=np.int64))
         if n_outputs * n_scores > self.room:
@@ -404,15 +398,13 @@ def _count_trees(model: Part, n_trees: int, n_scores: int, rounds: int | None) -
     return int(ends[rounds])
 
 
-def _categories(
-    model: Part, names: tuple[str, ...]
-) -> tuple[dict[str, tuple[str, ...]], dict[int, NDArray[np.float64] | None]]:
+def _categories(model: Part, names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[int, F8 | None]]:
     """Return the categories that a data frame had in training: labels by name, numbers by position, None if garbled.
 
     Since 3.1 xgboost keeps them and encodes frames by them, whatever their own order, as predictors do with labels.
     """
     labels: dict[str, tuple[str, ...]] = {}
-    numbers: dict[int, NDArray[np.float64] | None] = {}
+    numbers: dict[int, F8 | None] = {}
     cats = model.get("cats").only("enc", "feature_segments", "sorted_idx") if model.has("cats") else None
     found = [] if cats is None else [each.only("type", "offsets", "values") for each in cats.get("enc").items()]
     if len(found) not in {0, len(names)}:
@@ -430,7 +422,7 @@ def _categories(
     return labels, numbers
 
 
-def _texts(each: Part, values: NDArray[np.int64]) -> tuple[str, ...]:
+def _texts(each: Part, values: I8) -> tuple[str, ...]:
     """Return texts that follow each other in ASCII."""
     ends = each.get("offsets").wholes(high=len(values))
     if not len(ends) or ends[0] != 0 or ends[-1] != len(values) or (np.diff(ends) < 0).any():
@@ -470,7 +462,7 @@ def _find(objective: Part) -> tuple[str, str]:
     return _OBJECTIVES[name]
 
 
-def read_margins(base_score: Part, objective: Part, n_scores: int) -> NDArray[np.float64]:
+def read_margins(base_score: Part, objective: Part, n_scores: int) -> F8:
     """Return the constants that xgboost adds to the trees' outputs, in its float32: float64 (K,).
 
     A base score is a text, of one number up to version 3.0 and of a list since; it is a prediction, which the inverse

@@ -6,9 +6,9 @@ from copy import copy
 
 import numpy as np
 from attrs import Factory, field, frozen
-from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8
 from costframe.core.cost.expected import ExpectedCost, Priced
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.learners.tree_table import TreeTable
@@ -33,9 +33,9 @@ class Account:
         The part of it that a gate in front of the model computes too; zeros by default.
     """
 
-    acquired: NDArray[np.bool_]
-    computed: NDArray[np.float64]
-    shared: NDArray[np.float64] = field(default=Factory(lambda self: np.zeros_like(self.computed), takes_self=True))
+    acquired: B1
+    computed: F8
+    shared: F8 = field(default=Factory(lambda self: np.zeros_like(self.computed), takes_self=True))
 
     @classmethod
     def nothing(cls, n_rows: int, n_features: int) -> Account:
@@ -43,7 +43,7 @@ class Account:
         return cls(np.zeros((n_rows, n_features), np.bool_), np.zeros(n_rows))
 
     @classmethod
-    def of(cls, tree: Priced, costs: CostModel, X: NDArray[np.float64], n_jobs: int | None = None) -> Account:
+    def of(cls, tree: Priced, costs: CostModel, X: F8, n_jobs: int | None = None) -> Account:
         """Evaluate a stage tree whose features are X's columns."""
         prices = costs.select(tree.feature_names)
         report = ExpectedCost(costs.without_errors()).evaluate(tree, X, n_jobs=n_jobs)
@@ -61,7 +61,7 @@ class Account:
         computed = self.computed + other.computed - (self.shared + other.shared)
         return Account(self.acquired | other.acquired, computed)
 
-    def where(self, chosen: NDArray[np.bool_], other: Account) -> Account:
+    def where(self, chosen: B1, other: Account) -> Account:
         """Take this one's rows where `chosen`, bool (n,), else the other's."""
         return Account(
             np.where(chosen[:, np.newaxis], self.acquired, other.acquired),
@@ -69,16 +69,16 @@ class Account:
             np.where(chosen, self.shared, other.shared),
         )
 
-    def cost(self, prices: PriceArrays) -> NDArray[np.float64]:
+    def cost(self, prices: PriceArrays) -> F8:
         """Return what each row pays, without what is paid once a batch: float64 (n,)."""
         return self.computed + _acquisition(self.acquired, prices)
 
-    def batch(self, prices: PriceArrays) -> NDArray[np.float64]:
+    def batch(self, prices: PriceArrays) -> F8:
         """Return what a batch pays for what each row acquires, if no other row does: float64 (n,)."""
         return weigh_flags(self.acquired, prices.once)
 
 
-def weigh_flags(flags: NDArray[np.bool_], price: NDArray[np.float64]) -> NDArray[np.float64]:
+def weigh_flags(flags: B1, price: F8) -> F8:
     """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""
     found = np.zeros(len(flags))
     for f in np.flatnonzero(price):
@@ -86,7 +86,7 @@ def weigh_flags(flags: NDArray[np.bool_], price: NDArray[np.float64]) -> NDArray
     return found
 
 
-def _acquisition(acquired: NDArray[np.bool_], prices: PriceArrays) -> NDArray[np.float64]:
+def _acquisition(acquired: B1, prices: PriceArrays) -> F8:
     """Price features and resources; the first use of a feature is no reuse."""
     paid = weigh_flags(acquired, prices.cost - prices.reuse)
     if len(prices.resource_cost):
@@ -112,9 +112,7 @@ class PrefixCost:
         Whose rows these are a part of; the mean is of all.
     """
 
-    def __init__(
-        self, X: NDArray[np.float64], weight: NDArray[np.float64], prices: PriceArrays, workers: Workers = ALONE
-    ) -> None:
+    def __init__(self, X: F8, weight: F8, prices: PriceArrays, workers: Workers = ALONE) -> None:
         self._X, self._weight, self._prices, self._workers = np.ascontiguousarray(X), weight, prices, workers
         self._total = exact_sum(weight, workers)
         self._masks = np.zeros((len(X), word_count(X.shape[1])), np.uint64)
@@ -132,7 +130,7 @@ class PrefixCost:
             setattr(other, name, getattr(self, name).copy())
         return other
 
-    def add(self, tree: TreeTable) -> NDArray[np.float64]:
+    def add(self, tree: TreeTable) -> F8:
         """Add a tree of one output, with e_t = 1, and return its values: float64 (rows,)."""
         leaves = np.empty(len(self._X), np.int64)
         own = self._masks, self._computed, self._bought, leaves
@@ -142,12 +140,12 @@ class PrefixCost:
         return tree.values[tree.value[leaves]]
 
     @property
-    def acquired(self) -> NDArray[np.bool_]:
+    def acquired(self) -> B1:
         """Features that each row has acquired: bool (rows, d)."""
         return bits_of(self._masks, self._X.shape[1])
 
     @property
-    def computed(self) -> NDArray[np.float64]:
+    def computed(self) -> F8:
         """Price that each row has paid for learners, comparisons and all uses of features: float64 (rows,)."""
         return self._computed.copy()
 

@@ -7,6 +7,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.caps import walk_under_limits
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges, sum_charges
@@ -27,11 +28,11 @@ def hard_charges(
     tree: StageModel,
     prices: PriceArrays,
     marks: engine.Record,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    weights_at: NDArray[np.float64],
+    X: F8,
+    weight: F8,
+    weights_at: F8,
     needs: Needs,
-    acquired: NDArray[np.bool_],
+    acquired: B1,
 ) -> Charges:
     """Charge some rows; `weights_at[s]` is the sum of e_t, in its unit, of the learners that stage s evaluates first.
 
@@ -56,14 +57,14 @@ def charge_masks(
     tree: StageModel,
     prices: PriceArrays,
     masks: NDArray[np.uint64],
-    weight: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    comparisons: NDArray[np.float64],
-    uses: NDArray[np.float64],
-    stage_weight: NDArray[np.float64],
+    weight: F8,
+    weights: F8,
+    comparisons: F8,
+    uses: F8,
+    stage_weight: F8,
     ends: Ends,
     needs: Needs,
-    acquired: NDArray[np.bool_],
+    acquired: B1,
 ) -> Charges:
     """Charge rows that acquired the features `masks`, of those that the tree uses; see `Charges`.
 
@@ -102,9 +103,9 @@ def soft_charges(
     prices: PriceArrays,
     marks: engine.Record,
     steepness: float | None,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    learners_at: NDArray[np.float64],
+    X: F8,
+    weight: F8,
+    learners_at: F8,
 ) -> Charges:
     """Charge some rows; `learners_at[s]` is the price of the learners that stage s evaluates first."""
     n, used, visits = len(X), tree.layout.used, StageVisits(tree, prices, marks, X)
@@ -130,7 +131,7 @@ def soft_charges(
     return Charges(acquired, paid, learners, comparisons, reuse, *sums)
 
 
-def _chance_above(route: Route, scores: NDArray[np.float64], steepness: float | None) -> NDArray[np.float64]:
+def _chance_above(route: Route, scores: F8, steepness: float | None) -> F8:
     """Return the probability that each row goes above: float64 (rows,)."""
     from scipy.special import expit
 
@@ -143,28 +144,28 @@ def _chance_above(route: Route, scores: NDArray[np.float64], steepness: float | 
 class StageVisit:
     """All rows at one stage, as if each came there; U features that the tree uses."""
 
-    scores: NDArray[np.float64]  # (n,): of the first output; zero for rows left out
-    bought: NDArray[np.bool_]  # (n, U): features acquired so far
-    new: NDArray[np.bool_]  # (n, U): features that this stage acquires
-    resources: NDArray[np.bool_]  # (n, R): resources that this stage needs first
-    comparisons: NDArray[np.float64]  # (n,): price of the comparisons
-    reused: NDArray[np.float64]  # (n,): number of uses of features beyond the first
+    scores: F8  # (n,): of the first output; zero for rows left out
+    bought: B1  # (n, U): features acquired so far
+    new: B1  # (n, U): features that this stage acquires
+    resources: B1  # (n, R): resources that this stage needs first
+    comparisons: F8  # (n,): price of the comparisons
+    reused: F8  # (n,): number of uses of features beyond the first
 
 
 class StageVisits:
     """Evaluation of stages on some rows, parents before their children."""
 
-    def __init__(self, tree: StageModel, prices: PriceArrays, marks: engine.Record, X: NDArray[np.float64]) -> None:
+    def __init__(self, tree: StageModel, prices: PriceArrays, marks: engine.Record, X: F8) -> None:
         self._runner, self._tree = StageRunner(tree.layout, X, marks), tree
         self._n_used = len(tree.layout.used)
         self._needs = prices.direct_needs.restrict(tree.layout.used)
         self._comparison = float(prices.comparisons[0])
 
-    def no_features(self) -> NDArray[np.bool_]:
+    def no_features(self) -> B1:
         """Return the features bought before the first stage, all False: bool (n, U)."""
         return np.zeros((len(self._runner.masks), self._n_used), np.bool_)
 
-    def visit(self, stage: int, bought: NDArray[np.bool_], rows: NDArray[np.int64]) -> StageVisit:
+    def visit(self, stage: int, bought: B1, rows: I8) -> StageVisit:
         """Evaluate a stage for some rows; the other rows read nothing."""
         runner, n = self._runner, len(bought)
         runner.masks[:] = 0
@@ -178,12 +179,12 @@ class StageVisits:
         return StageVisit(scores, now, new, resources, comparisons, runner.spent[:, 1] - new.sum(axis=1))
 
 
-def learners_at(tree: StageModel, prices: PriceArrays) -> NDArray[np.float64]:
+def learners_at(tree: StageModel, prices: PriceArrays) -> F8:
     """Return the price of the learners that each stage evaluates first on its path: float64 (stages,)."""
     return _sum_first(tree, prices.learner * tree.bank.evaluation)
 
 
-def _sum_first(tree: StageModel, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_first(tree: StageModel, values: F8) -> F8:
     """Add up values, (T,), of the learners that each stage evaluates first on its path: float64 (stages,)."""
     layout = tree.layout
     stage = np.repeat(np.arange(len(tree.stages)), np.diff(layout.stage_first))
@@ -192,12 +193,8 @@ def _sum_first(tree: StageModel, values: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def stage_costs(
-    tree: StageModel,
-    prices: PriceArrays,
-    X: NDArray[np.float64],
-    acquisition: str = "path",
-    n_jobs: int | None = None,
-) -> NDArray[np.float64]:
+    tree: StageModel, prices: PriceArrays, X: F8, acquisition: str = "path", n_jobs: int | None = None
+) -> F8:
     """Return the cost that each stage adds for each row that reaches it: float64 (n, stages).
 
     With probabilities p_i^s of reaching stage s, the expected cost of row i is sum_s p_i^s a_is, without `prices.once`.
@@ -239,8 +236,8 @@ def _rows_at_once(prices: PriceArrays) -> int:
 def charge_tree(
     tree: StageModel,
     prices: PriceArrays,
-    X: NDArray[np.float64],
-    weight: NDArray[np.float64],
+    X: F8,
+    weight: F8,
     how: ExpectedCost,
     limits: Limits | None,
     n_jobs: int | None,
@@ -266,9 +263,7 @@ def charge_tree(
     return found if limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
 
 
-def _charge_capped(
-    tree: StageModel, prices: PriceArrays, X: NDArray[np.float64], rows: CappedRows, weight: NDArray[np.float64]
-) -> Charges:
+def _charge_capped(tree: StageModel, prices: PriceArrays, X: F8, rows: CappedRows, weight: F8) -> Charges:
     """Charge rows, float64 (rows, d), after their walk under limits."""
     weights, comparisons, uses = rows.spent.T
     reached = np.bincount(rows.exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)

@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from attrs import Attribute, evolve, field, fields, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_flag, check_number
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
@@ -49,20 +50,13 @@ class Priced(Protocol):
     def costs(self) -> CostModel | None:
         """Default prices."""
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows."""
 
-    def error_costs(self, X: NDArray[np.float64], y: ArrayLike, ends: Ends, how: ExpectedCost) -> NDArray[np.float64]:
+    def error_costs(self, X: F8, y: ArrayLike, ends: Ends, how: ExpectedCost) -> F8:
         """Return what the answers for rows cost where the truth is y."""
 
-    def replay(self, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
+    def replay(self, X: F8, costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
         """Return the trips to the sources of each row, and its milliseconds."""
 
 
@@ -212,7 +206,7 @@ def _shape(given: Any) -> tuple[int, ...] | str:
         return "lists of several lengths"
 
 
-def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:
+def _weights(sample_weight: ArrayLike | None, count: int) -> F8:
     if sample_weight is None or count == 0:
         return np.ones(count)
     weight = check_weights(sample_weight, count, "sample_weight")
@@ -221,7 +215,7 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]
     return weight if 1e-100 < largest < 1e100 else weight / largest
 
 
-def stack_values(values: Sequence[float | NDArray[np.float64]]) -> NDArray[np.float64]:
+def stack_values(values: Sequence[float | F8]) -> F8:
     """Return predictions of rows, numbers or vectors of one length, as float64 (rows,) or (rows, K)."""
     if len({np.shape(value) for value in values}) > 1:
         raise DataError("the model returned predictions of different lengths")

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 from scipy import sparse
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import BankError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.prices.price_arrays import PriceArrays
@@ -32,7 +32,7 @@ class PricedGroups:
     """
 
     member: sparse.csr_array[np.float64, tuple[int, int]]
-    price: NDArray[np.float64]
+    price: F8
 
     def __attrs_post_init__(self) -> None:
         if self.price.shape != (self.member.shape[0],):
@@ -42,12 +42,7 @@ class PricedGroups:
 
     @classmethod
     def of_bank(
-        cls,
-        bank: WeakLearnerBank,
-        prices: PriceArrays,
-        *,
-        n_rows: float = np.inf,
-        comparisons: NDArray[np.float64] | None = None,
+        cls, bank: WeakLearnerBank, prices: PriceArrays, *, n_rows: float = np.inf, comparisons: F8 | None = None
     ) -> PricedGroups:
         """Price the learners of a bank, then its features, then all resources.
 
@@ -80,7 +75,7 @@ class PricedGroups:
             np.concatenate([learner, feature, prices.resource_cost]),
         )
 
-    def restrict(self, weights: NDArray[np.int64]) -> PricedGroups:
+    def restrict(self, weights: I8) -> PricedGroups:
         """Keep some weights, in the given order; groups without a weight stay."""
         chosen: Any = self.member[:, weights]
         return PricedGroups(sparse.csr_array(chosen), self.price)
@@ -89,7 +84,7 @@ class PricedGroups:
         """Multiply all prices."""
         return PricedGroups(self.member, self.price * factor)
 
-    def used(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def used(self, weights: F8) -> B1:
         """Return which groups have a weight that is not zero: bool (K, G) for weights (K, C) or (K, C, M)."""
         present = weights != 0
         present = present if weights.ndim == 2 else present.any(axis=2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, field, fields, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count
 from costframe.core.prices.price_arrays import PriceArrays
@@ -48,22 +48,22 @@ class Evaluation:
 class Charges:
     """Charges of some rows, from which a report takes means. Sums over rows are weighted."""
 
-    acquired: NDArray[np.bool_] | NDArray[np.float64]  # (rows, d): 0/1, or probabilities
-    acquisition: NDArray[np.float64]  # (rows,): features and resources
-    learners: NDArray[np.float64] | None  # (rows,), like the next two; None if they cost nothing
-    comparisons: NDArray[np.float64] | None
-    reuse: NDArray[np.float64] | None
-    feature_weight: NDArray[np.float64]  # (d,): weight of the rows that acquired each feature
-    resource_weight: NDArray[np.float64]  # (R,)
-    stage_weight: NDArray[np.float64]  # (stages,)
-    predictions: NDArray[np.float64] | None = None  # (rows, K); None with soft routing
-    cut: NDArray[np.bool_] | None = None  # (rows,): answered early; None without limits
-    rounds: NDArray[np.int64] | None = None  # (rows,): trips to the sources; None where a replay must count them
-    per_row: NDArray[np.float64] | None = None  # (rows,): all of it, rounded up; None: the sum of the parts
-    places: NDArray[np.int64] | None = None  # (rows,): numbers of classes that predictions do not tell; see `Ends`
+    acquired: B1 | F8  # (rows, d): 0/1, or probabilities
+    acquisition: F8  # (rows,): features and resources
+    learners: F8 | None  # (rows,), like the next two; None if they cost nothing
+    comparisons: F8 | None
+    reuse: F8 | None
+    feature_weight: F8  # (d,): weight of the rows that acquired each feature
+    resource_weight: F8  # (R,)
+    stage_weight: F8  # (stages,)
+    predictions: F8 | None = None  # (rows, K); None with soft routing
+    cut: B1 | None = None  # (rows,): answered early; None without limits
+    rounds: I8 | None = None  # (rows,): trips to the sources; None where a replay must count them
+    per_row: F8 | None = None  # (rows,): all of it, rounded up; None: the sum of the parts
+    places: I8 | None = None  # (rows,): numbers of classes that predictions do not tell; see `Ends`
 
     @property
-    def row_costs(self) -> NDArray[np.float64]:
+    def row_costs(self) -> F8:
         """Cost of each row, (rows,)."""
         if self.per_row is not None:
             return self.per_row
@@ -71,7 +71,7 @@ class Charges:
         return sum((part for part in parts if part is not None), self.acquisition)
 
 
-def sum_charges(parts: Sequence[Charges], acquired: NDArray[np.bool_] | NDArray[np.float64] | None = None) -> Charges:
+def sum_charges(parts: Sequence[Charges], acquired: B1 | F8 | None = None) -> Charges:
     """Concatenate the charges of consecutive rows; `acquired` is that of all, if the parts have views of it."""
 
     def join(name: str) -> Any:
@@ -105,26 +105,24 @@ class Totals:
     """
 
     prices: PriceArrays
-    weight: NDArray[np.int64]
-    cost: NDArray[np.int64]
-    learners: NDArray[np.int64]
-    comparisons: NDArray[np.int64]
-    reuse: NDArray[np.int64]
-    feature_weight: NDArray[np.float64]
-    resource_weight: NDArray[np.float64]
-    stage_weight: NDArray[np.float64]
-    errors: NDArray[np.int64]
-    bill: NDArray[np.int64]
-    squared_bill: NDArray[np.int64]
-    none_acquired: NDArray[np.float64]
+    weight: I8
+    cost: I8
+    learners: I8
+    comparisons: I8
+    reuse: I8
+    feature_weight: F8
+    resource_weight: F8
+    stage_weight: F8
+    errors: I8
+    bill: I8
+    squared_bill: I8
+    none_acquired: F8
 
     @classmethod
-    def of(
-        cls, prices: PriceArrays, charges: Charges, per_row: NDArray[np.float64], weight: NDArray[np.float64]
-    ) -> Totals:
+    def of(cls, prices: PriceArrays, charges: Charges, per_row: F8, weight: F8) -> Totals:
         """Add up the charges of rows."""
 
-        def add(values: NDArray[np.float64] | None) -> NDArray[np.int64]:
+        def add(values: F8 | None) -> I8:
             return exact_digits(np.empty(0) if values is None else values * weight)
 
         none = _acquired_by_none(charges.acquired, weight) if prices.once.any() else np.ones(len(prices.once))
@@ -174,9 +172,7 @@ def _equal(one: PriceArrays, other: PriceArrays) -> bool:
     return same and all(np.array_equal(a, b) for a, b in pairs)
 
 
-def _acquired_by_none(
-    acquired: NDArray[np.bool_] | NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _acquired_by_none(acquired: B1 | F8, weight: F8) -> F8:
     """Return the probability that no row acquires each feature, for independent rows: float64 (d,)."""
     if acquired.dtype == np.bool_:
         return np.asarray(~acquired[weight > 0].any(axis=0), np.float64)
@@ -222,22 +218,22 @@ class CostReport:
         Sums over the rows, for `merge`.
     """
 
-    per_row: NDArray[np.float64]
+    per_row: F8
     mean: float
     fixed: float
     by_feature: dict[str, float]
     by_resource: dict[str, float]
     evaluation: Evaluation
-    acquired: NDArray[np.bool_] | NDArray[np.float64]
-    by_stage: NDArray[np.float64]
-    rounds: NDArray[np.int64] | None
-    predictions: NDArray[np.float64] | None
+    acquired: B1 | F8
+    by_stage: F8
+    rounds: I8 | None
+    predictions: F8 | None
     unit: str
     feature_names: tuple[str, ...]
-    cut: NDArray[np.bool_] | None = None
-    latency: NDArray[np.float64] | None = None
-    errors: NDArray[np.float64] | None = None
-    places: NDArray[np.int64] | None = None
+    cut: B1 | None = None
+    latency: F8 | None = None
+    errors: F8 | None = None
+    places: I8 | None = None
     totals: Totals = field(kw_only=True, repr=False)
 
     def __repr__(self) -> str:
@@ -259,7 +255,7 @@ class CostReport:
         more = [(f"{left} more", "", "")] if left > 0 else []
         return html_table(repr(self), ("", f"mean {self.unit}", "share"), [*parts[:_MOST_PARTS], *more])
 
-    def with_errors(self, errors: NDArray[np.float64], weight: NDArray[np.float64]) -> CostReport:
+    def with_errors(self, errors: F8, weight: F8) -> CostReport:
         """Return the report with the cost of each row's error, float64 (rows,); rows have these weights."""
         bill = self.per_row + errors
         squares = np.sum([exact_digits(part * weight) for part in exact_squares(bill)], axis=0)
@@ -274,7 +270,7 @@ class CostReport:
         return Ends(self.predictions, self.places)
 
     @property
-    def bill(self) -> NDArray[np.float64]:
+    def bill(self) -> F8:
         """What each row costs with its error, float64 (rows,)."""
         return self.per_row + self._known_errors()
 
@@ -300,12 +296,12 @@ class CostReport:
             return math.inf
         return math.sqrt(max(0.0, float((squares - bill * bill / total) / total / (total - 1))))
 
-    def _known_errors(self) -> NDArray[np.float64]:
+    def _known_errors(self) -> F8:
         if self.errors is None:
             raise ParameterError("errors: are known with labels only; use cost(X, y) at prices with errors")
         return self.errors
 
-    def latency_quantiles(self, shares: Sequence[float] = (0.5, 0.9, 0.99)) -> NDArray[np.float64]:
+    def latency_quantiles(self, shares: Sequence[float] = (0.5, 0.9, 0.99)) -> F8:
         """Return the milliseconds within which these shares of the rows have their values: float64 (shares,)."""
         if self.latency is None:
             raise ParameterError("latency: was not requested; use cost(..., latency=True)")
@@ -319,12 +315,7 @@ class CostReport:
 
     @classmethod
     def of(
-        cls,
-        prices: PriceArrays,
-        charges: Charges,
-        weight: NDArray[np.float64],
-        rounds: NDArray[np.int64] | None = None,
-        latency: NDArray[np.float64] | None = None,
+        cls, prices: PriceArrays, charges: Charges, weight: F8, rounds: I8 | None = None, latency: F8 | None = None
     ) -> CostReport:
         """Take weighted means of charges."""
         per_row = charges.row_costs

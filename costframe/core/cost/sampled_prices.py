@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.errors import BankError
 from costframe.core.learners.bank import WeakLearnerBank
@@ -40,17 +41,10 @@ class SampledPrices:
     groups: PricedGroups
     reads: NDArray[np.uint64]
     paid: NDArray[np.uint64]
-    mass: NDArray[np.float64]
+    mass: F8
 
     @classmethod
-    def of_bank(
-        cls,
-        bank: WeakLearnerBank,
-        groups: PricedGroups,
-        needs: NDArray[np.bool_],
-        X: NDArray[np.float64],
-        weight: NDArray[np.float64],
-    ) -> SampledPrices:
+    def of_bank(cls, bank: WeakLearnerBank, groups: PricedGroups, needs: B1, X: F8, weight: F8) -> SampledPrices:
         """Find the rows on which each learner of a bank reads each feature.
 
         Parameters
@@ -77,7 +71,7 @@ class SampledPrices:
         return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _tabulate_weights(weight))
 
     @classmethod
-    def whole(cls, groups: PricedGroups, weight: NDArray[np.float64] | None = None) -> SampledPrices:
+    def whole(cls, groups: PricedGroups, weight: F8 | None = None) -> SampledPrices:
         """Make prices for learner acquisition: every output needs all of its groups on every row.
 
         Rows are alike, so one row represents all, unless `weight` (n,), which sums to one, is given.
@@ -87,32 +81,32 @@ class SampledPrices:
         paid = np.zeros((groups.member.shape[0], words.shape[1]), np.uint64)
         return cls(groups, np.repeat(words, groups.member.nnz, axis=0), paid, _tabulate_weights(weight))
 
-    def with_weight(self, weight: NDArray[np.float64]) -> SampledPrices:
+    def with_weight(self, weight: F8) -> SampledPrices:
         """Give the same rows other weights, float64 (n,), which sum to one."""
         return evolve(self, mass=_tabulate_weights(weight))
 
-    def restrict(self, outputs: NDArray[np.int64]) -> SampledPrices:
+    def restrict(self, outputs: I8) -> SampledPrices:
         """Keep some outputs, in the given order."""
         chosen = sparse.csr_array(_number_entries(self.groups.member)[:, outputs])
         member = sparse.csr_array((np.ones(chosen.nnz), chosen.indices, chosen.indptr), shape=chosen.shape)
         return evolve(self, groups=PricedGroups(member, self.groups.price), reads=self.reads[chosen.data - 1])
 
-    def after(self, used: NDArray[np.bool_], among: NDArray[np.bool_] | None = None) -> SampledPrices:
+    def after(self, used: B1, among: B1 | None = None) -> SampledPrices:
         """Mark the groups that some outputs, bool (C,), need as paid, on all rows or those `among`, bool (n,)."""
         bought = self._union(used)
         if among is not None:
             bought &= _pack_rows(among[:, np.newaxis])
         return evolve(self, paid=self.paid | bought)
 
-    def shares(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def shares(self, used: B1) -> F8:
         """Return the share of rows on which some outputs, bool (C,), need each unpaid group: float64 (G,)."""
         return self.weigh(self._union(used) & ~self.paid)
 
-    def priced(self, used: NDArray[np.bool_]) -> PricedGroups:
+    def priced(self, used: B1) -> PricedGroups:
         """Scale the prices of groups so that they sum to the mean cost of some outputs, bool (C,)."""
         return PricedGroups(self.groups.member, self.groups.price * self.shares(used))
 
-    def each(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def each(self, used: B1) -> F8:
         """Return the cost of some outputs, bool (C,), on each row: float64, padded with zeros to whole words."""
         sets = self._union(used) & ~self.paid
         paid = np.flatnonzero(sets.any(axis=1) & (self.groups.price > 0))
@@ -121,18 +115,18 @@ class SampledPrices:
         )
         return np.asarray(self.groups.price[paid] @ bits)
 
-    def cost(self, used: NDArray[np.bool_]) -> float:
+    def cost(self, used: B1) -> float:
         """Return the mean cost of some outputs, bool (C,)."""
         return float(self.groups.price @ self.shares(used))
 
-    def weigh(self, sets: NDArray[np.uint64]) -> NDArray[np.float64]:
+    def weigh(self, sets: NDArray[np.uint64]) -> F8:
         """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
         found = np.empty(len(sets))
         engine.weigh_sets(sets, self.mass, found)
         return found
 
     @cached_property
-    def offers(self) -> NDArray[np.float64]:
+    def offers(self) -> F8:
         """Mean cost of each output alone: float64 (C,), read-only."""
         member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
         first, output = member.indptr.astype(np.int64), member.indices.astype(np.int64)
@@ -140,7 +134,7 @@ class SampledPrices:
         found.setflags(write=False)
         return found
 
-    def one_by_one(self) -> NDArray[np.float64]:
+    def one_by_one(self) -> F8:
         """Return the cost that each output adds to that of all outputs before it: float64 (C,)."""
         member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
         for g in np.flatnonzero(self.groups.price):
@@ -151,7 +145,7 @@ class SampledPrices:
             found[outputs[order]] += self.groups.price[g] * self.weigh(reads & ~bought[:-1])
         return found
 
-    def _union(self, used: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    def _union(self, used: B1) -> NDArray[np.uint64]:
         """Return the rows on which some outputs, bool (C,), need each group: uint64 (G, W)."""
         member, found = self.groups.member, np.zeros(self.paid.shape, np.uint64)
         engine.unite_sets(member.indptr.astype(np.int32), member.indices.astype(np.int32), used, self.reads, found)
@@ -163,9 +157,7 @@ def _number_entries(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.cs
     return sparse.csr_array((np.arange(1, member.nnz + 1), member.indices, member.indptr), shape=member.shape)
 
 
-def _find_needs(
-    bank: WeakLearnerBank, needs: NDArray[np.bool_], X: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+def _find_needs(bank: WeakLearnerBank, needs: B1, X: F8) -> tuple[I8, I8, NDArray[np.uint64]]:
     """Return the group, learner and rows, as bits, of each need of a learner: itself, features, and resources."""
     n_learners, n_features = len(bank), len(bank.feature_names)
     nodes = lay_out_nodes(bank.trees, n_features)
@@ -186,7 +178,7 @@ def _find_needs(
     return group, learner, reads
 
 
-def _pack_rows(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _pack_rows(bits: B1) -> NDArray[np.uint64]:
     """Pack bool (n, M) into words over the rows: uint64 (M, W)."""
     n_words = word_count(len(bits))
     bytes_ = np.zeros((bits.shape[1], 8 * n_words), np.uint8)
@@ -195,7 +187,7 @@ def _pack_rows(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return bytes_.view("<u8").astype(np.uint64, copy=False)
 
 
-def _tabulate_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _tabulate_weights(weight: F8) -> F8:
     """Tabulate the weight of each byte's rows: float64 (8 W, 256) for weights (n,)."""
     padded = np.zeros(64 * word_count(len(weight)))
     padded[: len(weight)] = weight

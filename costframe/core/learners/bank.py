@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8, I8, U8
 from costframe.core.checks import as_items
 from costframe.core.errors import BankError, brief, format_count, shown
 from costframe.core.learners.node_layout import tree_leaves
@@ -57,7 +58,7 @@ class OpaqueLearner:
     """
 
     name: str
-    function: Callable[[NDArray[np.float64]], ArrayLike]
+    function: Callable[[F8], ArrayLike]
     features: tuple[int, ...] = field(converter=_tuple_of_columns)
     width: int = 1
 
@@ -71,7 +72,7 @@ class OpaqueLearner:
         if len(set(self.features)) < len(self.features):
             raise BankError(f"opaque learner {self.name!r}: reads a feature twice: {self.features}")
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, rows: F8) -> F8:
         """Return the outputs, float64 (rows, width), for rows of the learner's own features.
 
         Raises
@@ -127,12 +128,12 @@ class WeakLearnerBank:
     """
 
     feature_names: tuple[str, ...] = field(converter=as_feature_names)
-    kind: NDArray[np.uint8]
+    kind: U8
     index: NDArray[np.int32]
-    evaluation: NDArray[np.float64]
+    evaluation: F8
     trees: TreeTable = field(factory=TreeTable.empty)
     column_feature: NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
-    column_fill: NDArray[np.float64] = field(factory=lambda: np.empty(0, np.float64))
+    column_fill: F8 = field(factory=lambda: np.empty(0, np.float64))
     opaques: tuple[OpaqueLearner, ...] = field(default=(), converter=_as_learners)
     categories: Categories = field(factory=dict, converter=as_categories)
 
@@ -292,7 +293,7 @@ class WeakLearnerBank:
         return sparse.csr_array((ones, self.reads), shape=shape)
 
     @cached_property
-    def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def reads(self) -> tuple[I8, I8]:
         """The entries of F: pairs of a feature and a learner that may read it, ascending, int64 (reads,) each.
 
         They need no scipy, whose import takes a third of the time of a process's first prediction.
@@ -310,11 +311,11 @@ class WeakLearnerBank:
         return cells // width, cells % width
 
     @property
-    def read(self) -> NDArray[np.int64]:
+    def read(self) -> I8:
         """Columns that any learner reads, ascending: int64 (any,)."""
         return np.unique(self.reads[0])
 
-    def outputs(self, X: Any) -> NDArray[np.float64]:
+    def outputs(self, X: Any) -> F8:
         """Evaluate all learners and return H(x): float64 (rows, sum of K_t), columns in learner order."""
         rows = as_rows(X, self.feature_names, self.categories)
         first = np.cumsum(self.widths) - self.widths
@@ -362,14 +363,12 @@ def _agree(name: str, one: Any, other: Any) -> Any:
     raise BankError(f"concatenate: feature {name!r} has the labels {one} in one bank, {other} in another")
 
 
-def _kind_arrays(
-    kind: int, count: int, evaluation: ArrayLike
-) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]]:
+def _kind_arrays(kind: int, count: int, evaluation: ArrayLike) -> tuple[U8, NDArray[np.int32], F8]:
     weights = _expand(evaluation, count, "evaluation")
     return np.full(count, kind, np.uint8), np.arange(count, dtype=np.int32), weights
 
 
-def _expand(values: ArrayLike, count: int, name: str) -> NDArray[np.float64]:
+def _expand(values: ArrayLike, count: int, name: str) -> F8:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1
+
 _FEW, _LONG = 64, 4096  # members, and bits, of a set that is handled member by member
 
 
@@ -22,7 +24,7 @@ def as_words(numbers: Iterable[int], n_words: int) -> NDArray[np.uint64]:
     return words
 
 
-def bits_of(masks: NDArray[np.uint64], n_things: int) -> NDArray[np.bool_]:
+def bits_of(masks: NDArray[np.uint64], n_things: int) -> B1:
     """Unpack masks (rows, W) into bool (rows, n_things)."""
     bytes_ = np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8)
     unpacked = np.unpackbits(bytes_.reshape(len(masks), 8 * masks.shape[1]), axis=1, count=n_things, bitorder="little")

@@ -10,6 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS, TreeTable, ranges
 from costframe.core.machine import over_chunks
@@ -25,16 +26,16 @@ class Cuts(NamedTuple):
     the next `window`. Rounding keeps the order of values, so this is exact; see engine/cuts.h.
     """
 
-    first: NDArray[np.int64]  # (features + 1,)
-    cut: NDArray[np.float64]  # ascending in each feature, each once, no NaN
-    low: NDArray[np.float64]  # (features,)
-    scale: NDArray[np.float64]  # (features,)
-    first_step: NDArray[np.int64]  # (features + 1,)
+    first: I8  # (features + 1,)
+    cut: F8  # ascending in each feature, each once, no NaN
+    low: F8  # (features,)
+    scale: F8  # (features,)
+    first_step: I8  # (features + 1,)
     certain: NDArray[np.int32]
-    window: NDArray[np.int64]  # (features,)
+    window: I8  # (features,)
 
 
-def lay_out_cuts(first: NDArray[np.int64], cut: NDArray[np.float64]) -> Cuts:
+def lay_out_cuts(first: I8, cut: F8) -> Cuts:
     """Make the tables for cuts that begin at `first` in each feature."""
     d, count = len(first) - 1, np.diff(first)
     first_step = np.concatenate([[0], np.cumsum(np.clip(2 * count, 1, _MOST_STEPS))])  # one for a feature without cuts
@@ -47,7 +48,7 @@ def lay_out_cuts(first: NDArray[np.int64], cut: NDArray[np.float64]) -> Cuts:
     return cuts
 
 
-def _tabulate(cuts: Cuts, features: NDArray[np.int64]) -> None:
+def _tabulate(cuts: Cuts, features: I8) -> None:
     """Fill the tables of neighboring features with cuts."""
     begin, end = cuts.first[features], cuts.first[features + 1]
     lowest = cuts.cut[np.minimum(begin + np.isneginf(cuts.cut[begin]), end - 1)]  # finite, if several cuts are
@@ -80,25 +81,25 @@ PLACES = 0x077CB531
 class GateLayout(NamedTuple):
     """Gates of each tree, and the nodes at which rows end; a tree that is walked has none."""
 
-    n_words: NDArray[np.int64]  # (trees,): words of 32 leaves, 0 if the tree is walked
-    gate_first: NDArray[np.int64]  # (trees + 1,): gates
-    column: NDArray[np.int64]  # (gates,): code column
+    n_words: I8  # (trees,): words of 32 leaves, 0 if the tree is walked
+    gate_first: I8  # (trees + 1,): gates
+    column: I8  # (gates,): code column
     rank: NDArray[np.unsignedinteger]  # (gates,), of the codes' type; a row fails if its code is above
-    byte: NDArray[np.int64]  # (gates,)
-    kept: NDArray[np.uint8]  # (gates,): bits of the byte that stay
-    exit_first: NDArray[np.int64]  # (trees,)
+    byte: I8  # (gates,)
+    kept: U8  # (gates,): bits of the byte that stay
+    exit_first: I8  # (trees,)
     exit: NDArray[np.uint32]  # nodes, 32 for each word, by the five highest bits that `PLACES` names
 
 
 def lay_out_gates(
-    levels: list[NDArray[np.int64]],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    tree: NDArray[np.int64],
-    column: NDArray[np.int64],
+    levels: list[I8],
+    left: I8,
+    right: I8,
+    tree: I8,
+    column: I8,
     rank: NDArray[np.unsignedinteger],
     depth: NDArray[np.int32],
-    walked: NDArray[np.bool_],
+    walked: B1,
 ) -> GateLayout:
     """Lay out the trees that have few leaves for their depth, and are not `walked`, bool (trees,).
 
@@ -160,26 +161,26 @@ class NodeLayout:
     goes right iff bit `code & 63` of word `sets[rank + (code >> 6)]` is set.
     """
 
-    root: NDArray[np.int64]  # (trees,)
+    root: I8  # (trees,)
     depth: NDArray[np.int32]  # (trees,)
-    by_category: NDArray[np.bool_]  # (trees,): whether any node tests for categories
+    by_category: B1  # (trees,): whether any node tests for categories
     # (nodes,): highest bit at tests for categories | steps to the left child << 41 | code column << 23 | rank
     word: NDArray[np.uint64]
     sets: NDArray[np.uint64]  # bits of the codes that go right at tests for categories
     feature: NDArray[np.int32]  # (nodes,), -1 at leaves
-    origin: NDArray[np.int64]  # (nodes,): the node of the TreeTable
-    parent: NDArray[np.int64]  # (nodes,): before its children; the root is its own
+    origin: I8  # (nodes,): the node of the TreeTable
+    parent: I8  # (nodes,): before its children; the root is its own
     cuts: Cuts
-    column_first: NDArray[np.int64]  # (features + 1,)
+    column_first: I8  # (features + 1,)
     column_missing: NDArray[np.unsignedinteger]  # (code columns,): NaN's code, of the codes' type
-    column_reading: NDArray[np.int64]  # (code columns,); see `TreeTable`
-    category_column: NDArray[np.int64]  # (features + 1,): each feature's first code column for categories
-    category_first: NDArray[np.int64]  # (code columns for categories + 1,)
-    category: NDArray[np.float64]  # ascending in each code column
+    column_reading: I8  # (code columns,); see `TreeTable`
+    category_column: I8  # (features + 1,): each feature's first code column for categories
+    category_first: I8  # (code columns for categories + 1,)
+    category: F8  # ascending in each code column
     gates: GateLayout
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> I8:
         """Number of nodes of each tree, (trees,)."""
         return np.diff(np.append(self.root, len(self.word)))
 
@@ -252,16 +253,16 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
 class _CutCodes(NamedTuple):
     """Thresholds as codes; see `NodeLayout`."""
 
-    cut_first: NDArray[np.int64]
-    cut: NDArray[np.float64]
-    column_first: NDArray[np.int64]
+    cut_first: I8
+    cut: F8
+    column_first: I8
     missing: NDArray[np.uint32]  # NaN's code in each column
-    reading: NDArray[np.uint8]  # of each column
-    column: NDArray[np.int64]  # of each node
-    rank: NDArray[np.int64]  # of each node
+    reading: U8  # of each column
+    column: I8  # of each node
+    rank: I8  # of each node
 
 
-def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _CutCodes:
+def _code_cuts(table: TreeTable, nodes: I8, n_features: int) -> _CutCodes:
     """Code the thresholds of nodes that compare numbers."""
     feature, threshold, missing_left = table.feature[nodes], table.threshold[nodes], table.missing_left[nodes]
     every = np.arange(n_features + 1)
@@ -282,19 +283,19 @@ def _code_cuts(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _
 class _CategoryCodes(NamedTuple):
     """Categories as codes; see `NodeLayout`."""
 
-    known: list[NDArray[np.float64]]  # categories of each column
+    known: list[F8]  # categories of each column
     reading: list[int]  # of each column
-    first: NDArray[np.int64]  # (features + 1,): each feature's first column
-    column: NDArray[np.int64]  # of each node
+    first: I8  # (features + 1,): each feature's first column
+    column: I8  # of each node
     sets: NDArray[np.uint64]  # bits of the codes that go right
-    word: NDArray[np.int64]  # each node's first word of them
+    word: I8  # each node's first word of them
 
 
-def _code_categories(table: TreeTable, nodes: NDArray[np.int64], n_features: int) -> _CategoryCodes:
+def _code_categories(table: TreeTable, nodes: I8, n_features: int) -> _CategoryCodes:
     """Code the categories of nodes that test for them."""
     begin, feature, reading = table.category_first, table.feature[nodes], table.reading[nodes]
     tested = [table.categories[begin[node] : begin[node + 1]] for node in nodes]
-    known: list[NDArray[np.float64]] = []
+    known: list[F8] = []
     readings: list[int] = []
     words: list[NDArray[np.uint64]] = []
     place: dict[tuple[int, bytes], int] = {}  # equal tests share their words
@@ -320,7 +321,7 @@ def _code_categories(table: TreeTable, nodes: NDArray[np.int64], n_features: int
     return _CategoryCodes(known, readings, np.cumsum(first), column, sets, word)
 
 
-def share_columns(tested: list[NDArray[np.float64]]) -> list[list[int]]:
+def share_columns(tested: list[F8]) -> list[list[int]]:
     """Divide a feature's tests for categories into those that share a code column; a test has a bit for each category.
 
     They share one, unless these bits took much more memory than the tests themselves. Then as many share one as test
@@ -340,7 +341,7 @@ def share_columns(tested: list[NDArray[np.float64]]) -> list[list[int]]:
     return groups
 
 
-def path_masks(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features: int) -> NDArray[np.uint64]:
+def path_masks(parent: I8, feature: NDArray[np.int32], n_features: int) -> NDArray[np.uint64]:
     """Return the features tested on the way to each node as bits: uint64 (nodes, W), or (0, W) for many features.
 
     Parents come before their children, a root is its own. With more features than nodes on a way, masks would be longer
@@ -353,28 +354,26 @@ def path_masks(parent: NDArray[np.int64], feature: NDArray[np.int32], n_features
     return masks
 
 
-def path_prices(
-    parent: NDArray[np.int64], feature: NDArray[np.int32], split: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def path_prices(parent: I8, feature: NDArray[np.int32], split: F8) -> F8:
     """Return the price of the comparisons on the way to each node, float64 (nodes,); `split` is of each feature."""
     spent = np.zeros(len(parent))
     engine.price_paths(parent, feature, np.ascontiguousarray(split), spent)
     return spent
 
 
-def code_values(nodes: NodeLayout, X: NDArray[np.float64], used: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+def code_values(nodes: NodeLayout, X: F8, used: I8) -> NDArray[np.unsignedinteger]:
     """Return the codes of the columns `used` of C-contiguous float64 rows: uint16 or uint32 (code columns, rows)."""
     codes = np.empty((len(nodes.column_missing), len(X)), nodes.column_missing.dtype)
     engine.code_rows(X, used, nodes.packed, codes)
     return codes
 
 
-def layout_leaves(nodes: NodeLayout, X: NDArray[np.float64], leaves: NDArray[np.int32]) -> None:
+def layout_leaves(nodes: NodeLayout, X: F8, leaves: NDArray[np.int32]) -> None:
     """Set leaves, int32 (rows, trees), to the layout's node at which each row of X, C-contiguous float64, ends."""
     engine.walk_leaves(code_values(nodes, X, np.arange(X.shape[1])), nodes.packed, leaves)
 
 
-def tree_leaves(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int32]:
+def tree_leaves(trees: TreeTable, X: F8, n_jobs: int | None = None) -> NDArray[np.int32]:
     """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
     nodes = lay_out_nodes(trees, X.shape[1])
     found = np.empty((len(X), len(trees)), np.int32)

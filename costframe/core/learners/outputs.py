@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import BankError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import lay_out_nodes, layout_leaves, path_prices
@@ -43,9 +44,9 @@ class BankOutputs:
     """
 
     codes: NDArray[np.unsignedinteger]
-    dense: NDArray[np.float64]
+    dense: F8
     source: NDArray[np.int32]
-    values: NDArray[np.float64]
+    values: F8
 
     @classmethod
     def of(cls, bank: WeakLearnerBank, X: Any, n_jobs: int | None = None) -> BankOutputs:
@@ -70,16 +71,16 @@ class BankOutputs:
         """Keep some rows, by number or by mask."""
         return evolve(self, codes=self.codes[chosen], dense=self.dense[chosen])
 
-    def centered(self, shift: NDArray[np.float64]) -> BankOutputs:
+    def centered(self, shift: F8) -> BankOutputs:
         """Subtract a number from each output: float64 (C,)."""
         return evolve(self, values=self.values - shift[:, np.newaxis])
 
-    def block(self, rows: slice) -> NDArray[np.float64]:
+    def block(self, rows: slice) -> F8:
         """Return consecutive rows of H: float64 (rows, C)."""
         numbers = np.arange(*rows.indices(self.shape[0]))
         return self._write(numbers, np.ones(len(numbers)), np.empty((len(numbers), self.shape[1])))
 
-    def times(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def times(self, weights: F8) -> F8:
         """Return H B: float64 (n,) for weights (C,), or (n, M) for (C, M)."""
         by_output = weights.reshape(len(weights), int(np.prod(weights.shape[1:])))
         found = np.empty((self.shape[0], by_output.shape[1]))
@@ -87,7 +88,7 @@ class BankOutputs:
             found[rows] = product(block, by_output)
         return found.reshape(len(found), *weights.shape[1:])
 
-    def rmatvec(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rmatvec(self, values: F8) -> F8:
         """Return H' V: float64 (C,) for values (n,), or (C, M) for (n, M)."""
         by_row = values.reshape(len(values), int(np.prod(values.shape[1:])))
         sums = AccurateSums(self.shape[1], by_row.shape[1])
@@ -95,13 +96,11 @@ class BankOutputs:
             sums.add(block, by_row[rows])
         return sums.total().reshape(self.shape[1], *values.shape[1:])
 
-    def gram(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gram(self, weight: F8) -> F8:
         """Return H' diag(weight) H: float64 (C, C), symmetric, for weights (n,) >= 0."""
         return self.products(weight, np.empty((self.shape[0], 0)))[0]
 
-    def products(
-        self, weight: NDArray[np.float64], values: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def products(self, weight: F8, values: F8) -> tuple[F8, F8]:
         """Return H' diag(weight) H, (C, C), and H' diag(weight) V, (C, M): weights (n,) >= 0, values (n, M).
 
         Rows of weight zero take no time. It needs 128 MiB beside the result.
@@ -118,13 +117,11 @@ class BankOutputs:
         mirror(found)
         return found.T, right
 
-    def mean(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean(self, weight: F8) -> F8:
         """Weighted mean of each output: float64 (C,), for weights (n,)."""
         return np.asarray(self.rmatvec(weight) / exact_sum(weight))
 
-    def comparisons(
-        self, bank: WeakLearnerBank, split: NDArray[np.float64], weight: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def comparisons(self, bank: WeakLearnerBank, split: F8, weight: F8) -> F8:
         """Return the mean price of the comparisons inside each learner: float64 (T,).
 
         Parameters
@@ -145,9 +142,7 @@ class BankOutputs:
             paid[bank.kind == TREE] = trees.mean(weight)[bank.index[bank.kind == TREE]]
         return paid
 
-    def _blocks(
-        self, factor: NDArray[np.float64], most: int = BLOCK
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def _blocks(self, factor: F8, most: int = BLOCK) -> Iterator[tuple[I8, F8]]:
         """Yield row numbers and their outputs times a factor (n,), in a buffer that the next block overwrites.
 
         It leaves out rows whose factor is zero.
@@ -159,9 +154,7 @@ class BankOutputs:
             part = rows[begin : begin + step]
             yield part, self._write(part, factor[part], buffer[: len(part)])
 
-    def _write(
-        self, rows: NDArray[np.int64], factor: NDArray[np.float64], out: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _write(self, rows: I8, factor: F8, out: F8) -> F8:
         def write(part: slice) -> None:
             engine.write_outputs(self.codes, self.dense, self.source, self.values, rows[part], factor[part], out[part])
 
@@ -170,13 +163,13 @@ class BankOutputs:
         return out
 
 
-def _number_leaves(trees: TreeTable) -> NDArray[np.int64]:
+def _number_leaves(trees: TreeTable) -> I8:
     """Return the number of leaves before each node in its tree, which numbers the leaves: int64 (nodes,)."""
     before = np.concatenate([[0], np.cumsum(trees.feature < 0)])
     return np.asarray(before[:-1] - before[trees.first[:-1]][trees.tree_of_node])
 
 
-def _leaf_codes(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None) -> NDArray[np.unsignedinteger]:
+def _leaf_codes(trees: TreeTable, X: F8, n_jobs: int | None) -> NDArray[np.unsignedinteger]:
     nodes, ordinal = lay_out_nodes(trees, X.shape[1]), _number_leaves(trees)
     smallest = np.min_scalar_type(int(ordinal.max(initial=0)))
     codes = np.empty((len(X), len(trees)), smallest)
@@ -191,7 +184,7 @@ def _leaf_codes(trees: TreeTable, X: NDArray[np.float64], n_jobs: int | None) ->
     return codes
 
 
-def _select_leaves(trees: TreeTable, of_node: NDArray[np.float64]) -> NDArray[np.float64]:
+def _select_leaves(trees: TreeTable, of_node: F8) -> F8:
     """Return the values of leaves, from values of nodes, by tree and leaf: float64 (trees, most leaves)."""
     leaf, ordinal = trees.feature < 0, _number_leaves(trees)
     table = np.zeros((len(trees), int(ordinal.max(initial=0)) + 1))
@@ -199,7 +192,7 @@ def _select_leaves(trees: TreeTable, of_node: NDArray[np.float64]) -> NDArray[np
     return table
 
 
-def _locate_outputs(bank: WeakLearnerBank) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _locate_outputs(bank: WeakLearnerBank) -> tuple[NDArray[np.int32], F8]:
     """Return the source of each output, int32 (C,), and its table of values, float64 (C, most leaves)."""
     trees, first = bank.trees, np.cumsum(bank.widths) - bank.widths
     is_tree = np.repeat(bank.kind == TREE, bank.widths)
@@ -217,7 +210,7 @@ def _locate_outputs(bank: WeakLearnerBank) -> tuple[NDArray[np.int32], NDArray[n
     return source, values
 
 
-def mirror(matrix: NDArray[np.float64]) -> None:
+def mirror(matrix: F8) -> None:
     """Copy the upper triangle of a square matrix to the lower one, in place, block by block."""
     for begin in range(0, len(matrix), 256):
         end = min(begin + 256, len(matrix))

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import Factory, field, fields, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.errors import BankError, brief, format_count
 
 TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
@@ -29,19 +30,19 @@ def _int32(values: ArrayLike) -> NDArray[np.int32]:
     return _frozen(values, np.int32)
 
 
-def _int64(values: ArrayLike) -> NDArray[np.int64]:
+def _int64(values: ArrayLike) -> I8:
     return _frozen(values, np.int64)
 
 
-def _float64(values: ArrayLike) -> NDArray[np.float64]:
+def _float64(values: ArrayLike) -> F8:
     return _frozen(values, np.float64)
 
 
-def _bool(values: ArrayLike) -> NDArray[np.bool_]:
+def _bool(values: ArrayLike) -> B1:
     return _frozen(values, np.bool_)
 
 
-def _uint8(values: ArrayLike) -> NDArray[np.uint8]:
+def _uint8(values: ArrayLike) -> U8:
     return _frozen(values, np.uint8)
 
 
@@ -85,22 +86,20 @@ class TreeTable:
         If the arrays do not describe trees; the text names the first wrong tree and node.
     """
 
-    first: NDArray[np.int64] = field(converter=_int64)
+    first: I8 = field(converter=_int64)
     feature: NDArray[np.int32] = field(converter=_int32)
-    threshold: NDArray[np.float64] = field(converter=_float64)
-    missing_left: NDArray[np.bool_] = field(converter=_bool)
+    threshold: F8 = field(converter=_float64)
+    missing_left: B1 = field(converter=_bool)
     left: NDArray[np.int32] = field(converter=_int32)
     right: NDArray[np.int32] = field(converter=_int32)
     width: NDArray[np.int32] = field(converter=_int32)
-    value: NDArray[np.int64] = field(converter=_int64)
-    values: NDArray[np.float64] = field(converter=_float64)
+    value: I8 = field(converter=_int64)
+    values: F8 = field(converter=_float64)
     category_count: NDArray[np.int32] = field(
         converter=_int32, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True)
     )
-    categories: NDArray[np.float64] = field(converter=_float64, default=())
-    reading: NDArray[np.uint8] = field(
-        converter=_uint8, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True)
-    )
+    categories: F8 = field(converter=_float64, default=())
+    reading: U8 = field(converter=_uint8, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True))
 
     def __attrs_post_init__(self) -> None:
         _check_trees(self)
@@ -119,12 +118,12 @@ class TreeTable:
         return len(self.feature)
 
     @property
-    def tree_of_node(self) -> NDArray[np.int64]:
+    def tree_of_node(self) -> I8:
         """Tree of each node: int64 (nodes,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
     @property
-    def category_first(self) -> NDArray[np.int64]:
+    def category_first(self) -> I8:
         """Position of each node's first category in `categories`: int64 (nodes + 1,)."""
         first = np.zeros(len(self.category_count) + 1, np.int64)
         if len(self.categories):
@@ -208,7 +207,7 @@ class TreeTable:
         joined["value"] += np.where(joined["value"] < 0, 0, np.repeat(outputs, n_nodes))
         return cls._of_checked(joined)
 
-    def restrict(self, trees: Sequence[int] | NDArray[np.int64]) -> TreeTable:
+    def restrict(self, trees: Sequence[int] | I8) -> TreeTable:
         """Keep the given trees, in the given order; refuse numbers of no tree."""
         trees = np.asarray(trees, np.int64)
         if ((trees < 0) | (trees >= len(self))).any():
@@ -255,12 +254,12 @@ class TreeTable:
         return level
 
     @property
-    def node_positions(self) -> NDArray[np.int64]:
+    def node_positions(self) -> I8:
         """Return each node's number within its tree: int64 (nodes,)."""
         return np.arange(self.n_nodes) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
-def ranges(first: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
+def ranges(first: I8, count: NDArray[np.int32]) -> I8:
     """Return consecutive numbers from first[0], `count[0]` of them, then from first[1], ...: int64 (sum of count,)."""
     before = np.cumsum(count, dtype=np.int64) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()))
@@ -354,7 +353,7 @@ def _check_sizes(table: TreeTable) -> None:
     _refuse_many(int(words.sum()), MOST_RANKS, "words for tests of categories")
 
 
-def _count_distinct(feature: NDArray[np.int64], values: NDArray[np.float64], size: int = 0) -> NDArray[np.int64]:
+def _count_distinct(feature: I8, values: F8, size: int = 0) -> I8:
     """Count the distinct values of each feature: int64 (at least size,); NaNs differ."""
     order = np.lexsort((values, feature))
     first, second = order[:-1], order[1:]
@@ -367,7 +366,7 @@ def _refuse_many(count: int, most: int, what: str) -> None:
         raise BankError(f"trees: expected fewer than {most:,} {what}, got {count:,}")
 
 
-def _refuse(table: TreeTable, bad: NDArray[np.bool_], what: str) -> None:
+def _refuse(table: TreeTable, bad: B1, what: str) -> None:
     if bad.any():
         node = int(np.argmax(bad))
         tree = int(np.searchsorted(table.first, node, side="right")) - 1

@@ -12,6 +12,7 @@ from attrs import define, evolve
 from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8
 from costframe.core.cost.charges import charge_masks
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
@@ -147,7 +148,7 @@ class CertainPredictor(Alike):
 
     def predict(
         self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Predict rows at the model's own prices; see `StageTree.predict`. It takes no limits."""
         return self.predict_ends(X, n_jobs=n_jobs, max_cost=max_cost, unavailable=unavailable).predictions
 
@@ -159,7 +160,7 @@ class CertainPredictor(Alike):
 
     def decision_function(
         self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Score rows at the model's own prices; see `StageTree.decision_function`. It takes no limits."""
         rows, found = self._walk_rows(X, n_jobs, max_cost, unavailable)
         return self.inner.margins(found.scores, np.zeros(len(rows), np.int64))
@@ -183,14 +184,7 @@ class CertainPredictor(Alike):
         prices, paid = request.prices, request.ledger.paid_before
         return StageStepper.begin(self.inner, prices, True, request.values, paid=paid, walk=self.walk(prices))
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows; see `Predictor.charges`. Learners left unfinished cost their comparisons only."""
         if how.routing == "soft":
             raise ParameterError("routing: expected 'hard' for rows that end when they are certain, got 'soft'")
@@ -221,13 +215,13 @@ class CertainPredictor(Alike):
         del X, sample_weight
         raise ParameterError("with_fallbacks: rows that end when they are certain take no limits; use the model itself")
 
-    def _ends_of(self, found: CertainRows, X: NDArray[np.float64]) -> Ends:
+    def _ends_of(self, found: CertainRows, X: F8) -> Ends:
         """Return the ends of rows, with predictions (rows, K)."""
         return self.inner.ends_of(found.scores, np.zeros(len(X), np.int64), X, found.early)
 
     def _walk_rows(
         self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> tuple[NDArray[np.float64], CertainRows]:
+    ) -> tuple[F8, CertainRows]:
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
         _check_terms(Limits.of(max_cost, unavailable, prices))

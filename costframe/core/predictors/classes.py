@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.stages.ends import likeliest_places
 
@@ -39,7 +40,7 @@ def check_classes(classes: NDArray[Any] | None, n_predictions: int) -> None:
         raise DataError(f"classes: expected labels for {n_predictions} output(s), got {len(classes)}: {shown(classes)}")
 
 
-def both_classes(p: NDArray[np.float64]) -> NDArray[np.float64]:
+def both_classes(p: F8) -> F8:
     """Return the probabilities of all classes, float64 (rows, K), given those, or (rows,) of class 1."""
     if p.ndim == 2:
         return p
@@ -52,7 +53,7 @@ def both_classes(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return both
 
 
-def likeliest(p: NDArray[np.float64], classes: NDArray[Any], half: float = 0.5) -> NDArray[Any]:
+def likeliest(p: F8, classes: NDArray[Any], half: float = 0.5) -> NDArray[Any]:
     """Return the likeliest class of each row, given what `both_classes` takes; of equal ones, the first.
 
     Of two classes the second one has p above `half`; with `half` zero, p may be scores.
@@ -60,7 +61,7 @@ def likeliest(p: NDArray[np.float64], classes: NDArray[Any], half: float = 0.5) 
     return np.asarray(classes[likeliest_places(p, half)])
 
 
-def places(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:
+def places(y: ArrayLike, classes: NDArray[Any]) -> I8:
     """Return the position of the class of each row, int64 (rows,); refuse labels that are no class."""
     place = {label: k for k, label in enumerate(classes.tolist())}
     labels = np.asarray(y).tolist()
@@ -73,6 +74,6 @@ def places(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:
     return np.array([place[label] for label in labels], np.int64)
 
 
-def one_margin(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def one_margin(scores: F8) -> F8:
     """Return one score of each row for two classes: their difference if there are two."""
     return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores

@@ -11,6 +11,7 @@ from attrs.validators import in_, optional
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
+from costframe.core.arrays import F8
 from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.cost.report import CostReport
 from costframe.core.errors import CostframeError, ParameterError, brief, shown
@@ -131,18 +132,18 @@ class FittedEstimator:
         return (self.predictor_.labels if self.kind == "classifier" else self.predictor_.predict)(X, **terms)
 
     @property
-    def predict_proba(self) -> Callable[..., NDArray[np.float64]]:
+    def predict_proba(self) -> Callable[..., F8]:
         """The method of classifiers, and of no others, that returns class probabilities: float64 (rows, M)."""
         if self.kind != "classifier":
             raise AttributeError(f"a {self.kind} has no predict_proba")
         return self._probabilities
 
     @by_partition
-    def _probabilities(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+    def _probabilities(self, X: Any, **terms: Any) -> F8:
         return both_classes(self.predictor_.predict(X, **terms))
 
     @by_partition
-    def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, **terms: Any) -> F8:
         """Return scores: float64 (rows,), or (rows, K) for more than two classes or several outputs."""
         scores = self.predictor_.decision_function(X, **terms)
         return one_margin(scores) if self.kind == "classifier" else scores

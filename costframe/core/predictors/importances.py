@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8
 from costframe.core.checks import check_choice
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
@@ -59,7 +60,7 @@ def importances(
     return {predictor.feature_names[f]: float(shares[f]) for f in order.tolist()}
 
 
-def gains(predictor: Predictor, rows: FallbackRows, costs: CostModel | None = None) -> NDArray[np.float64]:
+def gains(predictor: Predictor, rows: FallbackRows, costs: CostModel | None = None) -> F8:
     """Return the importances by gain on rows in the order of columns: float64 (d,)."""
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     return gain_shares(predictor.gains(rows, prices), len(predictor.feature_names))
@@ -69,11 +70,11 @@ def _predictor_of(model: Any) -> Predictor:
     return as_predictor(model, "model")
 
 
-def _rows_of(predictor: Predictor, X: Any) -> NDArray[np.float64]:
+def _rows_of(predictor: Predictor, X: Any) -> F8:
     return as_rows(X, predictor.feature_names, predictor.categories, predictor.used_features)
 
 
-def money_shares(charges: Charges, prices: PriceArrays, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def money_shares(charges: Charges, prices: PriceArrays, weight: F8) -> F8:
     """Return the share of each feature in what rows pay for features and resources: float64 (d,).
 
     The features of a row that need a resource have equal parts of its price.

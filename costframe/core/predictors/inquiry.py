@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import DataError, InquiryError, brief, format_count, quote_names, shown
 from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.prices.price_arrays import ZERO, PriceArrays
@@ -50,7 +50,7 @@ class Prediction:
         Class of the row, as from an estimator's `predict`; None if the model knows no classes.
     """
 
-    value: float | NDArray[np.float64]
+    value: float | F8
     cost: float
     acquired: tuple[str, ...]
     rounds: int
@@ -83,7 +83,7 @@ class Walker(Protocol):
         """Return the walker that has the values of all features in `needs` too, and went on as far as possible."""
 
     @property
-    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+    def answer(self) -> tuple[float | F8, int]:
         """Prediction and exit, when `needs` is empty."""
 
     @property

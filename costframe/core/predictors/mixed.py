@@ -12,6 +12,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
@@ -127,7 +128,7 @@ class MixedPredictor(Alike):
             raise ParameterError("qid: rows of a query depend on each other, and a mixture parts them")
         return self
 
-    def predict(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, **terms: Any) -> F8:
         """Predict rows; see `Predictor.predict`. Further terms are those of both predictors."""
         parts, second = self._ask("predict", X, terms)
         return _in_order(parts, second)
@@ -142,7 +143,7 @@ class MixedPredictor(Alike):
         parts, second = self._ask("predict_ends", X, terms)
         return join_ends(parts, self.half, lambda arrays: _in_order(arrays, second))
 
-    def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, **terms: Any) -> F8:
         """Score rows; see `Predictor.decision_function`."""
         parts, second = self._ask("decision_function", X, terms)
         return _in_order(parts, second)
@@ -156,14 +157,7 @@ class MixedPredictor(Alike):
         begun = tuple(each.inquire(*asked, **terms) for each in (self.first, self.second))
         return MixedWalker(self, begun, _unavailable(request.limits), request.values)
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows; see `Predictor.charges`. The two stages are the predictors."""
         self._check_free(costs)
         prices = costs.select(self.feature_names)
@@ -215,7 +209,7 @@ class MixedPredictor(Alike):
                 found[columns] = found.get(columns, 0.0) + gain
         return found
 
-    def second_answers(self, X: NDArray[np.float64], gone: frozenset[int] = frozenset()) -> NDArray[np.bool_]:
+    def second_answers(self, X: F8, gone: frozenset[int] = frozenset()) -> B1:
         """Return which rows, float64 (n, d), the second predictor answers: bool (n,); columns in `gone` are missing."""
         columns = [self.place[name] for name in self.by]
         values = X[:, columns]  # a copy; `hash_table` takes zeros of both signs, and all NaN, as equal
@@ -240,7 +234,7 @@ class MixedPredictor(Alike):
                 f"tradeoff: expected None, as each predictor of a mixture has its own, got {shown(terms['tradeoff'])}"
             )
 
-    def _ask(self, method: str, X: Any, terms: dict[str, Any]) -> tuple[list[Any], NDArray[np.bool_]]:
+    def _ask(self, method: str, X: Any, terms: dict[str, Any]) -> tuple[list[Any], B1]:
         """Call a method of both predictors, each for the rows that it answers; return also which the second has."""
         self._check_terms(terms)
         costs = CostModel.of(self.costs if terms.get("costs") is None else terms["costs"], self.feature_names)
@@ -269,7 +263,7 @@ def _unavailable(limits: Limits | None) -> frozenset[int]:
     return frozenset() if limits is None else limits.unavailable
 
 
-def _in_order(parts: Sequence[NDArray[Any]], second: NDArray[np.bool_]) -> NDArray[Any]:
+def _in_order(parts: Sequence[NDArray[Any]], second: B1) -> NDArray[Any]:
     """Return the values of all rows in their order, given those of the rows of each predictor."""
     kept = [part for part in parts if len(part)] or parts[:1]
     if len({part.shape[1:] for part in kept}) > 1:
@@ -312,7 +306,7 @@ class MixedWalker:
         return MixedWalker(self._model, self._begun, self._gone, known, self._drawn)
 
     @property
-    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+    def answer(self) -> tuple[float | F8, int]:
         """Prediction, and 0 for the first predictor or 1 for the second."""
         assert self._drawn is not None  # noqa: S101 - needs is empty
         return self._drawn[1].answer.value, self._drawn[0]

@@ -12,6 +12,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_number
 from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.core.cost.report import Charges
@@ -179,7 +180,7 @@ class PlannedPredictor(Predictor):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         n_jobs: int | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs; see `StageTree.predict`.
 
         Parameters
@@ -194,13 +195,13 @@ class PlannedPredictor(Predictor):
         """Return the class of each row, (rows,); see `Predictor.labels`. Other costs decide what is bought, too."""
         return self.decide(self.predict_ends(X, costs=costs, **terms), X, costs, terms.get("unavailable", ()))
 
-    def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> F8:
         """Score rows, with terms as for `predict`: float64 (rows,) or (rows, K); ranked answers give predictions."""
         parts = self.walk(X, self.terms(**terms), n_jobs)
         ranked = self.stops[0].answer.link == "ranked"
         return squeeze(np.concatenate([self.linked(part) if ranked else part.scores for part in parts]))
 
-    def exits(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> NDArray[np.int64]:
+    def exits(self, X: Any, *, n_jobs: int | None = None, **terms: Any) -> I8:
         """Return the stop that answers each row, with terms as for `predict`: int64 (rows,)."""
         return np.concatenate([part.exits for part in self.walk(X, self.terms(**terms), n_jobs)])
 
@@ -218,14 +219,7 @@ class PlannedPredictor(Predictor):
         plan = self if tradeoff is None else self.with_tradeoff(tradeoff)
         return super(PlannedPredictor, plan).cost(X, y_or_costs, **how)
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows; see `Predictor.charges`."""
         if how.routing == "soft":
             raise ParameterError("routing: a plan has no thresholds to soften; use routing='hard'")
@@ -237,7 +231,7 @@ class PlannedPredictor(Predictor):
         exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
         return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
 
-    def linked(self, walked: PlannedRows) -> NDArray[np.float64]:
+    def linked(self, walked: PlannedRows) -> F8:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""
         return walked.linked([stop.answer for stop in self.stops])
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, I8
 from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.stops import StopPrices
@@ -33,7 +33,7 @@ class Terms:
     limited: bool  # whether there is a cap or an unavailable feature
     max_cost: float  # cap on the cost of one row, infinite without one
     known: int  # items paid for before the first stop
-    reachable: NDArray[np.bool_]  # (m,): stops whose features are all available
+    reachable: B1  # (m,): stops whose features are all available
     first_features: frozenset[int]  # that a row has at stop 0: those of its set that are available and affordable
     first_missing: tuple[int, ...]  # the other features of its set
     first_paid: int  # items that a row has paid for at stop 0, known ones included
@@ -101,7 +101,7 @@ class PaidSets:
             self._after.append([-1 if bundle & ~paid else place for bundle in self._terms.prices.bundles])
         return self._place[paid]
 
-    def add(self, places: NDArray[np.int64]) -> None:
+    def add(self, places: I8) -> None:
         """Add the new sets of rows that pay, and set the rows' places, int64 (n, 5 + W)."""
         bundles, rows = self._terms.prices.bundles, np.flatnonzero(places[:, Place.STATUS] == Place.PAYS)
         way = places[rows, Place.PAID] * len(bundles) + places[rows, Place.STOP]

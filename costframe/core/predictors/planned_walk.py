@@ -13,6 +13,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
@@ -123,7 +124,7 @@ class PlannedWalker:
         return [ends[i] for i in range(len(walkers))]
 
     @property
-    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+    def answer(self) -> tuple[float | F8, int]:
         """Prediction and stop."""
         way, state = self.way, self.state
         d, k = way.plan.shape
@@ -164,15 +165,15 @@ def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | 
 class PlannedRows:
     """Ends of rows sent through a plan, and their purchases."""
 
-    scores: NDArray[np.float64]  # (n, K)
-    exits: NDArray[np.int64]  # (n,): stop that answers each row
+    scores: F8  # (n, K)
+    exits: I8  # (n,): stop that answers each row
     paid: list[int]  # distinct sets of items that rows paid for
-    account: NDArray[np.int64]  # (n,): place of each row's set in `paid`
-    why: NDArray[np.int64]  # (n,): COMPLETE, CUT or UNAVAILABLE
-    rounds: NDArray[np.int64]  # (n,): visits that bought something
+    account: I8  # (n,): place of each row's set in `paid`
+    why: I8  # (n,): COMPLETE, CUT or UNAVAILABLE
+    rounds: I8  # (n,): visits that bought something
     to: NDArray[np.int32]  # (n, m): where rows go from each stop, -1 from stops that they do not visit
 
-    def linked(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
+    def linked(self, answers: Sequence[Answer]) -> F8:
         """Apply the link of each row's answer, given those of the stops, to its scores: float64 (n, K)."""
         if answers[0].link != "ranked":
             return answers[0].predictions(self.scores)
@@ -183,14 +184,14 @@ class PlannedRows:
         return values
 
 
-def walk_table(plan: PlanLayout, terms: Terms, X: NDArray[np.float64], n_jobs: int | None = None) -> list[PlannedRows]:
+def walk_table(plan: PlanLayout, terms: Terms, X: F8, n_jobs: int | None = None) -> list[PlannedRows]:
     """Send rows, float64 (n, d), from stop to stop; return the results of parts of the table, at least one."""
     if len(X) == 0:
         return [_walk(plan, terms, X)]
     return over_chunks(lambda part: _walk(plan, terms, X[part]), len(X), n_jobs)
 
 
-def _walk(plan: PlanLayout, terms: Terms, X: NDArray[np.float64]) -> PlannedRows:
+def _walk(plan: PlanLayout, terms: Terms, X: F8) -> PlannedRows:
     n, d = X.shape
     first = [0, 0, terms.first_reason, bool(terms.first_features), Place.ARRIVES, *[-1] * word_count(d)]
     rows, places = np.empty((n, sum(plan.shape))), np.tile(np.array(first, np.int64), (n, 1))
@@ -202,14 +203,7 @@ def _walk(plan: PlanLayout, terms: Terms, X: NDArray[np.float64]) -> PlannedRows
     return PlannedRows(rows[:, d:].copy(), exits, paid.sets, account, why, rounds, to)
 
 
-def _carry_rows(
-    plan: PlanLayout,
-    paid: PaidSets,
-    supplied: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    places: NDArray[np.int64],
-    to: NDArray[np.int32],
-) -> None:
+def _carry_rows(plan: PlanLayout, paid: PaidSets, supplied: F8, rows: F8, places: I8, to: NDArray[np.int32]) -> None:
     """Change rows by the values supplied, until each misses features or stays."""
     opaque, called = _NO_OPAQUE, -1
     while asks := engine.carry_rows(plan.packed, paid.packed, supplied, rows, places, opaque, to, called):
@@ -223,10 +217,7 @@ def _carry_rows(
 
 
 def planned_charges(
-    parts: Sequence[PlannedRows],
-    terms: Terms,
-    weight: NDArray[np.float64],
-    linked: Callable[[PlannedRows], NDArray[np.float64]],
+    parts: Sequence[PlannedRows], terms: Terms, weight: F8, linked: Callable[[PlannedRows], F8]
 ) -> Charges:
     """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions."""
     ends = np.cumsum([len(part.exits) for part in parts])
@@ -236,7 +227,7 @@ def planned_charges(
     ])  # fmt: skip
 
 
-def _charge(part: PlannedRows, terms: Terms, weight: NDArray[np.float64], predictions: NDArray[np.float64]) -> Charges:
+def _charge(part: PlannedRows, terms: Terms, weight: F8, predictions: F8) -> Charges:
     d = len(terms.prices.prices.cost)
     bought = np.zeros((len(part.paid), terms.prices.prices.n_items))
     for account, items in enumerate(part.paid):

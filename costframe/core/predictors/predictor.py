@@ -12,6 +12,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.cost.latency import Clock
@@ -132,7 +133,7 @@ class Predictor(ABC):
         prices = self._by_class(errors)
         return np.asarray(classes[prices.decide(both_classes(ends.predictions), rows)])
 
-    def _with_doubles(self, rows: NDArray[np.float64], errors: ErrorPrices) -> NDArray[np.float64]:
+    def _with_doubles(self, rows: F8, errors: ErrorPrices) -> F8:
         """Return rows with doubles in the columns that are prices of errors, whatever kinds of numbers came there."""
         chosen = [self.feature_names.index(name) for name in errors.columns if name in self.categories]
         if not chosen or not has_kinds(rows[:, chosen]):
@@ -149,7 +150,7 @@ class Predictor(ABC):
         own = self.costs if costs is None else CostModel.of(costs, self.feature_names)
         return None if own is None else own.errors
 
-    def error_costs(self, X: NDArray[np.float64], y: ArrayLike, ends: Ends, how: ExpectedCost) -> NDArray[np.float64]:
+    def error_costs(self, X: F8, y: ArrayLike, ends: Ends, how: ExpectedCost) -> F8:
         """Return what the answers for rows cost where the truth is y, (rows,): float64 (rows,).
 
         `how` has the prices, resolved, and what is unavailable.
@@ -192,16 +193,14 @@ class Predictor(ABC):
         return tuple(name for name in self.feature_names if name in names)
 
     @abstractmethod
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
         """Predict rows: float64 (rows,), or (rows, K) for K > 1 outputs.
 
         `max_cost` and `unavailable` limit each row, at the predictor's own prices; see `inquire`.
         """
 
     @abstractmethod
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
         """Score rows, before the link: float64 (rows,) or (rows, K); limits as for `predict`."""
 
     def inquire(
@@ -318,14 +317,7 @@ class Predictor(ABC):
         del qid
         return self
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows: the one method by which evaluators price a predictor. By default it replays them one by one.
 
         Parameters
@@ -349,7 +341,7 @@ class Predictor(ABC):
             raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
         return _replay_charges(self, X, costs, weight, how)
 
-    def replay(self, X: NDArray[np.float64], costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
+    def replay(self, X: F8, costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
         """Predict rows, float64 (rows, d), one by one; return the trips to the sources of each, and its milliseconds.
 
         `costs` are those of `how`, resolved.
@@ -508,9 +500,7 @@ class AnnotatedPredictor(Alike):
         priced = self.inner.with_costs(self.costs)
         return None if isinstance(priced, AnnotatedPredictor) else priced
 
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any) -> F8:
         """Predict rows; see `Predictor.predict`. Further terms are those of the predictor."""
         rows, limits = self._rows(X), _limits(max_cost, unavailable)
         if limits and self._priced is None:
@@ -526,13 +516,13 @@ class AnnotatedPredictor(Alike):
             return self._ends_by_steps(rows, limits, terms)
         return (self._priced or self.inner).predict_ends(rows, **limits, **terms)
 
-    def _ends_by_steps(self, rows: NDArray[np.float64], limits: dict[str, Any], terms: dict[str, Any]) -> Ends:
+    def _ends_by_steps(self, rows: F8, limits: dict[str, Any], terms: dict[str, Any]) -> Ends:
         signature(self.inner.predict).bind(rows, **limits, **terms)  # refuses terms that it does not take
         return ends_by_steps(self, rows, **limits, **terms)
 
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Score rows; see `Predictor.decision_function`. A predictor without prices gives no scores under limits."""
         limits = _limits(max_cost, unavailable)
         if limits and self._priced is None:
@@ -540,21 +530,14 @@ class AnnotatedPredictor(Alike):
             raise ParameterError(f"max_cost or unavailable: no scores under limits for a {name}; use predict")
         return (self._priced or self.inner).decision_function(self._rows(X), **limits, **terms)
 
-    def _rows(self, X: Any) -> NDArray[np.float64]:
+    def _rows(self, X: Any) -> F8:
         return as_rows(X, self.feature_names, self.categories, self.used_features)
 
     def begin(self, request: RowRequest, **terms: Any) -> Walker:
         """Return a walker for one row; see `Predictor.begin`."""
         return self.inner.begin(request, **terms)
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows; see `Predictor.charges`."""
         return self.inner.charges(X, costs, weight, how, n_jobs)
 
@@ -628,9 +611,7 @@ def _limits(max_cost: float | None, unavailable: Iterable[str]) -> dict[str, Any
     return {} if as_cap(max_cost) is None and not names else {"max_cost": max_cost, "unavailable": names}
 
 
-def replay(
-    predictor: Predictor, row: NDArray[np.float64], costs: CostModel, clock: Clock | None = None, **terms: Any
-) -> Inquiry:
+def replay(predictor: Predictor, row: F8, costs: CostModel, clock: Clock | None = None, **terms: Any) -> Inquiry:
     """Return the inquiry of one row, float64 (d,), at its end; terms are of `inquire`, the clock counts its time."""
     column = {name: f for f, name in enumerate(predictor.feature_names)}
     inquiry = predictor.inquire(costs, **terms)
@@ -641,7 +622,7 @@ def replay(
     return inquiry
 
 
-def ends_by_steps(predictor: Predictor, rows: NDArray[np.float64], **terms: Any) -> Ends:
+def ends_by_steps(predictor: Predictor, rows: F8, **terms: Any) -> Ends:
     """Return the ends of rows with an inquiry for each, at the predictor's own prices; terms are of `predict`."""
     costs = CostModel.of(predictor.costs, predictor.feature_names).without_errors()
     terms.pop("n_jobs", None)  # which changes no answer
@@ -656,9 +637,7 @@ def ends_by_steps(predictor: Predictor, rows: NDArray[np.float64], **terms: Any)
     return Ends(values, np.array(own, np.int64))
 
 
-def _replay_charges(
-    predictor: Predictor, X: NDArray[np.float64], costs: CostModel, weight: NDArray[np.float64], how: ExpectedCost
-) -> Charges:
+def _replay_charges(predictor: Predictor, X: F8, costs: CostModel, weight: F8, how: ExpectedCost) -> Charges:
     """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
     costs = costs.without_errors()
     prices = costs.select(predictor.feature_names)

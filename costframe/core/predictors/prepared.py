@@ -12,6 +12,7 @@ import numpy as np
 from attrs import define, evolve
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
 from costframe.core.errors import DataError, ParameterError
@@ -133,7 +134,7 @@ class PreparedPredictor(Predictor):
         inner = self.inner.of_queries(qid)
         return self if inner is self.inner else evolve(self, inner=inner)
 
-    def predict(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, **terms: Any) -> F8:
         """Predict raw rows; see `Predictor.predict`. Further terms are the inner predictor's."""
         return np.asarray(self._ask("predict", X, **terms))
 
@@ -152,7 +153,7 @@ class PreparedPredictor(Predictor):
         found: Ends = self._ask("predict_ends", X, **terms)
         return found
 
-    def decision_function(self, X: Any, **terms: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, **terms: Any) -> F8:
         """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""
         return np.asarray(self._ask("decision_function", X, **terms))
 
@@ -170,14 +171,7 @@ class PreparedPredictor(Predictor):
         )
         return PreparedWalker(inner, self.preparation, columns)
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge raw rows; see `Predictor.charges`."""
         if how.routing == "soft":
             raise ParameterError(
@@ -225,9 +219,7 @@ class PreparedPredictor(Predictor):
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         return getattr(self.priced, method)(self.preparation.fill(rows, self._used), **limits, **terms)
 
-    def _inner_known(
-        self, through: ThroughPrices, request: RowRequest, columns: dict[int, NDArray[np.float64]]
-    ) -> Known:
+    def _inner_known(self, through: ThroughPrices, request: RowRequest, columns: dict[int, F8]) -> Known:
         """Return what is paid for before an inquiry, with the made columns that follow from raw columns with values."""
         features, resources = request.ledger.paid_before
         raw = [self.feature_names[f] for f in features] + [request.prices.resource_names[r] for r in resources]
@@ -267,7 +259,7 @@ def behind_preparation(predictor: Predictor) -> Predictor:
 class PreparedWalker:
     """The model side of an inquiry for raw columns, around the inquiry for made columns."""
 
-    def __init__(self, inner: Inquiry, preparation: Preparation, columns: dict[int, NDArray[np.float64]]) -> None:
+    def __init__(self, inner: Inquiry, preparation: Preparation, columns: dict[int, F8]) -> None:
         inner, place = copy(inner), {name: place for place, name in enumerate(preparation.names)}
         while wanted := [place[name] for name in inner.needs]:
             missing = {f for made in wanted for f in preparation.reads[made]} - columns.keys()
@@ -279,7 +271,7 @@ class PreparedWalker:
         self.needs = tuple(sorted(missing)) if wanted else ()
 
     @property
-    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+    def answer(self) -> tuple[float | F8, int]:
         """Prediction and exit."""
         end = self._inner.answer
         return end.value, end.exit

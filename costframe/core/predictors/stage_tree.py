@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.caps import walk_under_limits
 from costframe.core.cost.charges import charge_tree
 from costframe.core.cost.expected import ExpectedCost
@@ -105,7 +106,7 @@ class StageTree(StageModel, Predictor):
         """Number of columns of its predictions."""
         return next(stage.n_predictions for stage in self.stages if isinstance(stage, Answer))
 
-    def margins(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+    def margins(self, scores: F8, exits: I8) -> F8:
         """Return what `decision_function` gives rows with these scores, float64 (rows, K), and exits."""
         if self.links == ("ranked",):
             return squeeze(self.linked(scores, exits))
@@ -149,7 +150,7 @@ class StageTree(StageModel, Predictor):
         known = self._fallbacks
         return known if not isinstance(known, FallbackRows) else fit_fallbacks(self, known, self._row_costs)
 
-    def _row_costs(self, X: NDArray[np.float64], costs: CostModel) -> NDArray[np.float64]:
+    def _row_costs(self, X: F8, costs: CostModel) -> F8:
         return self.cost(X, costs).per_row
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -157,13 +158,8 @@ class StageTree(StageModel, Predictor):
         return make, (self.bank, self.stages, self.costs)
 
     def predict(
-        self,
-        X: Any,
-        *,
-        n_jobs: int | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> NDArray[np.float64]:
+        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> F8:
         """Predict rows: apply the link to the score of each row's answer.
 
         Parameters
@@ -192,13 +188,8 @@ class StageTree(StageModel, Predictor):
         return Ends(lambda: squeeze(ends.predictions), ends.places)
 
     def decision_function(
-        self,
-        X: Any,
-        *,
-        n_jobs: int | None = None,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-    ) -> NDArray[np.float64]:
+        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
+    ) -> F8:
         """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
 
         Ranked answers give predictions, because scores of different stages have no common order.
@@ -206,7 +197,7 @@ class StageTree(StageModel, Predictor):
         _, scores, exits, _ = self._walk(X, n_jobs, max_cost, unavailable)
         return self.margins(scores, exits)
 
-    def exits(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
+    def exits(self, X: Any, *, n_jobs: int | None = None) -> I8:
         """Return the stage that answers each row: int64 (rows,)."""
         return self._walk(X, n_jobs)[2]
 
@@ -217,14 +208,7 @@ class StageTree(StageModel, Predictor):
             limits = None
         return StageStepper.begin(self, prices, request.by_path, request.values, limits, request.ledger.paid_before)
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows with the engine; see `Predictor.charges`."""
         prices = costs.select(self.feature_names)
         limits = Limits.of(how.max_cost, how.unavailable, prices)
@@ -241,7 +225,7 @@ class StageTree(StageModel, Predictor):
 
     def _walk(
         self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_] | None]:
+    ) -> tuple[F8, F8, I8, B1 | None]:
         """Return rows, float64 (rows, d), their scores and exits, and which of them limits cut; None without limits."""
         rows = as_rows(X, self.feature_names, self.categories, self.used_features)
         if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)):

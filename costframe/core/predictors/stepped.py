@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8
 from costframe.core.cost.expected import stack_values
 from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
 from costframe.core.predictors.inquiry import Ledger
@@ -29,7 +30,7 @@ Steps = Generator[Iterable[str], Mapping[str, float], "ArrayLike"]
 """Yields the names of the features it needs next, is sent their values, and returns the prediction."""
 
 
-def _prediction(value: object) -> float | NDArray[np.float64]:
+def _prediction(value: object) -> float | F8:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -64,7 +65,7 @@ class SteppedPredictor(Predictor):
     steps: Callable[[], Steps]
     costs: CostModel | None = None
     categories: Categories = field(factory=dict, converter=as_categories)
-    fallback: float | NDArray[np.float64] | None = field(default=None, converter=optional(_prediction), kw_only=True)
+    fallback: float | F8 | None = field(default=None, converter=optional(_prediction), kw_only=True)
 
     def with_costs(self, costs: CostModel | None) -> SteppedPredictor:
         """Return the same model with other prices of its own."""
@@ -87,16 +88,14 @@ class SteppedPredictor(Predictor):
         check_names(self.feature_names, "features")
         check_features(self.categories, self.feature_names)
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
         """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`."""
         rows, barred = as_rows(X, self.feature_names, self.categories), names_of(unavailable)
         if as_cap(max_cost) is not None or barred:
             return ends_by_steps(self, rows, max_cost=max_cost, unavailable=barred).predictions
         return stack_values([self._predict_row(row) for row in rows])
 
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
         """Return the predictions: a stepped model has no link."""
         return self.predict(X, max_cost=max_cost, unavailable=unavailable)
 
@@ -120,7 +119,7 @@ class SteppedPredictor(Predictor):
             )
         return StepWalker(self, request.values, limits, request.ledger)
 
-    def _predict_row(self, row: NDArray[np.float64]) -> float | NDArray[np.float64]:
+    def _predict_row(self, row: F8) -> float | F8:
         walker = StepWalker(self, {})
         while walker.needs:
             walker = walker.after([float(row[f]) for f in walker.needs])
@@ -142,7 +141,7 @@ class StepWalker:
         self._column = {name: f for f, name in enumerate(self._names)}
         self._running: list[Steps] = []  # the generator, unless it failed; copies of the walker share the list
         self._requested: tuple[int, ...] = ()
-        self._answer: float | NDArray[np.float64] | None = None
+        self._answer: float | F8 | None = None
         self.reason = "complete"
         self._go_on(dict(known_values))
 
@@ -152,7 +151,7 @@ class StepWalker:
         return tuple(sorted(f for f in self._requested if f not in self._values))
 
     @property
-    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+    def answer(self) -> tuple[float | F8, int]:
         """Prediction and exit, always 0."""
         assert self._answer is not None  # noqa: S101 - needs is empty when the generator returned
         return self._answer, 0

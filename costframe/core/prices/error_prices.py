@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import CostModelError, DataError, quote_names, shown, suggestion
 from costframe.core.prices.entries import as_name, as_price, as_table, as_text, check_different, entry_error, entry_path
 
@@ -159,14 +160,14 @@ class ErrorPrices:
                 "probabilities that does not know its classes learns them by `model.with_classes(labels)`"
             )
 
-    def check_rows(self, X: NDArray[np.float64], names: Sequence[str], where: str, first: int = 0) -> None:
+    def check_rows(self, X: F8, names: Sequence[str], where: str, first: int = 0) -> None:
         """Refuse rows, float64 (rows, d), in which the value of a column cannot be a price; `first` numbers them."""
         prices = [price for _, answers in self.by_truth for _, price in answers]
         for price in prices:
             if isinstance(price, ColumnPrice):
                 _of_column(X, list(names).index(price.column), price, where, first=first)
 
-    def of_answers(self, y: NDArray[np.float64], predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_answers(self, y: F8, predictions: F8) -> F8:
         """Return what predictions of a regression, float64 (rows,), cost where the truth is y: float64 (rows,)."""
         off = np.abs(predictions - y)
         return self.absolute * off + self.squared * off * off
@@ -217,10 +218,10 @@ class DecisionPrices:
         True class, answer and column of those that differ by row.
     """
 
-    constant: NDArray[np.float64]
+    constant: F8
     differing: tuple[tuple[int, int, int, ColumnPrice], ...]
 
-    def expected(self, p: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(self, p: F8, rows: F8) -> F8:
         """Return the expected price of each answer, float64 (rows, K), for probabilities (rows, K).
 
         Sums run over true classes in their order, whatever the number of rows, so that tables and single rows agree.
@@ -237,13 +238,11 @@ class DecisionPrices:
             found[:, answer] += p[:, truth] * _of_column(rows, column, price)
         return found
 
-    def decide(self, p: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    def decide(self, p: F8, rows: F8) -> I8:
         """Return the answer of least expected price of each row, of equal ones the first: int64 (rows,)."""
         return np.asarray(self.expected(p, rows).argmin(axis=1), np.int64)
 
-    def of_answers(
-        self, truth: NDArray[np.int64], answer: NDArray[np.int64], rows: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def of_answers(self, truth: I8, answer: I8, rows: F8) -> F8:
         """Return what answers cost where the truth is another: float64 (rows,)."""
         found = self.constant[truth, answer]
         for t, a, column, price in self.differing:
@@ -252,14 +251,7 @@ class DecisionPrices:
         return found
 
 
-def _of_column(
-    rows: NDArray[np.float64],
-    column: int,
-    price: ColumnPrice,
-    where: str = "errors",
-    at: Any = True,
-    first: int = 0,
-) -> NDArray[np.float64]:
+def _of_column(rows: F8, column: int, price: ColumnPrice, where: str = "errors", at: Any = True, first: int = 0) -> F8:
     values = rows[:, column]
     with np.errstate(over="ignore", invalid="ignore"):
         prices = price.times * values

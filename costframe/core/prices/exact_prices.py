@@ -14,7 +14,8 @@ from itertools import count
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
+
+from costframe.core.arrays import F8
 
 __all__ = ["ExactPrices", "as_multiples", "exact", "left_of", "rounded_up"]
 
@@ -46,7 +47,7 @@ def left_of(max_cost: float, spent: float) -> float:
     return found if exact(found) <= left else math.nextafter(found, 0.0)
 
 
-def as_multiples(numbers: NDArray[np.float64]) -> tuple[Fraction, NDArray[np.float64]]:
+def as_multiples(numbers: F8) -> tuple[Fraction, F8]:
     """Write numbers >= 0 as multiples of a unit: their greatest common divisor, or else the largest / 2^38."""
     distinct, place = np.unique(numbers, return_inverse=True)
     values = [exact(number) for number in distinct.tolist()]
@@ -78,7 +79,7 @@ class ExactPrices:
 
     @classmethod
     def of(
-        cls, cost: NDArray[np.float64], resource_cost: NDArray[np.float64], learner: Fraction, split: Fraction,
+        cls, cost: F8, resource_cost: F8, learner: Fraction, split: Fraction,
         reuse: float,
     ) -> ExactPrices:  # fmt: skip
         """Find the unit of prices."""
@@ -104,14 +105,14 @@ class ExactPrices:
         return math.inf if math.isinf(max_cost) else math.floor(exact(max_cost) * self.per_unit)
 
     @cached_property
-    def parts(self) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+    def parts(self) -> list[tuple[int, F8, F8]]:
         """Prices of features and resources digit by digit, so that sums of the digits of any set are exact doubles.
 
         Each entry has the value of the digit, and the digits of features, (d,), and of resources, (R,).
         """
         base = WHOLE >> (len(self.cost) + len(self.resource_cost)).bit_length()
         factor, costs, resources = 1, self.cost, self.resource_cost
-        found: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+        found: list[tuple[int, F8, F8]] = []
         while not found or any(costs) or any(resources):
             digits = [np.array([price % base for price in prices], np.float64) for prices in (costs, resources)]
             found.append((factor, digits[0], digits[1]))
@@ -119,9 +120,7 @@ class ExactPrices:
             factor *= base
         return found
 
-    def per_row(
-        self, digits: Sequence[NDArray[np.float64]], *counts: tuple[int, NDArray[np.float64] | None]
-    ) -> NDArray[np.float64]:
+    def per_row(self, digits: Sequence[F8], *counts: tuple[int, F8 | None]) -> F8:
         """Add up what rows bought, by the digits of `parts`, and prices times whole counts; round up: (rows,)."""
         counted = [(price, number) for price, number in counts if price and number is not None]
         if len(digits) == 1 and self.per_unit <= _TEN:

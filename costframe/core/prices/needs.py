@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, I8
 
 _ROWS = 64  # at a time, in a table with all resources
 
@@ -24,10 +24,10 @@ class Needs:
     memory.
     """
 
-    first: NDArray[np.int64]  # (d + 1,)
-    need: NDArray[np.int64]
-    further_first: NDArray[np.int64]  # (R + 1,)
-    further: NDArray[np.int64]
+    first: I8  # (d + 1,)
+    need: I8
+    further_first: I8  # (R + 1,)
+    further: I8
 
     @cached_property
     def packed(self) -> engine.Record:
@@ -39,7 +39,7 @@ class Needs:
         """Make needs from the resources that each feature and each resource needs directly."""
         return cls(*_join(features), *_join(resources))
 
-    def restrict(self, columns: NDArray[np.int64] | slice) -> Needs:
+    def restrict(self, columns: I8 | slice) -> Needs:
         """Keep some features, in the given order."""
         columns = np.arange(len(self.first) - 1)[columns]
         size = np.diff(self.first)[columns]
@@ -47,21 +47,21 @@ class Needs:
         need = self.need[np.repeat(self.first[columns] - first[:-1], size) + np.arange(first[-1])]
         return Needs(first, need, self.further_first, self.further)
 
-    def of_rows(self, acquired: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def of_rows(self, acquired: B1) -> B1:
         """Return the resources that rows need for the features that they acquire, bool (n, d): bool (n, R)."""
         found = np.zeros((len(acquired), len(self.further_first) - 1), np.bool_)
         if len(self.need):
             engine.mark_needed(np.ascontiguousarray(acquired), self.packed, found.view(np.uint8))
         return found
 
-    def count_rows(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def count_rows(self, acquired: B1) -> I8:
         """Return the number of rows that need each resource for the features that they acquire: int64 (R,)."""
         counts = np.zeros(len(self.further_first) - 1, np.int64)
         for begin in range(0, len(acquired), _ROWS):
             counts += self.of_rows(acquired[begin : begin + _ROWS]).sum(axis=0)
         return counts
 
-    def of_set(self, columns: Iterable[int]) -> NDArray[np.bool_]:
+    def of_set(self, columns: Iterable[int]) -> B1:
         """Return the resources that any of these features needs: bool (R,)."""
         found = np.zeros(len(self.further_first) - 1, np.bool_)
         if len(self.need):
@@ -98,12 +98,12 @@ class Needs:
                 waiting += further[r]
         return found
 
-    def listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def listed(self) -> tuple[I8, I8]:
         """List all resources that each feature needs: the first place of each list, int64 (d + 1,), and all entries."""
         every = range(len(self.first) - 1)
         return _join([sorted(self.unpaid(f)) for f in every] if len(self.need) else [() for _ in every])
 
-    def needing(self, resources: Iterable[int]) -> NDArray[np.int64]:
+    def needing(self, resources: Iterable[int]) -> I8:
         """Return the features that need any of these resources: int64 (any,), ascending."""
         reached = np.zeros(len(self.further_first) - 1, np.bool_)
         reached[list(resources)] = True
@@ -116,7 +116,7 @@ class Needs:
         return np.unique(np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))[reached[self.need]])
 
 
-def _join(lists: Sequence[Collection[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _join(lists: Sequence[Collection[int]]) -> tuple[I8, I8]:
     """Return the first place of each list, int64 (lists + 1,), and all entries."""
     first = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     return first, np.fromiter((entry for each in lists for entry in each), np.int64, int(first[-1]))

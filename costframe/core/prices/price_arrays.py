@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import as_items, check_number
 from costframe.core.errors import InquiryError, shown
 from costframe.core.prices.exact_prices import ExactPrices, as_multiples, exact
@@ -42,11 +42,11 @@ class PriceArrays:
     """
 
     names: tuple[str, ...]
-    cost: NDArray[np.float64]
-    once: NDArray[np.float64]
-    split: NDArray[np.float64]
+    cost: F8
+    once: F8
+    split: F8
     resource_names: tuple[str, ...]
-    resource_cost: NDArray[np.float64]
+    resource_cost: F8
     direct_needs: Needs
     learner: float
     reuse: float
@@ -67,7 +67,7 @@ class PriceArrays:
         return bool(self.reuse or self.split.any())
 
     @cached_property
-    def comparisons(self) -> tuple[Fraction, NDArray[np.float64]]:
+    def comparisons(self) -> tuple[Fraction, F8]:
         """A unit of comparisons, and the price of a comparison of each feature as its multiple: float64 (d,)."""
         return as_multiples(self.split)
 
@@ -85,7 +85,7 @@ class PriceArrays:
         return self._exact[key]
 
     @cached_property
-    def needs(self) -> NDArray[np.bool_]:
+    def needs(self) -> B1:
         """Whether a feature needs a resource, directly or through other resources: bool (d, R).
 
         It takes d R bytes, and suits training; what predicts and prices uses `direct_needs`.
@@ -95,19 +95,19 @@ class PriceArrays:
         return found
 
     @cached_property
-    def needed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def needed(self) -> tuple[I8, I8]:
         """All resources that each feature needs: the first place of each list, int64 (d + 1,), and all entries."""
         return self.direct_needs.listed()
 
     @cached_property
-    def alone(self) -> NDArray[np.float64]:
+    def alone(self) -> F8:
         """Price of each feature with all resources that it needs: float64 (d,)."""
         step = max(1, _BLOCK // max(1, len(self.resource_cost)))
         blocks = [slice(begin, begin + step) for begin in range(0, len(self.names), step)]
         resources = [self._needs_of(block) @ self.resource_cost for block in blocks]
         return np.asarray(self.cost + np.concatenate([np.empty(0), *resources]))
 
-    def _needs_of(self, columns: slice) -> NDArray[np.bool_]:
+    def _needs_of(self, columns: slice) -> B1:
         """Return the resources that some features need: bool (columns, R)."""
         numbers = range(*columns.indices(len(self.names)))
         found = np.zeros((len(numbers), len(self.resource_cost)), np.bool_)

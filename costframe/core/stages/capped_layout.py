@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.bits import as_words, word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.prices.exact_prices import ExactPrices
@@ -96,16 +97,16 @@ def lay_out_capped(layout: StageLayout, fallbacks: Fallbacks | None) -> CappedLa
 class CappedRows(NamedTuple):
     """Ends of rows under limits, and their purchases."""
 
-    exits: NDArray[np.int64]  # (rows,): the answer reached, or the stage at which the row was cut
-    cut: NDArray[np.bool_]  # (rows,): whether the row gave up a learner
-    share: NDArray[np.float64]  # (rows,): share of the last stage's learners that are finished
+    exits: I8  # (rows,): the answer reached, or the stage at which the row was cut
+    cut: B1  # (rows,): whether the row gave up a learner
+    share: F8  # (rows,): share of the last stage's learners that are finished
     # (rows, K): of the last stage, with expected outputs of learners given up; a route's is in the first column
-    scores: NDArray[np.float64]
-    final: NDArray[np.float64]  # (rows, K): scores of the answers, expected ones for rows that were cut
-    route_scores: NDArray[np.float64]  # (rows,): of the route before
+    scores: F8
+    final: F8  # (rows, K): scores of the answers, expected ones for rows that were cut
+    route_scores: F8  # (rows,): of the route before
     masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the tree uses
     # (rows, 3): sum of e_t of evaluated learners, price of comparisons, pairs of a learner and a feature that it read
-    spent: NDArray[np.float64]
+    spent: F8
 
     @classmethod
     def empty(cls, layout: StageLayout, count: int) -> CappedRows:
@@ -121,7 +122,7 @@ class CappedRows(NamedTuple):
             np.zeros((count, 3)),
         )
 
-    def rows(self, part: slice | NDArray[np.int64]) -> CappedRows:
+    def rows(self, part: slice | I8) -> CappedRows:
         """Return some rows; a view for a slice."""
         some: list[Any] = [each[part] for each in self]
         return CappedRows(*some)

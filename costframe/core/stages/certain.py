@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.learners.bits import word_count
@@ -113,11 +114,11 @@ def _score_of(link: str, prediction: float) -> float:
 class CertainRows(NamedTuple):
     """Ends of rows, and their purchases."""
 
-    scores: NDArray[np.float64]  # (rows, K)
+    scores: F8  # (rows, K)
     masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the model uses
-    account: NDArray[np.float64]  # (rows, 4); see engine/step.h
-    rounds: NDArray[np.int64]  # (rows,)
-    early: NDArray[np.bool_]  # (rows,): whether some learner was left unfinished
+    account: F8  # (rows, 4); see engine/step.h
+    rounds: I8  # (rows,)
+    early: B1  # (rows,): whether some learner was left unfinished
 
     def rows(self, part: slice) -> CertainRows:
         """Return a view of some rows."""
@@ -149,7 +150,7 @@ def lay_out_bounds(layout: StageLayout) -> engine.Record:
     ascends = (n_targets == 1) & (n_leaves > 0)
     ascends[np.repeat(of, size)[unknown]] = False
     # each leaf with all tests before it
-    tests: list[NDArray[np.int64]] = []
+    tests: list[I8] = []
     at, above = np.arange(len(leaf)), leaf
     while len(above := above[moves := nodes.parent[above] != above]):
         at, node = at[moves], nodes.parent[above]
@@ -189,7 +190,7 @@ def certain_walk(
     return RowWalk(layout, exact, engine.step_certain_row, *structs, own=own, n_resources=n_resources)
 
 
-def certain_rows(walk: RowWalk, X: NDArray[np.float64], n_jobs: int | None) -> CertainRows:
+def certain_rows(walk: RowWalk, X: F8, n_jobs: int | None) -> CertainRows:
     """Step through rows, float64 (rows, d), each to its goal."""
     layout, n, begin = walk.layout, len(X), np.frombuffer(walk.begin(True, {}), np.uint64)
     found = CertainRows(

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.stages.float32_margins import Float32Margins, Sums
 from costframe.core.stages.links import squeeze
 from costframe.core.stages.stages import Answer
 
-Made = NDArray[np.float64] | Callable[[], NDArray[np.float64]]
+Made = F8 | Callable[[], F8]
 
 _ROUNDING = 1e-6  # probabilities that differ by no more than that may be ties of the original
 
 
-def likeliest_places(predictions: NDArray[np.float64], half: float = 0.5) -> NDArray[np.int64]:
+def likeliest_places(predictions: F8, half: float = 0.5) -> I8:
     """Return the number of the likeliest class of each row, int64 (rows,); of equal ones, the first.
 
     Of predictions (rows, K) the largest; of (rows,) class 1 has predictions above `half`.
@@ -28,12 +28,12 @@ def likeliest_places(predictions: NDArray[np.float64], half: float = 0.5) -> NDA
     return predictions.argmax(axis=1) if predictions.ndim == 2 else (predictions > half).astype(np.int64)
 
 
-def likeliest_place(prediction: float | NDArray[np.float64], half: float = 0.5) -> int:
+def likeliest_place(prediction: float | F8, half: float = 0.5) -> int:
     """Return the number of the likeliest class of one row, as `likeliest_places` does."""
     return int(prediction > half) if isinstance(prediction, float) else int(prediction.argmax())
 
 
-def contradicts(predictions: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
+def contradicts(predictions: F8, places: I8) -> B1:
     """Return which rows have another class than the likeliest, by more than the rounding of ties: bool (rows,)."""
     if predictions.ndim == 1:
         return np.asarray(np.where(places == 1, 0.5 - predictions, predictions - 0.5) > _ROUNDING)
@@ -50,17 +50,17 @@ class Ends:
 
     __slots__ = ("_made", "places")  # a plain class: one is made for every row that is predicted alone
 
-    def __init__(self, made: Made, places: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, made: Made, places: I8 | None = None) -> None:
         self._made, self.places = made, places
 
     @property
-    def predictions(self) -> NDArray[np.float64]:
+    def predictions(self) -> F8:
         """The predictions: float64 (rows,) or (rows, K)."""
         if callable(self._made):
             self._made = self._made()
         return self._made
 
-    def classes(self, half: float) -> NDArray[np.int64]:
+    def classes(self, half: float) -> I8:
         """Return the number of the class of each row: int64 (rows,)."""
         return likeliest_places(self.predictions, half) if self.places is None else self.places
 
@@ -94,9 +94,7 @@ class OwnClasses:
         slack = 0.0 if answer.float32 is None else answer.float32.slack(sums)
         return cls(sums, answer.float32, slack, answer.class_scores or len(answer.intercept))
 
-    def places(
-        self, scores: NDArray[np.float64], X: NDArray[np.float64], whole: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int64]:
+    def places(self, scores: F8, X: F8, whole: B1 | None = None) -> I8:
         """Return the number of the class of each row, int64 (rows,), with scores, float64 (rows, K).
 
         Rows have values, float64 (rows, d); those that are not `whole` gave up learners.
@@ -112,7 +110,7 @@ class OwnClasses:
             found[near] = self.float32.places(self.sums, X[near])
         return found
 
-    def place(self, scores: Sequence[float], take: Callable[[], NDArray[np.float64]], *, whole: bool) -> int:
+    def place(self, scores: Sequence[float], take: Callable[[], F8], *, whole: bool) -> int:
         """Return the number of the class of one row with K scores; `take` gives its values, float64 (1, d)."""
         told = scores[: self.n_scores]
         best = max(told)
@@ -127,7 +125,7 @@ class OwnClasses:
             return place
         return int(self.float32.places(self.sums, take())[0])
 
-    def _near(self, scores: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _near(self, scores: F8, places: I8) -> I8:
         """Return the rows that are so near a tie that float32 may tell another class: int64 (any,)."""
         if scores.shape[1] == 1:
             return np.flatnonzero(np.abs(scores[:, 0]) <= self.slack)

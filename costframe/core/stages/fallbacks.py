@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8
 from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.stages.stages import Stage
@@ -15,7 +16,7 @@ from costframe.core.workers import ALONE, Workers
 MOST_ROWS = 1000
 
 
-def _floats(values: ArrayLike) -> NDArray[np.float64]:
+def _floats(values: ArrayLike) -> F8:
     array = np.array(values, np.float64)
     array.setflags(write=False)
     return array
@@ -35,18 +36,18 @@ class Fallbacks:
     """
 
     # (outputs of all inner nodes of trees,): node by node, the outputs of its tree
-    node_values: NDArray[np.float64] = field(converter=_floats)
-    column_values: NDArray[np.float64] = field(converter=_floats)  # (columns,)
-    opaque_values: NDArray[np.float64] = field(converter=_floats)  # (outputs of all opaque learners,)
-    knots: NDArray[np.float64] = field(converter=_floats)  # (J,): ascending from 0 to 1, J > 1
+    node_values: F8 = field(converter=_floats)
+    column_values: F8 = field(converter=_floats)  # (columns,)
+    opaque_values: F8 = field(converter=_floats)  # (outputs of all opaque learners,)
+    knots: F8 = field(converter=_floats)  # (J,): ascending from 0 to 1, J > 1
     # offset, slope, carry (stages * J, K): a, b and c, stage by stage
-    offset: NDArray[np.float64] = field(converter=_floats)
-    slope: NDArray[np.float64] = field(converter=_floats)
-    carry: NDArray[np.float64] = field(converter=_floats)
+    offset: F8 = field(converter=_floats)
+    slope: F8 = field(converter=_floats)
+    carry: F8 = field(converter=_floats)
     # mean, low, high (stages, K): of final scores; `low` and `high` may be infinite
-    mean: NDArray[np.float64] = field(converter=_floats)
-    low: NDArray[np.float64] = field(converter=_floats)
-    high: NDArray[np.float64] = field(converter=_floats)
+    mean: F8 = field(converter=_floats)
+    low: F8 = field(converter=_floats)
+    high: F8 = field(converter=_floats)
 
     def check(self, bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> None:
         """Refuse fallbacks of another model, and values that are not finite, by the name of the array."""
@@ -79,10 +80,10 @@ class Fallbacks:
 class FallbackRows:
     """Rows from which fallbacks are learned at their first use."""
 
-    X: NDArray[np.float64]  # (rows, d)
-    weight: NDArray[np.float64]  # (rows,)
+    X: F8  # (rows, d)
+    weight: F8  # (rows,)
 
     @classmethod
-    def of(cls, X: NDArray[np.float64], weight: NDArray[np.float64] | None, workers: Workers = ALONE) -> FallbackRows:
+    def of(cls, X: F8, weight: F8 | None, workers: Workers = ALONE) -> FallbackRows:
         """Keep at most a thousand rows of all workers, by a hash of their values."""
         return cls(*sample_rows(X, weight, MOST_ROWS, workers))

@@ -14,6 +14,7 @@ from attrs import Attribute, field, frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TREE, ranges
@@ -31,9 +32,9 @@ class Sums(NamedTuple):
     """Weighted sums of learners, the scores of an answer; see `Answer`."""
 
     bank: WeakLearnerBank
-    learners: NDArray[np.int64]
-    weights: NDArray[np.float64]  # (C, K)
-    intercept: NDArray[np.float64]  # (K,)
+    learners: I8
+    weights: F8  # (C, K)
+    intercept: F8  # (K,)
 
 
 @frozen
@@ -63,12 +64,12 @@ class Float32Margins:
             slack = 2.0 * float((steps * bound).max()) * _UNIT + _LINK_SLACK
         return slack if np.isfinite(slack) else np.inf
 
-    def places(self, sums: Sums, X: NDArray[np.float64]) -> NDArray[np.int64]:
+    def places(self, sums: Sums, X: F8) -> I8:
         """Return the number of the class of each row of X, float64 (rows, d): int64 (rows,)."""
         parts = [self._places(self.margins(sums, X[at : at + _ROWS])) for at in range(0, len(X), _ROWS)]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
-    def margins(self, sums: Sums, X: NDArray[np.float64]) -> F4:
+    def margins(self, sums: Sums, X: F8) -> F4:
         """Return the margins of rows, float32 (rows, K), added as the library adds them."""
         widths, learners = sums.bank.widths, sums.learners
         with np.errstate(over="ignore"):
@@ -86,7 +87,7 @@ class Float32Margins:
                 found[:, k] = np.add.accumulate(np.hstack([first, added]), axis=1, dtype=np.float32)[:, -1]
         return found
 
-    def _places(self, margins: F4) -> NDArray[np.int64]:
+    def _places(self, margins: F4) -> I8:
         if self.link == "step":
             return np.asarray(margins[:, 0] > 0, np.int64)
         if self.link == "sigmoid":
@@ -112,7 +113,7 @@ def _exp(values: F4) -> F4:
     return found.reshape(values.shape).astype(np.float32)
 
 
-def _largest_outputs(sums: Sums) -> NDArray[np.float64]:
+def _largest_outputs(sums: Sums) -> F8:
     """Return the largest size of each output of trees: float64 (C,)."""
     trees = sums.bank.trees
     widest = int(trees.width.max(initial=1))

@@ -13,6 +13,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.node_layout import (
     COLUMN_AT,
@@ -41,27 +42,27 @@ class StageLayout:
     bank: WeakLearnerBank
     trees: TreeTable  # those that stages use, with features numbered among those used
     n_outputs: int
-    used: NDArray[np.int64]  # (U,) columns that active learners read
+    used: I8  # (U,) columns that active learners read
     nodes: NodeLayout
-    stage_first: NDArray[np.int64]  # (stages + 1,) uses of each stage
-    learner: NDArray[np.int64]  # (L,) bank index
-    kind: NDArray[np.uint8]  # (L,)
-    place: NDArray[np.int64]  # (L,) root node, column of X, or first opaque column
-    tree: NDArray[np.int64]  # (L,) among those of `nodes`
+    stage_first: I8  # (stages + 1,) uses of each stage
+    learner: I8  # (L,) bank index
+    kind: U8  # (L,)
+    place: I8  # (L,) root node, column of X, or first opaque column
+    tree: I8  # (L,) among those of `nodes`
     width: NDArray[np.int32]  # (L,)
-    fill: NDArray[np.float64]  # (L,)
-    weight_rows: NDArray[np.float64]  # (any, n_outputs): of all learners that stages list
-    row: NDArray[np.int64]  # (L,): of a use's first weights
-    target_first: NDArray[np.int64]  # (L + 1,)
-    target: NDArray[np.int64]  # outputs that each use adds to
-    payload_first: NDArray[np.int64]  # (L + 1,)
-    value: NDArray[np.int64]  # like those of the bank's trees, or outputs of inner nodes too
-    values: NDArray[np.float64]
-    intercept: NDArray[np.float64]  # (stages, n_outputs)
-    threshold: NDArray[np.float64]  # (stages,)
-    below: NDArray[np.int64]  # (stages,), -1 at answers
-    above: NDArray[np.int64]  # (stages,)
-    fresh: NDArray[np.bool_]  # (L,) not evaluated by an earlier stage on the way
+    fill: F8  # (L,)
+    weight_rows: F8  # (any, n_outputs): of all learners that stages list
+    row: I8  # (L,): of a use's first weights
+    target_first: I8  # (L + 1,)
+    target: I8  # outputs that each use adds to
+    payload_first: I8  # (L + 1,)
+    value: I8  # like those of the bank's trees, or outputs of inner nodes too
+    values: F8
+    intercept: F8  # (stages, n_outputs)
+    threshold: F8  # (stages,)
+    below: I8  # (stages,), -1 at answers
+    above: I8  # (stages,)
+    fresh: B1  # (L,) not evaluated by an earlier stage on the way
     n_opaque: int
 
     @cached_property
@@ -95,7 +96,7 @@ class StageLayout:
             depth=int(nodes.depth.max(initial=0)),
         )
 
-    def _code_columns(self, begin: int, end: int) -> NDArray[np.int64]:
+    def _code_columns(self, begin: int, end: int) -> I8:
         """Return the code columns that the trees of some uses read, ascending."""
         nodes, trees = self.nodes, self.tree[begin:end][self.kind[begin:end] == TREE]
         own = ranges(nodes.root[trees], nodes.sizes[trees].astype(np.int32))
@@ -107,12 +108,12 @@ class StageLayout:
         return self.bank.opaques[int(self.bank.index[self.learner[use]])]
 
     @cached_property
-    def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
+    def weights(self) -> tuple[Fraction, F8]:
         """A unit of e_t, and the e_t of each learner of the bank as its multiple."""
         return as_multiples(self.bank.evaluation)
 
     @cached_property
-    def slots(self) -> tuple[int, NDArray[np.int64]]:
+    def slots(self) -> tuple[int, I8]:
         """S, the number of distinct learners, and the number of each use's learner among them, (L,)."""
         every, number = np.unique(self.learner, return_inverse=True)
         return len(every), number
@@ -124,7 +125,7 @@ class StageLayout:
         return walk
 
     @cached_property
-    def reads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def reads(self) -> tuple[I8, I8]:
         """The place of the first feature that each use reads, (L + 1,), and all of them, of those used."""
         features, learners = self.bank.reads
         order = np.argsort(learners, kind="stable")
@@ -135,7 +136,7 @@ class StageLayout:
         return np.append(0, ends), np.searchsorted(self.used, features[read])
 
     @cached_property
-    def payload(self) -> NDArray[np.float64]:
+    def payload(self) -> F8:
         """What uses add to their targets: a row for each node of a tree; of others weights, (width, targets)."""
         n_targets, payload = np.diff(self.target_first), np.zeros(self.payload_first[-1])
         use, trees = np.repeat(np.arange(len(self.kind)), n_targets), np.flatnonzero(self.kind == TREE)
@@ -156,9 +157,7 @@ class StageLayout:
         payload[at[noded[leaf]]] = self._weigh(of[leaf], self.target[pair[noded[leaf]]], value[leaf])
         return payload
 
-    def _weigh(
-        self, use: NDArray[np.int64], target: NDArray[np.int64], value: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _weigh(self, use: I8, target: I8, value: I8) -> F8:
         """Return what nodes add to targets, summed over a tree's outputs in Answer's order: float64 (entries,)."""
         total, begun, width = np.zeros(len(use)), np.zeros(len(use), np.bool_), self.width[use]
         for k in range(int(width.max(initial=0))):
@@ -232,9 +231,9 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     )
 
 
-def _fresh_uses(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+def _fresh_uses(stages: tuple[Stage, ...], learners: list[I8]) -> B1:
     """Return the uses whose learner no earlier stage on the way from the root evaluates: bool (L,)."""
-    seen: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(stages)
+    seen: list[I8] = [np.empty(0, np.int64)] * len(stages)
     fresh = []
     for number, stage in enumerate(stages):
         fresh.append(~np.isin(learners[number], seen[number]))
@@ -243,7 +242,7 @@ def _fresh_uses(stages: tuple[Stage, ...], learners: list[NDArray[np.int64]]) ->
     return np.concatenate(fresh)
 
 
-def _pad(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _pad(tables: list[F8]) -> F8:
     """Stack tables of fewer or more columns, with zeros for those that a table lacks."""
     stacked = np.zeros((sum(map(len, tables)), max(table.shape[1] for table in tables)))
     for rows, table in zip(np.split(stacked, np.cumsum([len(table) for table in tables])[:-1]), tables, strict=True):
@@ -251,7 +250,7 @@ def _pad(tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return stacked
 
 
-def _describe_nodes(nodes: NodeLayout, trees: TreeTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _describe_nodes(nodes: NodeLayout, trees: TreeTable) -> tuple[I8, I8]:
     """Return the word of each node for single rows, without bits for look-ahead, and its span of categories."""
     at, first = nodes.origin, trees.category_first
     steps = (nodes.word >> STEPS_AT & STEPS_BITS).astype(np.int64)

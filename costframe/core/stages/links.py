@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from attrs import Attribute, field, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import StageError, shown
 
 
-def as_reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
+def as_reals(values: object, name: str, ndim: int) -> F8:
     """Return finite numbers as a read-only array of `ndim` dimensions, one or two; refuse others."""
     try:
         array = np.array(values, dtype=np.float64)
@@ -30,12 +30,12 @@ def as_reals(values: object, name: str, ndim: int) -> NDArray[np.float64]:
     return array
 
 
-def as_matrix(values: object) -> NDArray[np.float64]:
+def as_matrix(values: object) -> F8:
     """Return weights, float64 (C, K)."""
     return as_reals(values, "weights", 2)
 
 
-def as_vector(values: object) -> NDArray[np.float64]:
+def as_vector(values: object) -> F8:
     """Return an intercept, float64 (K,)."""
     return as_reals(values, "intercept", 1)
 
@@ -67,12 +67,12 @@ _SAFE = 700.0  # scores nearer to zero overflow in no link
 SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
 
 
-def squeeze(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def squeeze(table: F8) -> F8:
     """Drop the second dimension of (rows, 1)."""
     return table[:, 0] if table.shape[1] == 1 else table
 
 
-def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> NDArray[np.float64]:
+def apply_link(link: str, scores: F8, level: float = 0.0) -> F8:
     """Return the predictions for scores s, float64 (rows, K), in the same shape.
 
     They are s ("identity"), 1 / (1 + exp(-s)) ("sigmoid", of each output), exp(s_k) / sum_j exp(s_j) ("softmax"),
@@ -92,7 +92,7 @@ def apply_link(link: str, scores: NDArray[np.float64], level: float = 0.0) -> ND
     return np.asarray(powers / sum_rows(powers)[:, None])
 
 
-def sum_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def sum_rows(values: F8) -> F8:
     """Return the sum of each row of (rows, K), in the order of its numbers, however many rows there are."""
     total = values[:, 0].copy()
     for k in range(1, values.shape[1]):
@@ -100,9 +100,7 @@ def sum_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def agree_with_scores(
-    predictions: NDArray[np.float64], scores: NDArray[np.float64], cut: float, half: float
-) -> NDArray[np.float64]:
+def agree_with_scores(predictions: F8, scores: F8, cut: float, half: float) -> F8:
     """Return predictions, float64 (rows, K), that tell the same class as scores, also where rounding made them equal.
 
     Of one output class 1 has scores above `cut` and predictions above `half`; of more, the class is the first largest.
@@ -128,7 +126,7 @@ _OF_EACH: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+def _ranked(scores: F8, level: float) -> F8:
     """Return level + s / (2 (1 + |s|)), within a half of the level.
 
     In this form every operation is monotone after rounding too, and none overflows: an infinite score gives a half.
@@ -138,7 +136,7 @@ def _ranked(scores: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     return np.asarray(level + np.copysign(half, scores))
 
 
-def log_odds(predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_odds(predictions: F8) -> F8:
     """Return scores of predictions with different links: clipped log(p), or log(p / (1 - p)) for one output."""
     p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
     return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)
@@ -153,7 +151,7 @@ def _width(value: Any) -> int:
     return int(value)
 
 
-def _knots(values: object) -> NDArray[np.float64]:
+def _knots(values: object) -> F8:
     return as_reals(values, "knots", 2)
 
 
@@ -168,7 +166,7 @@ class Part:
     # positive; the link is applied to values divided by it
     temperature: float = field(default=1.0, converter=as_temperature)
     # (2, n): for "knots" only: ascending arguments, and the values at them
-    knots: NDArray[np.float64] = field(default=((), ()), converter=_knots)
+    knots: F8 = field(default=((), ()), converter=_knots)
 
     @link.validator
     def _known_link(self, _attribute: Attribute[str], value: str) -> None:
@@ -185,19 +183,19 @@ class Part:
         if self.width != 1:
             raise StageError(f"knots: are for a single value, got {self.width}")
 
-    def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def outputs(self, values: F8) -> F8:
         """Apply the link to values, float64 (rows, width); the result has the same shape."""
         if self.temperature != 1.0:
             values = values / self.temperature
         if self.link == "knots":
-            found: NDArray[np.float64] = np.interp(values[:, 0], *self.knots)[:, None]
+            found: F8 = np.interp(values[:, 0], *self.knots)[:, None]
             return found
         if self.link in {"normalized", "shares"}:
             return _normalize(values, 1.0 / values.shape[1] if self.link == "normalized" else 0.0)
         return apply_link(self.link, values)
 
 
-def _normalize(values: NDArray[np.float64], without: float) -> NDArray[np.float64]:
+def _normalize(values: F8, without: float) -> F8:
     """Return values divided by their sum in each row; all are `without` where that is zero."""
     total = sum_rows(values)
     nothing = total == 0
@@ -220,8 +218,8 @@ class Blend:
 
     parts: tuple[Part, ...] = field(converter=_parts)  # side by side, of all inputs
     # (C, K): C is the number of inputs. Entries of zero are left out, whatever the value.
-    weights: NDArray[np.float64] = field(converter=as_matrix)
-    intercept: NDArray[np.float64] = field(converter=as_vector)  # (K,)
+    weights: F8 = field(converter=as_matrix)
+    intercept: F8 = field(converter=as_vector)  # (K,)
 
     def __attrs_post_init__(self) -> None:
         if len(self.weights) != self.n_inputs:
@@ -249,7 +247,7 @@ class Blend:
         plain = len(links) == 1 and link == "identity" and not self.intercept.any()
         return temperature if plain and np.array_equal(self.weights, np.eye(self.n_inputs)) else None
 
-    def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def outputs(self, values: F8) -> F8:
         """Return the outputs, float64 (rows, K), for values, float64 (rows, C)."""
         found = np.tile(self.intercept, (len(values), 1))
         first = 0

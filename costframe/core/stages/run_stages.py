@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import word_count
@@ -24,7 +24,7 @@ from costframe.core.stages.stages import Answer
 class StageRunner:
     """A chunk of rows under evaluation, with the opaque outputs and reading marks that stages share."""
 
-    def __init__(self, layout: StageLayout, X: NDArray[np.float64], marks: engine.Record | None = None) -> None:
+    def __init__(self, layout: StageLayout, X: F8, marks: engine.Record | None = None) -> None:
         self.layout, self.marks = layout, marks or NO_MARKS
         self.X = np.ascontiguousarray(X, np.float64)
         self.codes = code_values(layout.nodes, self.X, layout.used)
@@ -33,7 +33,7 @@ class StageRunner:
         self.masks = np.zeros((len(X) if marks else 0, words), np.uint64)
         self.spent = np.zeros((len(X) if marks else 0, 2))
 
-    def run(self, stage: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def run(self, stage: int, rows: I8) -> F8:
         """Score some rows at a stage: float64 (len(rows), K), K = 1 for a route."""
         layout = self.layout
         self._call_opaques(stage, rows)
@@ -43,7 +43,7 @@ class StageRunner:
         )  # fmt: skip
         return scores
 
-    def routed(self) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+    def routed(self) -> Iterator[tuple[int, I8, F8]]:
         """Send all rows through the stages; yield (stage, rows that reach it, their scores), parents first."""
         layout = self.layout
         reached = {0: np.arange(len(self.X))}
@@ -55,14 +55,14 @@ class StageRunner:
                 reached[int(layout.below[stage])], reached[int(layout.above[stage])] = rows[~up], rows[up]
             yield stage, rows, scores
 
-    def opaque_outputs(self) -> NDArray[np.float64]:
+    def opaque_outputs(self) -> F8:
         """Call opaque learners for all rows that reach them; return the outputs, NaN elsewhere: float64 (n, any)."""
         if self.layout.n_opaque:
             for _ in self.routed():
                 pass
         return self.opaque
 
-    def _call_opaques(self, stage: int, rows: NDArray[np.int64]) -> None:
+    def _call_opaques(self, stage: int, rows: I8) -> None:
         layout = self.layout
         if not layout.n_opaque or not len(rows):
             return
@@ -75,9 +75,7 @@ class StageRunner:
             )
 
 
-def predict_rows(
-    layout: StageLayout, X: NDArray[np.float64], n_jobs: int | None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def predict_rows(layout: StageLayout, X: F8, n_jobs: int | None) -> tuple[F8, I8]:
     """Return the scores of all rows, float64 (rows, K), and the stages they end at, int64 (rows,)."""
     if len(X) == 1 and not layout.n_opaque:
         scores, end = layout.walk_row(X.tobytes())
@@ -125,14 +123,12 @@ _LEAF = 1e-6  # weight of each leaf, for nodes that no row reaches
 class MeanOutputs:
     """Mean outputs of a bank's learners; see `Fallbacks`, which have them too."""
 
-    node_values: NDArray[np.float64]
-    column_values: NDArray[np.float64]
-    opaque_values: NDArray[np.float64]
+    node_values: F8
+    column_values: F8
+    opaque_values: F8
 
 
-def mean_outputs(
-    bank: WeakLearnerBank, X: NDArray[np.float64], weight: NDArray[np.float64], layout: StageLayout | None = None
-) -> MeanOutputs:
+def mean_outputs(bank: WeakLearnerBank, X: F8, weight: F8, layout: StageLayout | None = None) -> MeanOutputs:
     """Take weighted means over rows, float64 (rows, d): of a node's outputs, over the rows that reach the node.
 
     Opaque learners are evaluated for the rows that reach their stages; without a layout, for all rows. Without rows,
@@ -182,7 +178,7 @@ class LeftOutputs:
         return outputs
 
 
-def _node_values(trees: TreeTable, X: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _node_values(trees: TreeTable, X: F8, weight: F8) -> F8:
     """Return the mean output below each inner node, over the rows that reach it: float64 (any,)."""
     inner = trees.feature >= 0
     if not inner.any():
@@ -210,6 +206,6 @@ def _node_values(trees: TreeTable, X: NDArray[np.float64], weight: NDArray[np.fl
     return np.asarray(means[np.arange(widest) < trees.width[owner[inner]][:, None]])
 
 
-def _mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+def _mean(values: F8, weight: F8) -> float:
     ok = np.isfinite(values) & (weight > 0)
     return float(np.average(values[ok], weights=weight[ok])) if ok.any() else 0.0

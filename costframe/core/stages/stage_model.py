@@ -14,6 +14,7 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.checks import as_items
 from costframe.core.errors import StageError, shown
 from costframe.core.learners.bank import WeakLearnerBank
@@ -72,7 +73,7 @@ class RowWalk:
         self.begun: dict[tuple[bool, Limits | None], tuple[bytes, tuple[int, ...]]] = {}
         self._asked: dict[bytes, tuple[int, ...]] = {}  # columns by features needed, as rows ask for the same again
 
-    def arrays(self, state: bytes | bytearray) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.uint8]]:
+    def arrays(self, state: bytes | bytearray) -> tuple[F8, I8, U8]:
         """Return the numbers, places and marks of a state."""
         numbers, places, marks = self._counts
         return (
@@ -185,7 +186,7 @@ class StageModel(ABC):
         return lay_out(self.bank, self.stages)
 
     @property
-    def weights(self) -> tuple[Fraction, NDArray[np.float64]]:
+    def weights(self) -> tuple[Fraction, F8]:
         """A unit of e_t, and the e_t of each learner as its multiple."""
         return self.layout.weights
 
@@ -258,20 +259,14 @@ class StageModel(ABC):
         """The rule that tells classes which predictions do not, None if these do."""
         return OwnClasses.of(self.bank, self.only_answer)
 
-    def ends_of(
-        self,
-        scores: NDArray[np.float64],
-        exits: NDArray[np.int64],
-        X: NDArray[np.float64],
-        cut: NDArray[np.bool_] | None = None,
-    ) -> Ends:
+    def ends_of(self, scores: F8, exits: I8, X: F8, cut: B1 | None = None) -> Ends:
         """Return the ends of rows, float64 (rows, d), with predictions (rows, K); `cut` ones gave up learners."""
         if (own := self.own_classes) is None:
             return Ends(self.linked(scores, exits))
         places = own.places(scores, X, None if cut is None else ~cut)
         return Ends(lambda: self.linked(scores, exits), places)
 
-    def linked(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+    def linked(self, scores: F8, exits: I8) -> F8:
         """Apply the link of each row's answer to its scores, float64 (rows, K).
 
         If links or levels differ, a row that ended at a route has a final score; see `Fallbacks`.
@@ -289,7 +284,7 @@ class StageModel(ABC):
                 values[rows] = apply_link("sigmoid" if self.n_outputs == 1 else "softmax", scores[rows])
         return values
 
-    def prediction(self, scores: NDArray[np.float64], stage: int) -> float | NDArray[np.float64]:
+    def prediction(self, scores: F8, stage: int) -> float | F8:
         """Return the prediction of a row with scores, float64 (1, K), that ended at a stage; several are (M,)."""
         answer = self.only_answer
         values = self.linked(scores, np.array([stage])) if answer is None else answer.predictions(scores)

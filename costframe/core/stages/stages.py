@@ -10,6 +10,7 @@ import numpy as np
 from attrs import Attribute, evolve, field, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import as_items
 from costframe.core.errors import StageError, brief, format_count, shown
 from costframe.core.stages.float32_margins import Float32Margins
@@ -25,7 +26,7 @@ from costframe.core.stages.links import (
 )
 
 
-def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.int64]:
+def as_indices(values: object, what: str, kind: str = "indices") -> I8:
     """Return ascending, distinct indices >= 0 as a read-only array; refuse others."""
     raw = np.asarray(values)
     if raw.ndim != 1 or (raw.size and raw.dtype.kind not in "iu"):
@@ -37,11 +38,11 @@ def as_indices(values: object, what: str, kind: str = "indices") -> NDArray[np.i
     return array
 
 
-def _learners(values: object) -> NDArray[np.int64]:
+def _learners(values: object) -> I8:
     return as_indices(values, "learners")
 
 
-def _scalar(values: object) -> NDArray[np.float64]:
+def _scalar(values: object) -> F8:
     array = as_vector(values)
     if len(array) != 1:
         raise StageError(f"intercept of a route: expected one number, got {len(array)}")
@@ -104,9 +105,9 @@ class Answer:
         Class 1 has predictions above it, where it is no half; for one prediction, not by scores.
     """
 
-    learners: NDArray[np.int64] = field(converter=_learners)
-    weights: NDArray[np.float64] = field(converter=as_matrix)
-    intercept: NDArray[np.float64] = field(converter=as_vector)
+    learners: I8 = field(converter=_learners)
+    weights: F8 = field(converter=as_matrix)
+    intercept: F8 = field(converter=as_vector)
     link: str = field(default="identity")
     level: float = field(default=0.0, converter=_level)
     temperature: float = field(default=1.0, converter=as_temperature)
@@ -195,7 +196,7 @@ class Answer:
         """Return the answer without what tells classes otherwise than its predictions do."""
         return evolve(self, by_scores=False, cut=0.0, float32=None, class_above=None)
 
-    def blended(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def blended(self, scores: F8) -> F8:
         """Return the values that the link takes, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
         for blend in self.blends:
             scores = blend.outputs(scores)
@@ -222,13 +223,13 @@ class Answer:
         """Whether scores tell the class, and predictions are their softmax, of the same order but for rounding."""
         return self.by_scores and self.link == "softmax" and not self.blends
 
-    def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predictions(self, scores: F8) -> F8:
         """Return the predictions, float64 (rows, n_predictions), for scores, float64 (rows, K)."""
         values = self._linked(scores)
         agree = self.by_scores and not self.class_scores and not self.softens
         return agree_with_scores(values, scores, self.cut, self.half) if agree else values
 
-    def _linked(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _linked(self, scores: F8) -> F8:
         values = self.blended(scores)
         return apply_link(self.link, values if self.temperature == 1.0 else values / self.temperature, self.level)
 
@@ -264,9 +265,9 @@ class Route:
         Indices of later stages.
     """
 
-    learners: NDArray[np.int64] = field(converter=_learners)
-    weights: NDArray[np.float64] = field(converter=as_matrix)
-    intercept: NDArray[np.float64] = field(converter=_scalar)
+    learners: I8 = field(converter=_learners)
+    weights: F8 = field(converter=as_matrix)
+    intercept: F8 = field(converter=_scalar)
     threshold: float = field(converter=_number)
     steepness: float = field(converter=_number)
     below: int = field(converter=_index)

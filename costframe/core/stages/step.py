@@ -7,8 +7,8 @@ from fractions import Fraction
 from struct import pack, unpack_from
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.prices.price_arrays import ZERO, Limits, PriceArrays
 from costframe.core.stages.layout import N_ACCOUNT
 from costframe.core.stages.stage_model import RowWalk, StageModel
@@ -75,7 +75,7 @@ class StageStepper:
         scores = unpack_from(f"{self.tree.n_outputs}d", self.state, self.walk.scores)
         return own.place(scores, self._row, whole=self._end[1] == COMPLETE)
 
-    def _row(self) -> NDArray[np.float64]:
+    def _row(self) -> F8:
         """Return the values of the row, float64 (1, d); those that no learner has read may be any."""
         row = np.full((1, len(self.tree.feature_names)), np.nan)
         row[0, self.walk.used] = np.frombuffer(self.state, np.float64, len(self.walk.used))
@@ -87,7 +87,7 @@ class StageStepper:
         return REASONS[self._end[1]]
 
     @property
-    def answer(self) -> tuple[float | NDArray[np.float64], int]:
+    def answer(self) -> tuple[float | F8, int]:
         """Prediction and exit."""
         tree, stage = self.tree, self._end[0]
         scores = np.frombuffer(self.state, np.float64, tree.n_outputs, self.walk.scores)[None]

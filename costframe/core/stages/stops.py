@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, StageError, brief, format_count
 from costframe.core.learners.bank import WeakLearnerBank
@@ -24,7 +24,7 @@ from costframe.core.stages.run_stages import StageRunner, predict_rows
 from costframe.core.stages.stages import Answer, as_indices, check_stages
 
 
-def _columns(features: object) -> NDArray[np.int64]:
+def _columns(features: object) -> I8:
     return as_indices(features, "features of a stop", "columns")
 
 
@@ -47,7 +47,7 @@ class Stop:
         unavailable; with a cap, as long as the row can pay for its choice.
     """
 
-    features: NDArray[np.int64] = field(converter=_columns)
+    features: I8 = field(converter=_columns)
     answer: Answer
     gains: Answer | None = None
     planned: Answer | None = None
@@ -142,9 +142,7 @@ def _check_gains(number: int, stop: Stop, later: int, bank: WeakLearnerBank, col
         _check_answer(f"stop {number}: {name}", gains, bank, columns)
 
 
-def _check_answer(
-    title: str, answer: Answer, bank: WeakLearnerBank, columns: Sequence[int] | NDArray[np.int64]
-) -> None:
+def _check_answer(title: str, answer: Answer, bank: WeakLearnerBank, columns: Sequence[int] | I8) -> None:
     """Refuse an answer that does not fit its bank, reads other columns, or has blends."""
     if answer.blends:
         raise StageError(f"{title}: expected one without blends")
@@ -181,7 +179,7 @@ class StopPrices:
         """Return the price of a set of items for one row."""
         return self._exact.money(sum([self._amounts[i] for i in members(items)]))
 
-    def _to_stops(self, paid: int) -> NDArray[np.float64]:
+    def _to_stops(self, paid: int) -> F8:
         """Return the price of what each stop adds to the items `paid`: float64 (m,).
 
         It includes a row's share of once-per-batch prices, and is compared with gains.
@@ -265,18 +263,18 @@ class PlanLayout:
         plan = engine.Plan(words, sum(self.shape), stop, table)
         return evolve(plan, arrays=(*plan.arrays, structs))  # to which the table points
 
-    def score(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def score(self, stop: int, rows: F8) -> F8:
         """Score rows at a stop: float64 (n, K), which it also writes to their last K columns."""
         scores = predict_rows(self.answer(stop), rows, 1)[0]
         rows[:, self.shape[0] :] = scores
         return scores
 
-    def expected_gains(self, stop: int, rows: NDArray[np.float64], *, planned: bool) -> NDArray[np.float64]:
+    def expected_gains(self, stop: int, rows: F8, *, planned: bool) -> F8:
         """Return the expected gains of rows scored at a stop, or those of its plan: float64 (n, later stops)."""
         model = self.model(stop, "planned" if planned else "gains")
         assert model is not None  # noqa: S101 - callers know
         return predict_rows(model, rows, 1)[0]
 
-    def call_opaques(self, stop: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def call_opaques(self, stop: int, rows: F8) -> F8:
         """Return the outputs of the opaque learners of a stop's answer: float64 (n, any)."""
         return StageRunner(self.answer(stop), rows).opaque_outputs()

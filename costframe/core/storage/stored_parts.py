@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import StorageError
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
@@ -27,7 +28,7 @@ from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 
 Arrays = dict[str, NDArray[Any]]
-OpaqueFunctions = Mapping[str, Callable[[NDArray[np.float64]], ArrayLike]]
+OpaqueFunctions = Mapping[str, Callable[[F8], ArrayLike]]
 
 BANK_FIELDS = ("feature_names", "categories", "opaques")
 _BANK = {"kind": "|u1", "index": "<i4", "evaluation": "<f8", "column_feature": "<i4", "column_fill": "<f8"}

@@ -21,6 +21,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.kinds import (
     DOUBLE,
@@ -133,7 +134,7 @@ class AsGiven:
         _MEMORY.make_room()
         return self._number(value, None)
 
-    def numbers(self, values: Iterable[Any], column: ColumnType | None = OBJECT) -> NDArray[np.float64]:
+    def numbers(self, values: Iterable[Any], column: ColumnType | None = OBJECT) -> F8:
         """Return the numbers of values of a column, of values by themselves for None: float64 (values,)."""
         _MEMORY.make_room()
         column = None if self.plain else column
@@ -152,9 +153,7 @@ class AsGiven:
             found.append(number)
         return np.array(found, np.float64)
 
-    def of_array(
-        self, values: NDArray[Any], missing: NDArray[np.bool_] | None = None, name: str | None = None
-    ) -> NDArray[np.float64]:
+    def of_array(self, values: NDArray[Any], missing: B1 | None = None, name: str | None = None) -> F8:
         """Return the numbers of an array of a dtype of NumPy: float64 (values,).
 
         `name` is pandas' name for a dtype with missing values.
@@ -175,9 +174,7 @@ class AsGiven:
             found[large] = self.numbers(whole.tolist(), column)
         return found
 
-    def of_codes(
-        self, codes: NDArray[np.integer[Any]], values: Iterable[Any], column: ColumnType
-    ) -> NDArray[np.float64]:
+    def of_codes(self, codes: NDArray[np.integer[Any]], values: Iterable[Any], column: ColumnType) -> F8:
         """Return the numbers of a column of some values by their positions, -1 for a missing one: float64 (codes,)."""
         missing = np.nan if self.plain else self._number(None, column)
         return np.asarray(np.append(self.numbers(values, column), missing)[codes])
@@ -257,7 +254,7 @@ def _content(value: Any) -> bytes:
     return f"o{name} {value!r} {getattr(value, 'unit', '')}".encode()
 
 
-def with_types(rows: NDArray[np.float64], types: Sequence[ColumnType | None]) -> NDArray[np.float64]:
+def with_types(rows: F8, types: Sequence[ColumnType | None]) -> F8:
     """Return rows of doubles and texts as those of columns of these types; values that are of no such type stay."""
     found = rows.copy()
     for f, column in enumerate(types):
@@ -282,7 +279,7 @@ def value_of(number: float) -> Any:
     return _MEMORY.value(number)
 
 
-def texts_of(numbers: NDArray[np.float64]) -> NDArray[Any]:
+def texts_of(numbers: F8) -> NDArray[Any]:
     """Return the texts of numbers, None where the last bits are zero: object (numbers,)."""
     each, place = np.unique(_last_bits(numbers), return_inverse=True)
     pairs = zip(each.tolist(), at(TEXT, each).tolist(), strict=True)
@@ -290,17 +287,17 @@ def texts_of(numbers: NDArray[np.float64]) -> NDArray[Any]:
     return np.asarray(np.array([*found, None], object)[place])
 
 
-def _last_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+def _last_bits(numbers: F8) -> I8:
     return np.ascontiguousarray(numbers).view(np.int64) & (2**52 - 1)
 
 
-def givens_of(numbers: NDArray[np.float64]) -> tuple[list[Given], NDArray[np.int64]]:
+def givens_of(numbers: F8) -> tuple[list[Given], I8]:
     """Return what a process remembers of numbers, each once, and the place of each number among them."""
     each, place = np.unique(numbers, return_inverse=True)
     return [_MEMORY.value(number) for number in each.tolist()], place
 
 
-def as_doubles(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def as_doubles(numbers: F8) -> F8:
     """Return numbers as `AsGiven(plain=True)` has them, with NaN for each missing value: float64 (rows,).
 
     Raises

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.checks import needed
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.as_given import AsGiven
@@ -29,7 +29,7 @@ class CategoricalColumns:
     """The categorical columns of a table, which trees split by categories."""
 
     names: tuple[str, ...] = ()  # (d,): names of all columns
-    chosen: NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))  # (d,): whether each is categorical
+    chosen: B1 = field(factory=lambda: np.zeros(0, np.bool_))  # (d,): whether each is categorical
     # labels of the columns whose categories are texts, and of dates, which are not chosen
     categories: Categories = field(factory=dict)
 
@@ -58,7 +58,7 @@ class CategoricalColumns:
                 labels[name] = found[0] if same else tuple(sorted(set(chain(*found))))
         return evolve(self, categories=labels)
 
-    def check(self, X: NDArray[np.float64], what: str) -> None:
+    def check(self, X: F8, what: str) -> None:
         """Refuse infinite categories, and numbers so large that doubles cannot distinguish them."""
         for f in np.flatnonzero(self.chosen):
             where, largest = f"{what}: column {self.names[f]!r}", np.nanmax(np.abs(X[:, f]), initial=0.0)

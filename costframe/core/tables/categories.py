@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import DataError, name_file, quote_names, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.dates import Dates
@@ -175,7 +176,7 @@ def _places(values: Iterable[object], labels: tuple[str, ...], where: str) -> di
     return place | {text: number_unknown(text, labels, where) for text in sorted(unknown)}
 
 
-def numbers_of(values: list[Any], labels: Labels, where: str) -> NDArray[np.float64]:
+def numbers_of(values: list[Any], labels: Labels, where: str) -> F8:
     """Return the number of each label, NaN for an unknown or missing one; refuse values that can be no label."""
     if isinstance(labels, AsGiven | Dates):
         with name_file(where):

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from costframe.core.arrays import F8
 from costframe.core.errors import DataError, format_count, shown
 from costframe.core.tables.as_given import STR, AsGiven, ColumnType
 from costframe.core.tables.categories import Categories, Labels, check_exact, number_unknown
@@ -32,7 +33,7 @@ _VIEWS = ((pa.string_view(), pa.large_string()), (pa.binary_view(), pa.large_bin
 _STRIP = 256  # rows at a time, so that the cache holds them
 
 
-def as_numbers(column: Any, name: str) -> NDArray[np.float64]:
+def as_numbers(column: Any, name: str) -> F8:
     """Return a feature column as float64, missing values as NaN."""
     return _numbers(column, f"column {name!r}", "a feature that is not named categorical is a column of numbers")
 
@@ -47,9 +48,7 @@ def is_numeric(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in (*_NUMERIC, pa.types.is_null))
 
 
-def as_categories(
-    column: Any, name: str, labels: tuple[str, ...] | None = None
-) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+def as_categories(column: Any, name: str, labels: tuple[str, ...] | None = None) -> tuple[F8, tuple[str, ...] | None]:
     """Return a feature's categories as numbers, float64, missing ones as NaN, and their labels.
 
     Texts become their positions among `labels`, by default their own in alphabetical order; an unknown text is
@@ -73,7 +72,7 @@ def as_categories(
     return numbers, known or None
 
 
-def as_hashes(column: Any, name: str) -> NDArray[np.float64]:
+def as_hashes(column: Any, name: str) -> F8:
     """Return the hashes of a feature's categories, texts or whole numbers, float64, missing ones as NaN."""
     column = decode_column(column, f"column {name!r}")
     kind = column.type
@@ -82,7 +81,7 @@ def as_hashes(column: Any, name: str) -> NDArray[np.float64]:
     return HashedLabels().numbers(column.to_pylist())
 
 
-def feature_values(column: Any, name: str, labels: Labels | None) -> NDArray[np.float64]:
+def feature_values(column: Any, name: str, labels: Labels | None) -> F8:
     """Return a column as the numbers that a model with these labels reads: float64 (rows,)."""
     if isinstance(labels, HashedLabels):
         return as_hashes(column, name)
@@ -93,7 +92,7 @@ def feature_values(column: Any, name: str, labels: Labels | None) -> NDArray[np.
     return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
 
 
-def given_values(column: Any, labels: AsGiven, where: str) -> NDArray[np.float64]:
+def given_values(column: Any, labels: AsGiven, where: str) -> F8:
     """Return a column as the numbers of its values, from which foreign code gets them as they came: float64 (rows,)."""
     column = plain_column(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     if pa.types.is_dictionary(column.type):
@@ -120,7 +119,7 @@ def given_values(column: Any, labels: AsGiven, where: str) -> NDArray[np.float64
     return labels.numbers(column.to_pylist())
 
 
-def _whole_values(column: Any, labels: AsGiven) -> NDArray[np.float64]:
+def _whole_values(column: Any, labels: AsGiven) -> F8:
     """Return whole numbers or truth values, of which some may be missing, as their numbers."""
     if not column.null_count:
         return labels.of_array(np.array(column))
@@ -138,7 +137,7 @@ def _category_type(values: list[Any], *, ordered: bool) -> ColumnType:
     return ColumnType.of(CategoricalDtype(values, ordered=ordered))
 
 
-def table_of(columns: Sequence[Any], names: Sequence[str], categories: Categories) -> NDArray[np.float64]:
+def table_of(columns: Sequence[Any], names: Sequence[str], categories: Categories) -> F8:
     """Return columns of equal length as features, with the labels of some: float64 (rows, columns)."""
     found = [feature_values(each, name, categories.get(name)) for each, name in zip(columns, names, strict=True)]
     X = np.empty((len(found[0]) if found else 0, len(found)))
@@ -254,7 +253,7 @@ def refuse_missing(count: int, where: str, more: str = "") -> None:
         raise DataError(f"{where}: {format_count(count, 'value')} {'is' if count == 1 else 'are'} missing{more}")
 
 
-def _numbers(column: Any, where: str, expected: str) -> NDArray[np.float64]:
+def _numbers(column: Any, where: str, expected: str) -> F8:
     column = decode_column(column, where)
     kind = column.type
     if pa.types.is_null(kind):

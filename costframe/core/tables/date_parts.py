@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.prices.entries import PARTS
 from costframe.core.tables.dates import END, FIRST
 
-Days = NDArray[np.float64]  # (values,)
+Days = F8  # (values,)
 
 
 def _of_calendar(days: Days, part: Callable[[NDArray[Any]], NDArray[Any]]) -> Days:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 from attrs.validators import in_, optional
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import DataError, name_file, shown
 from costframe.core.prices.entries import EPOCHS
 from costframe.core.tables.date_texts import BEGIN, ORDERS, moments, spells_date
 
-Days = NDArray[np.float64]  # (values,)
+Days = F8  # (values,)
 
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -157,7 +157,7 @@ def check_days(days: Days, where: str = "") -> None:
         )
 
 
-def check_dates(rows: NDArray[np.float64], names: Sequence[str], labels: Mapping[str, object]) -> None:
+def check_dates(rows: F8, names: Sequence[str], labels: Mapping[str, object]) -> None:
     """Refuse rows, float64 (n, d), in whose columns of dates, those with `Dates` as labels, a number is no day."""
     for name, each in labels.items():
         if isinstance(each, Dates):

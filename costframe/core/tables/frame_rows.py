@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import DataError, name_file, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import Categories, Labels, is_missing, numbers_of
@@ -31,9 +31,7 @@ from costframe.core.tables.kinds import FIRST, has_kinds
 _POLARS = re.compile("U?Int(8|16|32|64)|Float(32|64)")
 
 
-def read_frame(
-    X: Any, names: Sequence[str], categories: Categories, what: str = "the data", hint: str = ""
-) -> NDArray[np.float64]:
+def read_frame(X: Any, names: Sequence[str], categories: Categories, what: str = "the data", hint: str = "") -> F8:
     """Return all columns of a data frame as numbers, float64 (rows, d), with the labels of some as their numbers.
 
     Labels are looked up by text, not by the frame's own codes; missing values become NaN. The frame may have other
@@ -62,7 +60,7 @@ def read_frame(
     return rows
 
 
-def _refuse_kinds(rows: NDArray[np.float64], names: Sequence[str], categories: Categories) -> None:
+def _refuse_kinds(rows: F8, names: Sequence[str], categories: Categories) -> None:
     """Refuse numbers that would stand for other values, in columns whose values are read as they came."""
     if not categories or not has_kinds(rows):
         return
@@ -104,7 +102,7 @@ def as_plain(column: Any, where: str) -> Any:
     return decode_column(column, where)
 
 
-def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> NDArray[np.float64]:
+def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> F8:
     """Return a frame's column as numbers: float64 (rows,)."""
     if isinstance(labels, AsGiven):
         with name_file(f"column {name!r}"):
@@ -130,7 +128,7 @@ def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> ND
     return as_numbers(found, name)
 
 
-def _read_objects(values: list[Any], where: str, hint: str) -> NDArray[np.float64]:
+def _read_objects(values: list[Any], where: str, hint: str) -> F8:
     for value in values:
         if isinstance(value, str | bytes):
             raise _refuse(where, "text (object)", hint)

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import I8
 from costframe.core.errors import DataError, quote_names
 
 _NUMBERS = re.compile(r"u?int\d+|float\d+|bool(ean)?", re.IGNORECASE)  # names of pandas' and polars' numeric types
@@ -56,7 +56,7 @@ def select_columns(X: Any, names: Sequence[str]) -> Any:
     return X.select(list(names)) if is_arrow(X) else X[list(names)]
 
 
-def take_rows(X: Any, chosen: NDArray[np.int64]) -> Any:
+def take_rows(X: Any, chosen: I8) -> Any:
     """Return rows of a data frame, array, sparse matrix or list, by number."""
     from sklearn.utils import _safe_indexing
 

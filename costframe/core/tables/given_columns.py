@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.tables.as_given import STR, STRING, AsGiven, ColumnType
 from costframe.core.tables.columns import given_values
 from costframe.core.tables.frames import column_names, is_frame, is_pandas, types_of
 from costframe.core.tables.kinds import find_kind
 
 
-def given_numbers(column: Any, labels: AsGiven, where: str) -> NDArray[np.float64]:
+def given_numbers(column: Any, labels: AsGiven, where: str) -> F8:
     """Return a frame's column as the numbers of its values: float64 (rows,).
 
     Raises
@@ -38,7 +38,7 @@ def column_types(X: Any) -> dict[str, ColumnType]:
     return found
 
 
-def _of_pandas(column: Any, labels: AsGiven) -> NDArray[np.float64]:
+def _of_pandas(column: Any, labels: AsGiven) -> F8:
     dtype, name = column.dtype, str(column.dtype)
     if name == "category":
         return labels.of_codes(np.asarray(column.cat.codes), column.cat.categories.tolist(), ColumnType.of(dtype))

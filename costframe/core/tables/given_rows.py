@@ -15,6 +15,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.tables.as_given import OBJECT, STR, STRING, ColumnType, Given, givens_of, texts_of
 from costframe.core.tables.kinds import (
     DOUBLE,
@@ -44,7 +45,7 @@ class GivenColumn:
     """The values of a column, (rows,): an array of their dtype in NumPy, or of objects."""
 
     values: NDArray[Any]
-    missing: NDArray[np.bool_] | None = None  # which of them are, if some may be
+    missing: B1 | None = None  # which of them are, if some may be
     column: ColumnType | None = None  # its type, if it is not that of the values
 
     @property
@@ -171,7 +172,7 @@ class ReadsNumbers(ABC):
         """Return a value, or several, for each row."""
 
 
-def call_as_given(function: Callable[..., ArrayLike], rows: Any) -> NDArray[np.float64]:
+def call_as_given(function: Callable[..., ArrayLike], rows: Any) -> F8:
     """Return what a function makes of rows as they came: float64 (rows,) or (rows, width).
 
     A function that is none of `ReadsGiven` takes arrays. Rows of doubles, and sparse ones, are given as they are.
@@ -180,7 +181,7 @@ def call_as_given(function: Callable[..., ArrayLike], rows: Any) -> NDArray[np.f
         return np.asarray(function(rows if isinstance(function, ReadsGiven | ReadsNumbers) else rows.as_array()), float)
     if isinstance(function, ReadsNumbers) or not isinstance(rows, np.ndarray) or not has_kinds(rows):
         return np.asarray(function(rows), np.float64)
-    found: NDArray[np.float64] | None = None
+    found: F8 | None = None
     for places, part in restore_rows(rows):
         values = call_as_given(function, part)
         if len(part) == len(rows) or values.ndim == 0 or len(values) != len(part):
@@ -191,7 +192,7 @@ def call_as_given(function: Callable[..., ArrayLike], rows: Any) -> NDArray[np.f
     return found
 
 
-def restore_rows(rows: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], GivenRows]]:
+def restore_rows(rows: F8) -> Iterator[tuple[I8, GivenRows]]:
     """Yield the rows whose columns came with the same dtypes, by their numbers, as `GivenRows`."""
     kinds, places = [], []
     for column in rows.T:
@@ -210,7 +211,7 @@ def restore_rows(rows: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64],
         yield chosen, _restore(rows[chosen], own)
 
 
-def restore_together(rows: NDArray[np.float64]) -> NDArray[np.float64] | GivenRows:
+def restore_together(rows: F8) -> F8 | GivenRows:
     """Return rows as one table, for training: a column of values that came with several dtypes is one of objects."""
     if not has_kinds(rows):
         return rows
@@ -228,7 +229,7 @@ def restore_together(rows: NDArray[np.float64]) -> NDArray[np.float64] | GivenRo
     return GivenRows(tuple(columns), len(rows))
 
 
-def _groups(column: NDArray[np.float64]) -> tuple[list[Any], NDArray[np.int64] | None]:
+def _groups(column: F8) -> tuple[list[Any], I8 | None]:
     """Return the different kinds of a column's numbers, and the place of each number's kind if there are several.
 
     A kind is that of `kinds_of`, or the type of a column whose values are remembered, or of such a value by itself.
@@ -260,11 +261,11 @@ def _kind_of(given: Given) -> Any:
     return kind.id if kind is not None else OBJECT_TEXT if given.column == OBJECT else given.column
 
 
-def _restore(rows: NDArray[np.float64], kinds: Sequence[Any]) -> GivenRows:
+def _restore(rows: F8, kinds: Sequence[Any]) -> GivenRows:
     return GivenRows(tuple(_column(*pair) for pair in zip(rows.T, kinds, strict=True)), len(rows))
 
 
-def _column(numbers: NDArray[np.float64], kind: Any) -> GivenColumn:
+def _column(numbers: F8, kind: Any) -> GivenColumn:
     """Return the values of numbers of one kind."""
     if kind == DOUBLE:
         return GivenColumn(np.ascontiguousarray(numbers))
@@ -290,7 +291,7 @@ def _column(numbers: NDArray[np.float64], kind: Any) -> GivenColumn:
     return GivenColumn(values, missing, ColumnType.of(own.name) if own.is_nullable else None)
 
 
-def _remembered(numbers: NDArray[np.float64]) -> NDArray[Any]:
+def _remembered(numbers: F8) -> NDArray[Any]:
     givens, place = givens_of(numbers)
     values = np.empty(len(givens) + 1, object)  # one more keeps NumPy from looking into lists
     for number, each in enumerate(givens):

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
+
+from costframe.core.arrays import F8
 
 _MASK = 2**64 - 1
 _K0, _K1, _K2, _K3 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
@@ -140,7 +141,7 @@ class HashedLabels:
         text = value if isinstance(value, bytes) else str(int(value)).encode()
         return float(city_hash64(text) & 0xFFFFFFFF)
 
-    def numbers(self, values: Iterable[Any]) -> NDArray[np.float64]:
+    def numbers(self, values: Iterable[Any]) -> F8:
         """Return the hash of each value, NaN for one that has none: float64 (values,)."""
         known: dict[str, float] = {}  # a column repeats few texts, and Python hashes slowly
         found = []

@@ -12,6 +12,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import B1, F8, I8
+
 FIRST, END = 2.0**1000, 2.0**1022
 _EXPONENT = 1023 + 1000  # of FIRST, as doubles hold it
 _BITS = 52  # of a double after its exponent
@@ -85,7 +87,7 @@ def find_kind(name: str) -> Kind | None:
     return _BY_NAME.get(name)
 
 
-def at(place: int, bits: ArrayLike) -> NDArray[np.float64]:
+def at(place: int, bits: ArrayLike) -> F8:
     """Return the numbers at a place with these last bits, whole numbers from 0 to 2^52 - 1."""
     return (np.asarray(bits, np.int64) | ((_EXPONENT + place) << _BITS)).view(np.float64)
 
@@ -95,14 +97,14 @@ def number_at(place: int, bits: int) -> float:
     return float(FIRST * 2.0**place * (1 + bits / 2**_BITS))  # exact
 
 
-def has_kinds(rows: NDArray[np.float64]) -> bool:
+def has_kinds(rows: F8) -> bool:
     """Return whether some numbers stand for values of kinds."""
     with np.errstate(invalid="ignore"):
         high = rows >= FIRST
         return bool(high.any()) and bool((high & (rows < END)).any())
 
 
-def kinds_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+def kinds_of(numbers: F8) -> I8:
     """Return the kind of each number: `DOUBLE`, a place, or the id of a `Kind`."""
     bits = np.ascontiguousarray(numbers).view(np.int64)
     place = (bits >> _BITS) - _EXPONENT
@@ -111,7 +113,7 @@ def kinds_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where((place >= 0) & (numbers < END), found, DOUBLE)
 
 
-def only_kind(numbers: NDArray[np.float64]) -> int | None:
+def only_kind(numbers: F8) -> int | None:
     """Return the kind of all numbers; None if there may be several, or their values are remembered."""
     bits = np.ascontiguousarray(numbers).view(np.int64)
     low, high = int(bits.min()), int(bits.max())
@@ -124,7 +126,7 @@ def only_kind(numbers: NDArray[np.float64]) -> int | None:
     return place if is_one and place not in {_SMALL, REMEMBERED} else None
 
 
-def write_kind(kind: Kind, values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+def write_kind(kind: Kind, values: NDArray[Any], missing: B1 | None = None) -> F8:
     """Return the numbers of values, of the kind's dtype; NaN for those, beyond 2^51, that have no room in one."""
     if kind.id >= _FIRST_SMALL:
         bits = _small_bits(values) if missing is None else np.where(missing, _EMPTY, _small_bits(values))
@@ -140,13 +142,13 @@ def write_kind(kind: Kind, values: NDArray[Any], missing: NDArray[np.bool_] | No
     return found if fits.all() else np.where(there if missing is None else there | missing, found, np.nan)
 
 
-def _small_bits(values: NDArray[Any]) -> NDArray[np.int64]:
+def _small_bits(values: NDArray[Any]) -> I8:
     if values.dtype.kind == "f":
         return values.view(f"u{values.itemsize}").astype(np.int64)
     return values.astype(np.int64) + 2**31
 
 
-def read_kind(kind: Kind, numbers: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+def read_kind(kind: Kind, numbers: F8) -> tuple[NDArray[Any], B1 | None]:
     """Return the values of numbers of a kind, of its dtype, and where they are missing, if some may be."""
     bits = np.ascontiguousarray(numbers).view(np.int64)
     if kind.id < _FIRST_SMALL:

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import B1, F8
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.as_given import as_doubles
 from costframe.core.tables.date_parts import MAKERS
 
-Column = NDArray[np.float64]  # (rows,)
+Column = F8  # (rows,)
 
 ELEMENTWISE: dict[str, Callable[..., Any]] = {
     name: getattr(np, name)
@@ -128,7 +129,7 @@ def _find_outside(x: Column, numbers: Column) -> int | None:
     return _first(strange & ~np.isnan(x) if missing else strange)
 
 
-def _first(chosen: NDArray[np.bool_]) -> int | None:
+def _first(chosen: B1) -> int | None:
     return int(chosen.argmax()) if chosen.any() else None
 
 
@@ -153,7 +154,7 @@ def as_columns(columns: Iterable[int]) -> tuple[int, ...]:
     return tuple(columns)
 
 
-def _as_numbers(numbers: ArrayLike) -> NDArray[np.float64]:
+def _as_numbers(numbers: ArrayLike) -> F8:
     array = np.array(numbers, np.float64).reshape(-1)
     array.setflags(write=False)
     return array
@@ -176,7 +177,7 @@ class Operation:
     # NaN is allowed, else 0)
     kind: str
     reads: tuple[int, ...] = field(converter=as_columns)  # columns by number
-    numbers: NDArray[np.float64] = field(default=(), converter=_as_numbers)  # (any,)
+    numbers: F8 = field(default=(), converter=_as_numbers)  # (any,)
 
     def __attrs_post_init__(self) -> None:
         if all(self.kind not in kinds for kinds in (ELEMENTWISE, WITH_NUMBER, _OTHERS, CHECKS)):
@@ -193,7 +194,7 @@ class Operation:
             return len(self.numbers) // (len(self.reads) + 1)
         return int(self.kind not in CHECKS)
 
-    def __call__(self, columns: Sequence[NDArray[np.float64]], rows: int) -> list[NDArray[np.float64]]:
+    def __call__(self, columns: Sequence[F8], rows: int) -> list[F8]:
         """Return the columns made, each float64 (rows,), from those that it reads."""
         with np.errstate(all="ignore"):  # infinity and NaN are results like others
             if self.kind in ELEMENTWISE:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 from pyarrow import dataset as datasets
 from pyarrow import fs, parquet
 
+from costframe.core.arrays import I8
 from costframe.core.errors import DataError, name_reading_errors, quote_names, shown
 from costframe.core.tables.columns import is_categorical, is_numeric, is_text, plain_type
 
@@ -124,7 +124,7 @@ class ParquetFiles:
         return tuple(found)
 
     @cached_property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> I8:
         """The number of the first row of each row group, and the number of all rows: int64 (groups + 1,)."""
         return np.cumsum([0, *(group.rows for group in self.groups)])
 

@@ -11,6 +11,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike, NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.as_given import Given, value_of
 from costframe.core.tables.categories import Categories, as_categories, check_features
@@ -41,7 +42,7 @@ class OpaqueOperation:
         if isinstance(self.width, bool) or not isinstance(self.width, int) or self.width < 1:
             raise DataError(f"opaque operation {self.name!r}: expected a positive width, got {shown(self.width)}")
 
-    def __call__(self, columns: list[NDArray[np.float64]], rows: int) -> list[NDArray[np.float64]]:
+    def __call__(self, columns: list[F8], rows: int) -> list[F8]:
         """Return the columns made, each float64 (rows,), from those that it reads."""
         table = np.column_stack(columns) if columns else np.empty((rows, 0))
         made = call_as_given(self.function, table)
@@ -137,7 +138,7 @@ class Preparation:
             for name, reads in zip(self.names, self.reads, strict=True)
         }
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> F8:
         """Make the model's columns, float64 (rows, m), of raw rows: a data frame, or an array (rows, d)."""
         places = range(len(self.outputs))
         return self.fill(as_rows(X, self.feature_names, self.categories, self.read_by(places)), places)
@@ -147,7 +148,7 @@ class Preparation:
         read = {f for place in places for f in self.reads[place]}
         return tuple(self.feature_names[f] for f in sorted(read))
 
-    def fill(self, rows: NDArray[np.float64], places: Sequence[int]) -> NDArray[np.float64]:
+    def fill(self, rows: F8, places: Sequence[int]) -> F8:
         """Make some outputs of raw rows, float64 (rows, d), by their places; the others are NaN: float64 (rows, m)."""
         made = np.full((len(rows), len(self.outputs)), np.nan)
         read = {f for place in places for f in self.reads[place]}
@@ -160,7 +161,7 @@ class Preparation:
                 made[begin : begin + step, place] = columns[self.outputs[place]]
         return made
 
-    def make(self, columns: dict[int, NDArray[np.float64]], wanted: Iterable[int]) -> dict[int, float]:
+    def make(self, columns: dict[int, F8], wanted: Iterable[int]) -> dict[int, float]:
         """Make some outputs of one row, by their places; `columns`, each float64 (1,), gains all columns made for them.
 
         It must hold the raw columns that they need.
@@ -169,7 +170,7 @@ class Preparation:
         self._run(columns, places, 1)
         return {place: float(columns[self.outputs[place]][0]) for place in places}
 
-    def _run(self, columns: dict[int, NDArray[np.float64]], places: Iterable[int], rows: int) -> None:
+    def _run(self, columns: dict[int, F8], places: Iterable[int], rows: int) -> None:
         for number in sorted({number for place in places for number in self._programs[place]}):
             first, operation = self._first[number], self.operations[number]
             if not operation.width:
@@ -178,7 +179,7 @@ class Preparation:
                 made = operation([columns[column] for column in operation.reads], rows)
                 columns.update(enumerate(made, first))
 
-    def _check(self, operation: Any, values: NDArray[np.float64]) -> None:
+    def _check(self, operation: Any, values: F8) -> None:
         """Refuse the first value of a column that a check does not allow."""
         row = CHECKS[operation.kind](values, operation.numbers)
         if row is None:

@@ -11,13 +11,14 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe import engine
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.machine import run_parallel
 from costframe.core.sums import to_grid
 from costframe.core.workers import ALONE, Workers
 
 _ROWS_PER_PART = 65_536
 _BYTES = 1 << 26  # of a range of hashes that workers exchange
-_Sample = tuple["NDArray[np.uint64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+_Sample = tuple[NDArray[np.uint64], F8, F8]
 _BEGIN = (3 - 5**0.5) / 2  # of the first step: irrational, so that no step ends between two rows of equal weights
 _SPREAD = 0x9E3779B97F4A7C15  # an odd number without pattern
 
@@ -34,13 +35,13 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
     return hashes
 
 
-def draw(hashes: NDArray[np.uint64], share: float, number: int) -> NDArray[np.bool_]:
+def draw(hashes: NDArray[np.uint64], share: float, number: int) -> B1:
     """Draw about this share of the rows, bool (n,), by their hashes and the number of the draw."""
     mixed = hash_table(np.empty((len(hashes), 0)), hashes ^ np.uint64(number * _SPREAD % 2**64))
     return np.asarray((mixed >> np.uint64(11)) * 2.0**-53 < share)
 
 
-def number_copies(hashes: NDArray[np.uint64], workers: Workers = ALONE) -> NDArray[np.int64]:
+def number_copies(hashes: NDArray[np.uint64], workers: Workers = ALONE) -> I8:
     """Count the equal hashes before each, on workers of lower rank and then on this one: int64 (n,)."""
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
@@ -62,9 +63,7 @@ def number_copies(hashes: NDArray[np.uint64], workers: Workers = ALONE) -> NDArr
     return copies
 
 
-def sample_rows(
-    X: Any, weight: NDArray[np.float64] | None, most: int, workers: Workers = ALONE
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def sample_rows(X: Any, weight: F8 | None, most: int, workers: Workers = ALONE) -> tuple[F8, F8]:
     """Return the `most` distinct rows of all workers with the smallest hashes, and the weights of all their copies.
 
     These are float64 (m, d) and (m,), of rows (n, d) and their weights, ones by default.
@@ -96,8 +95,8 @@ def _smallest(parts: list[_Sample], most: int) -> _Sample:
 class RowDraw:
     """Drawn rows."""
 
-    rows: NDArray[np.int64]  # (m,)
-    share: NDArray[np.float64]  # (m,): their weights, which sum to one
+    rows: I8  # (m,)
+    share: F8  # (m,): their weights, which sum to one
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values, (m, ...), of the drawn rows, given those of all rows, (n, ...)."""
@@ -112,7 +111,7 @@ def hash_rows(columns: Iterable[Any], n_rows: int) -> NDArray[np.uint64]:
     return found
 
 
-def draw_rows(key: NDArray[np.uint64], weight: NDArray[np.float64], most: int) -> RowDraw:
+def draw_rows(key: NDArray[np.uint64], weight: F8, most: int) -> RowDraw:
     """Return all rows, or `most` drawn by weight at equal distances in the order of keys, if there are more.
 
     Parameters

@@ -7,8 +7,9 @@ from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_name_list, needed
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import Categories, encode, is_missing
@@ -56,7 +57,7 @@ def as_feature_names(names: Iterable[str]) -> tuple[str, ...]:
 
 def as_rows(
     X: Any, feature_names: Sequence[str], categories: Categories | None = None, used: Sequence[str] | None = None
-) -> NDArray[np.float64]:
+) -> F8:
     """Return the rows of `X`: float64 (rows, features).
 
     Parameters
@@ -101,7 +102,7 @@ def as_rows(
 
 def _frame_rows(
     X: Any, names: tuple[str, ...], feature_names: Sequence[str], categories: Categories, used: Sequence[str] | None
-) -> NDArray[np.float64]:
+) -> F8:
     needed("pyarrow", "cli")
     from costframe.core.tables.frame_rows import read_frame
 
@@ -135,7 +136,7 @@ def _find_columns(names: Sequence[str], read: Sequence[str]) -> Sequence[str]:
     return [spelled[name][0] if name in spelled else name for name in read]
 
 
-def _numbers(X: Any) -> NDArray[np.float64]:
+def _numbers(X: Any) -> F8:
     if type(X) is np.ndarray and X.dtype == np.float64:
         return X
     if hasattr(X, "toarray"):
@@ -154,9 +155,7 @@ def _numbers(X: Any) -> NDArray[np.float64]:
         raise DataError(f"expected numbers in every cell, got some that are none: {error}") from None
 
 
-def check_weights(
-    sample_weight: ArrayLike | None, n_rows: int, name: str, workers: Workers = ALONE
-) -> NDArray[np.float64]:
+def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str, workers: Workers = ALONE) -> F8:
     """Return float64 (n_rows,) weights, ones by default; they must be finite, >= 0, and not all workers' zero."""
     if sample_weight is None:
         return np.ones(n_rows)
@@ -187,7 +186,7 @@ def exact_labels(y: Any) -> Any:
     return y.to_numpy() if nullable and not y.isna().any() else y
 
 
-def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
+def check_target(y: ArrayLike, n_rows: int, name: str) -> F8:
     """Return float64 (n_rows,) labels; refuse missing or infinite ones."""
     given = np.asarray(y)
     if given.dtype.kind in "cmM" or (given.dtype.kind == "O" and any(isinstance(each, _TIMES) for each in given.flat)):
@@ -208,7 +207,7 @@ def check_target(y: ArrayLike, n_rows: int, name: str) -> NDArray[np.float64]:
     return target
 
 
-def check_queries(qid: ArrayLike, n_rows: int, name: str, what: str = "query") -> NDArray[np.int64]:
+def check_queries(qid: ArrayLike, n_rows: int, name: str, what: str = "query") -> I8:
     """Return the query, or group, of each row as a number; refuse another shape, and missing ones."""
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
@@ -226,7 +225,7 @@ def check_queries(qid: ArrayLike, n_rows: int, name: str, what: str = "query") -
         raise DataError(f"{name}: expected values of one kind: {error}") from None
 
 
-def check_nested(queries: NDArray[np.int64], groups: NDArray[np.int64], name: str) -> None:
+def check_nested(queries: I8, groups: I8, name: str) -> None:
     """Refuse groups that cut a query; numbers from 0 of each row's query and group, int64 (n,)."""
     pairs = np.unique(queries * (int(groups.max(initial=0)) + 1) + groups)
     if len(pairs) > len(np.unique(queries)):

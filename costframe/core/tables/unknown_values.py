@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from attrs import define
-from numpy.typing import NDArray
 
+from costframe.core.arrays import B1, F8
 from costframe.core.errors import UnknownValuesWarning, format_count, quote_names, shown
 from costframe.core.tables.categories import Categories, Labels, is_missing
 from costframe.core.tables.frames import is_arrow, is_pandas
@@ -31,7 +31,7 @@ class Coverage:
     example: str = ""  # of such labels, the first one
     has_known: bool = False  # whether some row has a value that the model knows
 
-    def add(self, numbers: NDArray[np.float64], unknown: Sequence[str] = ()) -> None:
+    def add(self, numbers: F8, unknown: Sequence[str] = ()) -> None:
         """Count rows by their numbers to the model, float64 (rows,), and the labels that it does not know."""
         self.rows += len(numbers)
         self.has_known = self.has_known or not np.isnan(numbers).all()
@@ -80,7 +80,7 @@ def warn_of(texts: Iterable[str]) -> None:
 
 
 def warn_of_frame(
-    X: Any, rows: NDArray[np.float64], names: Sequence[str], categories: Categories, used: Callable[[], Collection[str]]
+    X: Any, rows: F8, names: Sequence[str], categories: Categories, used: Callable[[], Collection[str]]
 ) -> None:
     """Warn if columns of a data frame, read as `rows`, float64 (rows, d), hold nothing that a model knows.
 
@@ -99,7 +99,7 @@ def warn_of_frame(
         warn_of(odd_columns(odd, "the model", categories).values())
 
 
-def _lacking(rows: NDArray[np.float64], names: Sequence[str], categories: Categories) -> list[int]:
+def _lacking(rows: F8, names: Sequence[str], categories: Categories) -> list[int]:
     """Return the columns that may be odd: with labels, most of which are missing, or without any value."""
     if len(rows) < 2:  # one row tells little, and dask asks with one that is made up
         return []
@@ -108,7 +108,7 @@ def _lacking(rows: NDArray[np.float64], names: Sequence[str], categories: Catego
     return sorted({*empty, *(f for f in labelled if 2 * np.count_nonzero(np.isnan(rows[:, f])) > len(rows))})
 
 
-def _unknown_in(X: Any, f: int, missing: NDArray[np.bool_]) -> list[str]:
+def _unknown_in(X: Any, f: int, missing: B1) -> list[str]:
     """Return the labels of a frame's column where it is missing to a model and has a value."""
     column = X.iloc[:, f] if is_pandas(X) else X.column(f) if is_arrow(X) else X[X.columns[f]]
     listed = column.to_pylist() if is_arrow(X) else column.to_list()

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
+from costframe.core.arrays import F8
 from costframe.core.errors import CostframeError, DataError, ParameterError, WorkersError, shown
 from costframe.core.machine import rows_in_file
 from costframe.core.tables.categorical import CategoricalColumns
@@ -105,7 +105,7 @@ def _read(given: Mapping[str, Any], X: str, columns: CategoricalColumns | None, 
     others = defaultdict[str, list[Any]](list)
     parts = list(zip_longest(*blocks(*lazy.values())))
 
-    def read() -> Iterator[NDArray[np.float64]]:
+    def read() -> Iterator[F8]:
         for part in track(parts, f"reading {X}", verbose=getattr(estimator, "verbose", 0)):
             for name, value in zip(lazy, dask.compute(*part), strict=True):
                 if value is not None and name == X:
@@ -124,7 +124,7 @@ def _read(given: Mapping[str, Any], X: str, columns: CategoricalColumns | None, 
     return found | joined | {X: rows}
 
 
-def _numbers(part: Any, X: str, columns: CategoricalColumns | None) -> NDArray[np.float64]:
+def _numbers(part: Any, X: str, columns: CategoricalColumns | None) -> F8:
     """Return the rows of a partition, float64 (m, d)."""
     if _has_columns(part):
         categories = {} if columns is None else columns.categories

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from costframe.core.arrays import I8
 from costframe.core.errors import DataError
 from costframe.core.tables.frames import blocks, category_columns, is_dask, whole_rows
 
@@ -87,7 +88,7 @@ def _deal_queries(part: Part, qid: str, count: int) -> list[Part]:
     return [{name: _take(value, rows) for name, value in part.items()} for rows in chosen]
 
 
-def _take(value: Any, rows: NDArray[np.int64]) -> Any:
+def _take(value: Any, rows: I8) -> Any:
     return value.iloc[rows] if hasattr(value, "iloc") else value[rows]
 
 

@@ -13,9 +13,9 @@ from threading import Thread
 from typing import Any, TypeVar, final
 from uuid import uuid4
 
-import numpy as np
 from numpy.typing import NDArray
 
+from costframe.core.arrays import I8
 from costframe.core.errors import WorkersError
 from costframe.core.storage.saving import checksum
 from costframe.core.workers import MAX, Operation, Workers
@@ -119,7 +119,7 @@ class _CollectiveWorkers(Workers):
         from xgboost import collective
 
         how = collective.Op.MAX if operation == MAX else collective.Op.SUM
-        found: NDArray[np.int64] = self._wait(lambda: collective.allreduce(values, how))
+        found: I8 = self._wait(lambda: collective.allreduce(values, how))
         return found
 
     def _wait(self, function: Callable[[], A]) -> A:

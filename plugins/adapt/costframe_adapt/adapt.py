@@ -8,10 +8,9 @@ from itertools import product
 
 import numpy as np
 from attrs import define, evolve, frozen
-from numpy.typing import NDArray
 
 from costframe.gates import CHEAP, Candidate, ExpensiveModel, GatedPair, GatePoint, GatePoints, OperatingPoint, compose
-from costframe.plugin import DeferredPath, StageTree, TrainingData, track
+from costframe.plugin import F8, DeferredPath, StageTree, TrainingData, track
 from costframe.stagewise import blas_for
 from costframe.trees import AnnealedPath, Ensemble, Predicted, bin_rows
 from costframe_adapt.boosting import anneal_cheap, boost_cheap, boost_pair, fit_boosted_stage
@@ -23,7 +22,7 @@ from costframe_adapt.linear import LinearPair, fit_linear_stage, train_linear_al
 class WarmStart:
     """Start of a fit from the result of a similar one: its shares, a cheap model, or linear models."""
 
-    q: NDArray[np.float64] | None = None
+    q: F8 | None = None
     cheap: Ensemble | None = None
     linear: tuple[LinearPair, ...] = ()
 
@@ -114,7 +113,7 @@ class _Sweep:
 
 def sweep_grid(
     judge: Judge,
-    tradeoffs: NDArray[np.float64],
+    tradeoffs: F8,
     full_shares: Sequence[float | None],
     score: Callable[[Predicted], float] | None = None,
     progress: Callable[[float], None] | None = None,

@@ -11,11 +11,13 @@ from typing import Self
 
 import numpy as np
 from attrs import define, evolve, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import entr, expit
 
 from costframe.gates import Candidate, GatedPair, Scores
 from costframe.plugin import (
+    B1,
+    F8,
     Account,
     PriceArrays,
     Rows,
@@ -53,8 +55,6 @@ from costframe.trees import (
     tree_grower,
 )
 from costframe_adapt.judge import AdaptTrees, Judge
-
-F8 = NDArray[np.float64]
 
 _LEAST_HESSIAN = 1e-16
 _ROUNDS = 10  # of the alternation
@@ -116,15 +116,13 @@ def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: f
 class GateLoss:
     """(1 - q) log(1 + exp(g)) + q log(1 + exp(-g)): the cross-entropy of q and sigma(g), with q in place of labels."""
 
-    def gradients(
-        self, y: ArrayLike, scores: NDArray[np.float64], *, n_threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def gradients(self, y: ArrayLike, scores: F8, *, n_threads: int = 1) -> tuple[F8, F8]:
         """(n, 1) each: sigma(g) - q, and sigma(g) (1 - sigma(g))."""
         del n_threads  # one thread is enough
         sure = expit(scores)
         return sure - np.asarray(y, np.float64)[:, np.newaxis], np.maximum(sure * (1 - sure), _LEAST_HESSIAN)
 
-    def mean(self, y: ArrayLike, scores: NDArray[np.float64], weight: ArrayLike | None = None) -> float:
+    def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the cross-entropy."""
         lost = np.logaddexp(0.0, scores[:, 0]) - np.asarray(y, np.float64) * scores[:, 0]
         return float(np.average(lost, weights=None if weight is None else np.asarray(weight, np.float64)))
@@ -141,9 +139,7 @@ class GrowingPair:
     rebuilds: bool  # whether the cheap model grows too
 
     @classmethod
-    def begin(
-        cls, judge: Judge, trees: AdaptTrees, q: NDArray[np.float64], cheap: SplitPrices, gate: SplitPrices
-    ) -> GrowingPair:
+    def begin(cls, judge: Judge, trees: AdaptTrees, q: F8, cheap: SplitPrices, gate: SplitPrices) -> GrowingPair:
         """Begin both at their best constants for shares q, each with its prices."""
         staying, loss = evolve(judge.rows, weight=judge.rows.weight * (1 - q)), loss_for(judge.data.n_classes)
         boosted = Boosted.constant(staying, loss, trees.learning_rate)
@@ -182,7 +178,7 @@ class GrowingPair:
         return GatedPair.of(cheap, gate)
 
 
-def _gate_run(judge: Judge, trees: AdaptTrees, q: NDArray[np.float64], prices: SplitPrices) -> EnsembleRun:
+def _gate_run(judge: Judge, trees: AdaptTrees, q: F8, prices: SplitPrices) -> EnsembleRun:
     """Begin a gate at the log odds of the mean of q."""
     rows = judge.rows
     share = exact_mean(q, rows.weight)
@@ -330,8 +326,8 @@ class GatePrices:
 
     prices: PriceArrays
     rows: Rows
-    stays: NDArray[np.float64]  # (n,): 1 - q: the cheap model's share of each row
-    read: NDArray[np.bool_]  # (n, d): features that the expensive model reads anyway
+    stays: F8  # (n,): 1 - q: the cheap model's share of each row
+    read: B1  # (n, d): features that the expensive model reads anyway
     tradeoff: float
 
     def by_row(self) -> LazyPrices:
@@ -372,7 +368,7 @@ class GatePrices:
         return found
 
     @property
-    def _resources_read(self) -> NDArray[np.bool_]:
+    def _resources_read(self) -> B1:
         return self.prices.direct_needs.of_rows(self.read)
 
 
@@ -383,7 +379,7 @@ class _CheapModel:
     ensemble: Ensemble  # at its best round
     candidate: Candidate  # the model without a gate
     running: Running  # its scores and account on the held-out rows
-    out_of_fold: NDArray[np.float64]  # (n, K): scores of the training rows out of fold
+    out_of_fold: F8  # (n, K): scores of the training rows out of fold
 
     @classmethod
     def best(cls, judge: Judge, trees: AdaptTrees, given: Ensemble | None = None) -> Self:
@@ -406,7 +402,7 @@ def _evaluate(judge: Judge, ensemble: Ensemble) -> tuple[Ensemble, Candidate, Ru
     return ensemble, candidate, running
 
 
-def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: int) -> NDArray[np.float64]:
+def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: int) -> F8:
     """Return out-of-fold scores, (n, K), of models with the features of this one."""
     data, rows, loss = judge.data, judge.rows, loss_for(judge.data.n_classes)
     read = np.diff(model.pair.bank.F.indptr) > 0

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field
-from numpy.typing import NDArray
 
 from costframe.gates import GatedClassifier, GatePoint, default_tradeoffs
-from costframe.plugin import DeferredPath, StageTree, TrainingData
+from costframe.plugin import F8, DeferredPath, StageTree, TrainingData
 from costframe.trees import scorer
 from costframe_adapt.adapt import sweep_grid, train_adapt, train_without_gate
 from costframe_adapt.judge import AdaptSettings, Judge, read_grid, read_settings
@@ -77,7 +76,7 @@ class AdaptClassifier(GatedClassifier):
     n_estimators: int | None = field(default=None, kw_only=True)
 
     def _sweep(
-        self, data: TrainingData, proba: NDArray[np.float64] | None, tradeoffs: Any, full_shares: Any, scoring: Any,
+        self, data: TrainingData, proba: F8 | None, tradeoffs: Any, full_shares: Any, scoring: Any,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath[GatePoint]:  # fmt: skip
         settings = self._settings(data, grid=True)
@@ -90,7 +89,7 @@ class AdaptClassifier(GatedClassifier):
         self.n_iter_, self.objective_ = 0, np.zeros(0)
         return path
 
-    def _train(self, data: TrainingData, proba: NDArray[np.float64] | None = None) -> StageTree:
+    def _train(self, data: TrainingData, proba: F8 | None = None) -> StageTree:
         settings = self._settings(data)
         if settings.full_share == 0:
             self.expensive_, self.n_iter_, self.objective_ = None, 0, np.zeros(0)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from costframe.adoption import FittedModel
@@ -27,6 +26,7 @@ from costframe.gates import (
     stack,
 )
 from costframe.plugin import (
+    F8,
     Account,
     ParameterError,
     Rows,
@@ -117,7 +117,7 @@ def read_settings(given: Any, data: TrainingData, *, grid: bool = False) -> Adap
 
 def read_grid(
     given: Any, settings: AdaptSettings, tradeoffs: Any, full_shares: Any
-) -> tuple[NDArray[np.float64] | None, tuple[float | None, ...]]:
+) -> tuple[F8 | None, tuple[float | None, ...]]:
     """Check the tradeoffs, descending, and the shares of a grid."""
     shares: tuple[Any, ...] = (given.full_share,)
     if full_shares is not None:
@@ -206,19 +206,19 @@ class Judge:
         """Return loss + tradeoff * cost of a candidate on the held-out rows."""
         return candidate.point.total(self.settings.tradeoff)
 
-    def shares(self, pair: GatedPair, train: Scores) -> NDArray[np.float64]:
+    def shares(self, pair: GatedPair, train: Scores) -> F8:
         """Solve (OPT1): q, float64 (n,), for a cheap model and a gate with these scores of the training rows."""
         below, above = self.losses(train)
         if self.settings.full_share is None and self.settings.tradeoff:
             above = above + self.settings.tradeoff * self._extra_cost(pair)
         return solve_shares(below, above, self.rows.weight, self.settings.full_share)
 
-    def losses(self, train: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def losses(self, train: Scores) -> tuple[F8, F8]:
         """Return the paper's A and B of the training rows: float64 (n,) each."""
         below = cheap_losses(train.cheap, self.rows.y) + np.logaddexp(0.0, train.gate)
         return below, self.expensive.train.loss + np.logaddexp(0.0, -train.gate)
 
-    def _extra_cost(self, pair: GatedPair) -> NDArray[np.float64]:
+    def _extra_cost(self, pair: GatedPair) -> F8:
         """Return each training row's cost of going on minus that of staying: float64 (n,)."""
         prices, expensive = self.data.prices, self.expensive.train.account
         cheap, gate = self._accounts(pair, self.rows)
@@ -230,12 +230,7 @@ class Judge:
         return pair.accounts(self.data.costs, rows.X, self.settings.n_threads)
 
 
-def solve_shares(
-    cheap: NDArray[np.float64],
-    full: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    full_share: float | None,
-) -> NDArray[np.float64]:
+def solve_shares(cheap: F8, full: F8, weight: F8, full_share: float | None) -> F8:
     """Minimize mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] over q, with mean q <= P.
 
     q_i = 1 / (1 + exp(B_i - A_i + b)) with the smallest b >= 0 that meets the constraint, found by bisection.
@@ -258,7 +253,7 @@ def solve_shares(
         return np.zeros(len(cheap))
     odds = cheap - full
 
-    def q_at(shift: float) -> NDArray[np.float64]:
+    def q_at(shift: float) -> F8:
         return np.clip(expit(odds - shift), SURE, 1 - SURE)
 
     if full_share is None:

@@ -33,6 +33,8 @@ from costframe.gates import (
     scores_of,
 )
 from costframe.plugin import (
+    F8,
+    I8,
     DataError,
     PricedGroups,
     Rows,
@@ -46,8 +48,6 @@ from costframe.plugin import (
 from costframe.stagewise import find_bank, outputs_on
 from costframe_adapt.judge import AdaptSettings, Judge, solve_shares
 
-F8 = NDArray[np.float64]
-
 _ACCURACY = 1e-5
 _SHARES = 1e-4
 
@@ -56,17 +56,17 @@ _SHARES = 1e-4
 class Problem:
     """Rows to divide between a cheap model and the expensive one."""
 
-    y: NDArray[np.int64]  # (n,): class codes 0..M-1
+    y: I8  # (n,): class codes 0..M-1
     # M. For two classes a cheap model f1 has K = 1 score, the log odds of class 1; for more, K = M (softmax)
     n_classes: int
-    weight: NDArray[np.float64]  # (n,): positive, of mean one
+    weight: F8  # (n,): positive, of mean one
     # (n,): -log P(y_i | x_i; f0), of the clipped probability; without P, plus the cost of f0 in units of loss
-    loss0: NDArray[np.float64]
+    loss0: F8
     full_share: float | None  # P, the largest mean share of rows for f0; None if only the cost of f0 decides
     key: NDArray[np.uint64] | None = None  # (n,): of each row, for samples; by default of its columns
 
     @classmethod
-    def of(cls, rows: Rows, n_classes: int, loss0: NDArray[np.float64], full_share: float | None) -> Problem:
+    def of(cls, rows: Rows, n_classes: int, loss0: F8, full_share: float | None) -> Problem:
         """Scale weights to a mean of one."""
         weight = rows.weight * (len(rows) / rows.total_weight)
         return cls(rows.y, n_classes, weight, loss0, full_share, hash_rows(rows.X.T, len(rows)))
@@ -76,7 +76,7 @@ class Problem:
         """K."""
         return 1 if self.n_classes == 2 else self.n_classes
 
-    def mean(self, values: NDArray[np.float64]) -> float:
+    def mean(self, values: F8) -> float:
         """Return the weighted mean of values, (n,)."""
         return float(sum_over_rows(values[:, np.newaxis], self.weight)[0]) / len(self.weight)
 
@@ -150,7 +150,7 @@ class LinearPair:
     converged: bool = False
 
     @property
-    def used(self) -> NDArray[np.int64]:
+    def used(self) -> I8:
         """The columns with a weight."""
         return np.flatnonzero(self.weights[:, :-1].any(axis=0))
 
@@ -277,8 +277,8 @@ class JudgedColumns:
     judge: Judge
     bank: WeakLearnerBank  # the columns
     # H, held (n, C) or (n', C): of the training rows, and of the held-out rows
-    H: NDArray[np.float64]
-    held: NDArray[np.float64]
+    H: F8
+    held: F8
     problem: Problem  # of the training rows, with the settings' share
     priced: PricedGroups
 
@@ -351,7 +351,7 @@ def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree
     return _gated(bank, pair).cheap_tree()
 
 
-def _read(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, NDArray[np.float64], PricedGroups]:
+def _read(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, F8, PricedGroups]:
     """Return all columns as a bank, their values in the training rows, float64 (n, C), and their prices."""
     bank = find_bank("columns", data, {})
     H = outputs_on(bank, data.train.X, n_threads).dense

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
 from costframe.plugin import (
+    I8,
     CostAwareClassifier,
     CostAwareRegressor,
     ParameterError,
@@ -210,6 +210,6 @@ class AffordableRanker(BoostedRanker, _Affordable):
     """Boosting on features of price at most c, for rankings; see `AffordableClassifier` and `BoostingRanker`."""
 
 
-def _worth_reading(data: TrainingData) -> NDArray[np.int64]:
+def _worth_reading(data: TrainingData) -> I8:
     """Return the columns without copies of others at higher prices."""
     return np.flatnonzero(~dominated_duplicates(data.train.X, data.prices))

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from costframe.plugin import (
+    B1,
+    F8,
     ParameterError,
     Rows,
     StageTree,
@@ -60,7 +61,7 @@ class PriceCascade:
     bounds: tuple[float, ...] | None = None  # highest price of a feature in each stage, ascending
 
 
-def lose_at_worst_stage(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def lose_at_worst_stage(scores: F8) -> tuple[F8, F8]:
     """Return a positive row's loss max_k -log sigma(s_k), and its derivatives.
 
     Stages that are equally bad share the derivative.
@@ -78,7 +79,7 @@ def lose_at_worst_stage(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64
     return np.logaddexp(0.0, -least[:, 0]), -expit(-least) * worst / worst.sum(axis=1, keepdims=True)
 
 
-def lose_by_noisy_or(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def lose_by_noisy_or(scores: F8) -> tuple[F8, F8]:
     """Return a negative row's loss -log(1 - prod_k sigma(s_k)), and its derivatives: shapes of `lose_at_worst_stage`.
 
     1 - prod_k sigma(s_k), the noisy-or of the rejections, is the probability that some stage rejects the row.
@@ -93,7 +94,7 @@ class CascadeObjective:
     """Mean loss of all stages together, and lambda times the mean expected cost, for fixed supports."""
 
     rows: BankRows  # targets are from -1 to 1; a row counts as positive by the share (target + 1) / 2
-    costs: NDArray[np.float64]  # (n, K): what each stage adds for each row that reaches it
+    costs: F8  # (n, K): what each stage adds for each row that reaches it
     tradeoff: float  # lambda
 
     def total(self, tree: SoftTree) -> float:
@@ -117,7 +118,7 @@ class CascadeObjective:
         return float(positive @ accept + negative @ reject), float((flow.passes * priced).sum()), slopes
 
 
-def learner_prices(pricing: Pricing) -> NDArray[np.float64]:
+def learner_prices(pricing: Pricing) -> F8:
     """Return the price of each learner's dearest feature, with the resources that it needs: float64 (T,)."""
     alone, reads = pricing.spread_prices.alone, pricing.bank.F.tocsc()
     found = np.zeros(len(pricing.bank))
@@ -126,7 +127,7 @@ def learner_prices(pricing: Pricing) -> NDArray[np.float64]:
     return found
 
 
-def stage_bounds(prices: NDArray[np.float64], n_stages: int) -> tuple[float, ...]:
+def stage_bounds(prices: F8, n_stages: int) -> tuple[float, ...]:
     """Return at most `n_stages` of the distinct prices (T,), evenly by their ranks; the last is the highest."""
     distinct = np.unique(prices)
     ranks = -(-np.arange(1, n_stages + 1) * len(distinct) // n_stages) - 1
@@ -152,7 +153,7 @@ def train_by_price(task: BankTask, held_out: Rows, settings: PriceCascade) -> St
     return as_stage_tree(task.bank, tree, "sigmoid" if task.data.n_classes else "ranked", _STEEPNESS)
 
 
-def _supports(bank: WeakLearnerBank, pricing: Pricing, settings: PriceCascade) -> NDArray[np.bool_]:
+def _supports(bank: WeakLearnerBank, pricing: Pricing, settings: PriceCascade) -> B1:
     """Return the outputs that each stage may use, bool (K, C); leave out stages that may use no more than others."""
     prices = learner_prices(pricing)
     if not len(prices):
@@ -168,7 +169,7 @@ def _supports(bank: WeakLearnerBank, pricing: Pricing, settings: PriceCascade) -
     return np.repeat(admitted[admitted.any(axis=1)], bank.widths, axis=1)
 
 
-def _descend(train: Evaluation, held_out: Evaluation, supports: NDArray[np.bool_], settings: PriceCascade) -> SoftTree:
+def _descend(train: Evaluation, held_out: Evaluation, supports: B1, settings: PriceCascade) -> SoftTree:
     """Minimize the objective from weights of zero; return the iterate that is best on held-out rows."""
     used, n_stages = np.flatnonzero(supports.any(axis=0)), len(supports)
     supports, n_outputs = supports[:, used], supports.shape[1]
@@ -309,7 +310,7 @@ def _check_bounds(bounds: Any) -> tuple[float, ...]:
     return found
 
 
-def _upper_grade(grades: NDArray[np.float64]) -> float | None:
+def _upper_grade(grades: F8) -> float | None:
     """Return the least grade above half of the highest; None if all grades are above it, or none is."""
     above = grades > grades.max() / 2.0
     return float(grades[above].min()) if above.any() and not above.all() else None

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.adoption import check_classes, of_columns
 from costframe.plugin import (
+    F8,
     Answer,
     BankError,
     CostAwareClassifier,
@@ -69,7 +70,7 @@ class _EarlyExit(PlainBoosting):
     _kind: ClassVar[type[ExitPredictor]]
 
     @abstractmethod
-    def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
+    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         """Return the mean loss of rows with these scores at their exits, or these ranks."""
 
     def _train(self, data: TrainingData) -> Predictor:
@@ -223,7 +224,7 @@ class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
 
     class_weight: Any = field(default=None, kw_only=True)
 
-    def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
+    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         del ranks
         return self._loss(data).for_rows(held).mean(held.y, scores, held.weight)
 
@@ -276,6 +277,6 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         queries = np.zeros(n_rows, np.int64) if qid is None else check_queries(qid, n_rows, "qid")
         return ndcg_at_5(self._encode(y, n_rows, "y", first=False), self.predict(X, qid=queries), None, queries)
 
-    def _lost(self, data: TrainingData, held: Rows, scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> float:
+    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         del data, scores
         return LambdaRankLoss().for_rows(held).mean(held.y, ranks[:, np.newaxis], held.weight)

@@ -14,9 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 from attrs import define, evolve
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe.plugin import (
+    B1,
+    F8,
+    I8,
     Alike,
     Answer,
     Categories,
@@ -46,7 +49,7 @@ from costframe.plugin import (
     sum_charges,
 )
 
-ScoresAt = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+ScoresAt = Callable[[int, I8], F8]
 
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
 _PLACE = 5  # of the row to which all others of a query are compared
@@ -107,7 +110,7 @@ class ExitPredictor(Alike):
         return answer
 
     @property
-    def _first_outputs(self) -> NDArray[np.int64]:
+    def _first_outputs(self) -> I8:
         """The first row of weights of each learner of the answer: int64 (L,)."""
         widths = self.tree.bank.widths[self.answer.learners].astype(np.int64)
         return np.cumsum(widths) - widths
@@ -132,18 +135,18 @@ class ExitPredictor(Alike):
         """Return the same model as a stage tree, if one can hold it."""
 
     @abstractmethod
-    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def thresholds(self, scores: F8) -> F8:
         """Return thresholds at which some row leaves at an exit, from scores (exits, n, K): float64, ascending."""
 
     @abstractmethod
-    def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def leave(self, number: int, scores: F8, rows: I8) -> B1:
         """Return which of the remaining rows, int64 (m,), with scores (m, K), leave at an exit: bool (m,)."""
 
     @abstractmethod
-    def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+    def answers(self, scores: F8, exits: I8) -> F8:
         """Return the predictions of rows that leave at these exits with these scores, (n, K)."""
 
-    def walk(self, scores_at: ScoresAt, n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def walk(self, scores_at: ScoresAt, n_rows: int) -> tuple[F8, I8]:
         """Return the scores and the exit of each row, float64 (n, K), int64 (n,), by the scores of rows at exits."""
         last, rows = len(self.ends) - 1, np.arange(n_rows)
         if self.threshold == EVERY_ROW:
@@ -159,23 +162,16 @@ class ExitPredictor(Alike):
                 rows = rows[~leaves]
         return scores, exits
 
-    def walk_rows(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def walk_rows(self, X: F8) -> tuple[F8, I8]:
         """Return the scores and the exit of each row of a table."""
         return self.walk(lambda number, rows: self.prefixes[number].predict(X[rows]).reshape(len(rows), -1), len(X))
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
         """Predict rows: float64 (rows,) or (rows, K)."""
         self._refuse_limits(max_cost, unavailable)
         return self.answers(*self.walk_rows(as_rows(X, self.feature_names, self.categories)))
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge the rows of each exit for the learners before it; `stage_weight` is that of rows at each exit."""
         self._refuse_limits(how.max_cost, how.unavailable)
         if how.routing == "soft":
@@ -205,32 +201,30 @@ class ConfidenceExits(ExitPredictor):
 
     _no_limits = "a model with early exits for more than two classes has no limits"
 
-    def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def leave(self, number: int, scores: F8, rows: I8) -> B1:
         """Return which rows leave."""
         del number, rows
         return self.confidence(scores) > self.threshold
 
     @staticmethod
-    def confidence(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def confidence(scores: F8) -> F8:
         """Return the log odds of the likeliest class: float64 (..., n) for scores (..., n, K), K = 1 for two."""
         if scores.shape[-1] == 1:
             return np.abs(scores[..., 0])
         best = np.sort(scores, axis=-1)
         return np.asarray(best[..., -1] - np.logaddexp.reduce(best[..., :-1], axis=-1))
 
-    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def thresholds(self, scores: F8) -> F8:
         """Return the confidences of all rows at exits, and 0."""
         found = self.confidence(scores[1:-1])
         return np.unique(np.append(found[np.isfinite(found)], 0.0))
 
-    def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+    def answers(self, scores: F8, exits: I8) -> F8:
         """Return probabilities: float64 (n,) of the second of two classes, or (n, K)."""
         del exits
         return squeeze(apply_link(self.answer.link, scores))
 
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
         """Return the scores of each row at its exit: float64 (rows, K)."""
         self._refuse_limits(max_cost, unavailable)
         return self.walk_rows(as_rows(X, self.feature_names, self.categories))[0]
@@ -298,7 +292,7 @@ class _ExitWalker:
         return self._stepper.needs
 
     @property
-    def answer(self) -> tuple[NDArray[np.float64], int]:
+    def answer(self) -> tuple[F8, int]:
         """Probabilities, and the number of the exit."""
         return apply_link(self._model.answer.link, self._scores())[0], self._number - 1
 
@@ -320,7 +314,7 @@ class _ExitWalker:
         tree = self._model.prefixes[number]
         return StageStepper.begin(tree, self._prices, by_path=self._by_path, known_values=self._values)
 
-    def _scores(self) -> NDArray[np.float64]:
+    def _scores(self) -> F8:
         return np.reshape(self._stepper.answer[0], (1, -1))
 
 
@@ -335,7 +329,7 @@ class ProximityExits(ExitPredictor):
     """
 
     # (rows,): numbers of the queries of the rows to predict, from 0; see `of_queries`
-    queries: NDArray[np.int64] | None = None
+    queries: I8 | None = None
 
     _no_limits = "is for rows without queries; leave out qid"
 
@@ -343,7 +337,7 @@ class ProximityExits(ExitPredictor):
         """Return the model for rows of these queries, for evaluators that know no queries."""
         return self if qid is None else evolve(self, queries=check_queries(qid, len(np.asarray(qid)), "qid"))
 
-    def leave(self, number: int, scores: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def leave(self, number: int, scores: F8, rows: I8) -> B1:
         """Return which rows leave."""
         assert self.queries is not None  # noqa: S101 - only rows of queries leave
         gap, last = _below_fifth_best(scores[:, 0], self.queries[rows]), len(self.ends) - 1
@@ -353,7 +347,7 @@ class ProximityExits(ExitPredictor):
         """Return a constant, if all rows leave before the first learner."""
         return self.prefix(0) if self.threshold == EVERY_ROW else self
 
-    def thresholds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def thresholds(self, scores: F8) -> F8:
         """Return each s at which a row of the queries would be the first to leave at an exit."""
         assert self.queries is not None  # noqa: S101 - only rows of queries leave
         last, found = len(scores) - 1, [np.empty(0)]
@@ -362,11 +356,11 @@ class ProximityExits(ExitPredictor):
             found.append(gap[(gap > 0) & (gap < np.inf)] * (last - 1) / (last - number))
         return np.unique(np.concatenate(found))
 
-    def answers(self, scores: NDArray[np.float64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+    def answers(self, scores: F8, exits: I8) -> F8:
         """Rank rows by their exit, then by their score: float64 (n,)."""
         return np.asarray((exits - (len(self.ends) - 1)) + apply_link("ranked", scores[:, 0]))
 
-    def walk_rows(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def walk_rows(self, X: F8) -> tuple[F8, I8]:
         """Return the scores and the exit of each row of a table."""
         check_queries(self.queries, len(X), "qid")  # type: ignore[arg-type] # only walks of queries come here
         return super().walk_rows(X)
@@ -376,7 +370,7 @@ class ProximityExits(ExitPredictor):
         """The model of a row alone."""
         return self.prefix(len(self.ends) - 1, "ranked")
 
-    def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> F8:
         """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
         model = self.of_queries(qid)
         if model.queries is None:
@@ -395,21 +389,14 @@ class ProximityExits(ExitPredictor):
         """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
         return super(ProximityExits, self.of_queries(qid)).cost(X, y_or_costs, **how)
 
-    def charges(
-        self,
-        X: NDArray[np.float64],
-        costs: CostModel,
-        weight: NDArray[np.float64],
-        how: ExpectedCost,
-        n_jobs: int | None = None,
-    ) -> Charges:
+    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
         """Charge rows with the engine; see `Predictor.charges`."""
         if self.queries is None:
             return self.whole.charges(X, costs, weight, how, n_jobs)
         return super().charges(X, costs, weight, how, n_jobs)
 
 
-def _below_fifth_best(scores: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
+def _below_fifth_best(scores: F8, qid: I8) -> F8:
     """Return how far each score is below the fifth best of its query, minus infinity in queries of fewer rows.
 
     Queries are numbers from 0; some may have no row.

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
 from costframe.gates import (
     CHEAP,
@@ -30,6 +29,8 @@ from costframe.gates import (
     scores_of,
 )
 from costframe.plugin import (
+    F8,
+    I8,
     DeferredPath,
     ParameterError,
     PricedGroups,
@@ -43,8 +44,6 @@ from costframe.plugin import (
 )
 from costframe.stagewise import find_bank, outputs_on
 from costframe.trees import scorer
-
-F8 = NDArray[np.float64]
 
 _MOST = 1e100  # loss per unit of weight: at this price no column is chosen
 _PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns
@@ -67,7 +66,7 @@ class _Columns:
         H = outputs_on(bank, rows.X, n_threads).dense
         return cls(bank, H, rows, data.n_classes, PricedGroups.of_bank(bank, prices, n_rows=rows.total_weight))
 
-    def cheap(self, price: float) -> tuple[F8, NDArray[np.int64]]:
+    def cheap(self, price: float) -> tuple[F8, I8]:
         """Return the cheap model with the columns that pay at a price of one unit of cost, and these columns."""
         rows = self.rows
         with np.errstate(over="ignore"):
@@ -84,12 +83,12 @@ class _Columns:
         return GatedPair(self.bank, cheap[:, :-1].T, constants[1:], gate[0, :-1], float(constants[0])), weights
 
 
-def choose_columns(H: F8, y: NDArray[np.int64], n_classes: int, weight: F8, groups: PricedGroups) -> NDArray[np.int64]:
+def choose_columns(H: F8, y: I8, n_classes: int, weight: F8, groups: PricedGroups) -> I8:
     """Return the columns with a weight in l1 logistic regression; groups are priced in units of loss."""
     return np.flatnonzero(fit_logistic(H, y, n_classes, weight, groups)[:, :-1].any(axis=0))
 
 
-def fit_gate(H: F8, y: NDArray[np.int64], weight: F8, scores: F8) -> F8:
+def fit_gate(H: F8, y: I8, weight: F8, scores: F8) -> F8:
     """Fit logistic regression of where a cheap model with scores (K, n) is wrong: float64 (1, C + 1).
 
     If it is always right, or always wrong, all weights are zero.
@@ -101,7 +100,7 @@ def fit_gate(H: F8, y: NDArray[np.int64], weight: F8, scores: F8) -> F8:
     return fit_logistic(H, wrong, 2, weight)
 
 
-def _on_all(weights: F8, used: NDArray[np.int64], H: F8) -> F8:
+def _on_all(weights: F8, used: I8, H: F8) -> F8:
     """Return weights of some columns as weights of all."""
     found = np.zeros((len(weights), H.shape[1] + 1))
     found[:, [*used, -1]] = weights

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
 from costframe.gates import Standardized, cheap_losses, fit_logistic, scores_of
 from costframe.plugin import (
+    B1,
+    F8,
+    I8,
     Answer,
     CostAwareClassifier,
     CostAwareEstimator,
@@ -30,8 +32,6 @@ from costframe.plugin import (
 )
 from costframe.stagewise import blas_for, find_bank, outputs_on
 from costframe_baselines.price_levels import sets_below_prices
-
-F8 = NDArray[np.float64]
 
 RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4)  # half of it times squared weights of standardized columns is beside a loss
 _FOLDS, _MOST_ROWS = 5, 20_000  # that choose the ridge, which matters little with more rows
@@ -66,7 +66,7 @@ class _Table:
     H: F8
     few: Rows
     few_columns: F8
-    fold: NDArray[np.int64]
+    fold: I8
 
     @classmethod
     def of(cls, data: TrainingData, n_threads: int) -> _Table:
@@ -76,7 +76,7 @@ class _Table:
         few_columns = H if few is rows else outputs_on(bank, few.X, n_threads).dense
         return cls(data, bank, H, few, few_columns, deal_folds(few, data, _FOLDS)[1])
 
-    def fit(self, used: NDArray[np.bool_]) -> tuple[StageTree, float]:
+    def fit(self, used: B1) -> tuple[StageTree, float]:
         """Return the model on some columns, bool (C,), with the ridge of least loss on folds, and that mean loss."""
         losses = [self._loss_on_folds(used, ridge) for ridge in RIDGES]
         least = int(np.argmin(coarse(np.array(losses))))
@@ -90,7 +90,7 @@ class _Table:
         report = ExpectedCost(self.data.costs.without_errors()).evaluate(model, self.data.train.X[:1])
         return float(report.mean + report.fixed / self.data.train.total_weight)
 
-    def _loss_on_folds(self, used: NDArray[np.bool_], ridge: float) -> float:
+    def _loss_on_folds(self, used: B1, ridge: float) -> float:
         H, each = self.few_columns[:, used], np.empty(len(self.few))
         for number in np.unique(self.fold):
             out = self.fold == number

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from costframe.plugin import TrainingData, resolve
+from costframe.plugin import I8, TrainingData, resolve
 
 _MOST_PRICES = 8  # to try
 
 
-def sets_below_prices(
-    data: TrainingData, columns: NDArray[np.int64], max_price: Any, *, every: bool = False
-) -> list[list[int]]:
+def sets_below_prices(data: TrainingData, columns: I8, max_price: Any, *, every: bool = False) -> list[list[int]]:
     """Return the columns of price at most `max_price`; if it is None, those below each of a few of the prices.
 
     The price of a column includes all resources that it needs and an equal share of its once-price. The last of several

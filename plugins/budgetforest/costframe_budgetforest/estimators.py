@@ -7,10 +7,11 @@ from typing import Any, Unpack
 
 import numpy as np
 from attrs import define, evolve, field
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe.gates import read_tradeoffs
 from costframe.plugin import (
+    F8,
     MOST_ROUNDS,
     CostAwareClassifier,
     CostModelError,
@@ -49,7 +50,7 @@ class ForestClassifier(CostAwareClassifier):
     @by_partition
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[np.float64]:
+    ) -> F8:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K) logarithms of probabilities."""
         scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
         return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
@@ -57,7 +58,7 @@ class ForestClassifier(CostAwareClassifier):
     def _find_path(
         self,
         data: TrainingData,
-        tradeoffs: NDArray[np.float64] | None,
+        tradeoffs: F8 | None,
         score: Callable[[Predicted], float] | None,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath[ForestPoint]:
@@ -181,7 +182,7 @@ class BudgetRFClassifier(ForestClassifier):
     def _find_path(
         self,
         data: TrainingData,
-        tradeoffs: NDArray[np.float64] | None,
+        tradeoffs: F8 | None,
         score: Callable[[Predicted], float] | None,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath[ForestPoint]:
@@ -278,7 +279,7 @@ class BudgetPruneClassifier(ForestClassifier):
     def _find_path(
         self,
         data: TrainingData,
-        tradeoffs: NDArray[np.float64] | None,
+        tradeoffs: F8 | None,
         score: Callable[[Predicted], float] | None,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath[ForestPoint]:

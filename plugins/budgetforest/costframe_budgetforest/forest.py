@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, pdtrik
 
 from costframe.plugin import (
+    B1,
+    F8,
+    I8,
+    U8,
     Answer,
     CostModel,
     DeferredPath,
@@ -52,10 +56,10 @@ class Forest:
     """Trees that vote with the class shares of their leaves."""
 
     trees: TreeTable  # their outputs are `shares` of the leaves; for two classes only that of class 1
-    shares: NDArray[np.float64]  # (nodes, K): class shares of each node, leaf or not
+    shares: F8  # (nodes, K): class shares of each node, leaf or not
 
     @cached_property
-    def parent(self) -> NDArray[np.int64]:
+    def parent(self) -> I8:
         """The parent of each node, as a place among all nodes; -1 for roots: int64 (nodes,)."""
         trees, inner = self.trees, np.flatnonzero(self.trees.feature >= 0)
         root = inner - trees.node_positions[inner]
@@ -64,7 +68,7 @@ class Forest:
         parent[root + trees.right[inner]] = inner
         return parent
 
-    def cut(self, inner: NDArray[np.bool_]) -> tuple[Forest, NDArray[np.int64]]:
+    def cut(self, inner: B1) -> tuple[Forest, I8]:
         """Make all nodes leaves but `inner`, bool (nodes,), whose ancestors are `inner` too; return the kept nodes."""
         trees = self.trees
         kept = np.flatnonzero((self.parent < 0) | inner[self.parent])
@@ -109,19 +113,19 @@ class Bags:
     together are drawn with mean one, at their weight.
     """
 
-    first: NDArray[np.int64]  # (groups,): A row of each group of equal rows, ascending
+    first: I8  # (groups,): A row of each group of equal rows, ascending
     number: NDArray[np.uint64]  # (groups,): hash of their values
-    weight: NDArray[np.float64]  # (groups,): sum of their weights
+    weight: F8  # (groups,): sum of their weights
     seed: int
 
     @classmethod
-    def of(cls, numbers: NDArray[np.uint64], weight: NDArray[np.float64], seed: int) -> Bags:
+    def of(cls, numbers: NDArray[np.uint64], weight: F8, seed: int) -> Bags:
         """Group rows by the hashes of their values, uint64 (n,)."""
         number, first, group = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(first)
         return cls(first[order], number[order], np.bincount(group, weight)[order].astype(np.float64), seed)
 
-    def draw(self, tree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def draw(self, tree: int) -> tuple[I8, F8]:
         """Return the rows of a tree's bag, ascending, and their weights in it; a bag is never empty."""
         z = self.number + _mixed(np.uint64(self.seed % 2**63) * np.uint64(1_000_003) + np.uint64(tree + 1))
         mean = np.maximum(self.weight, 1.0)
@@ -132,7 +136,7 @@ class Bags:
         return self.first[inside], (drawn * (self.weight / mean))[inside]
 
 
-def _poisson(u: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+def _poisson(u: F8, mean: F8) -> F8:
     """Return the least number whose chance not to be exceeded is above u; of large means by the normal distribution."""
     found = np.searchsorted(_POISSON, u, side="right").astype(np.float64)  # of mean one
     few, many = np.flatnonzero((mean > 1.0) & (mean <= _MANY)), np.flatnonzero(mean > _MANY)
@@ -146,11 +150,11 @@ class ForestRows:
     """Rows as bins, in the order of their columns' names, so that draws do not depend on the order of columns."""
 
     rows: Rows
-    order: NDArray[np.int64]
+    order: I8
     binned: BinnedData
     n_classes: int
     bags: Bags
-    splittable: NDArray[np.bool_] = field(init=False)
+    splittable: B1 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "splittable", np.flatnonzero(self.binned.splittable))
@@ -181,7 +185,7 @@ def grow_forest(
     """Grow trees, each on a bag of its own; without prices by the largest drop."""
     split, columns = _lay_out_prices(given, prices), np.ascontiguousarray(given.binned.columns[given.splittable])
 
-    def grow(t: int) -> tuple[TreeTable, NDArray[np.float64]]:
+    def grow(t: int) -> tuple[TreeTable, F8]:
         return _grow(
             given, columns, split, rule, t, int(_mixed(np.uint64(seed % 2**63 + 7919 * (t + 1))) >> np.uint64(1))
         )
@@ -206,9 +210,7 @@ def _lay_out_prices(given: ForestRows, prices: PriceArrays | None) -> Record:
     )  # fmt: skip
 
 
-def _grow(
-    given: ForestRows, columns: NDArray[np.uint8], split: Record, rule: Record, t: int, seed: int
-) -> tuple[TreeTable, NDArray[np.float64]]:
+def _grow(given: ForestRows, columns: U8, split: Record, rule: Record, t: int, seed: int) -> tuple[TreeTable, F8]:
     """Grow one tree; return it with the class shares of its nodes."""
     drawn, weights = given.bags.draw(t)
     weight, rows = np.zeros(len(given.rows)), drawn.astype(np.int32)
@@ -231,9 +233,9 @@ def _grow(
 
 
 def _split_nodes(
-    columns: NDArray[np.uint8],
-    y: NDArray[np.int64],
-    weight: NDArray[np.float64],
+    columns: U8,
+    y: I8,
+    weight: F8,
     split: Record,
     rule: Record,
     rows: NDArray[np.int32],
@@ -272,7 +274,7 @@ class ForestPoint:
     score: float  # the given score, or minus the loss
 
 
-def squared_loss(proba: NDArray[np.float64], y: NDArray[np.int64], weight: NDArray[np.float64]) -> float:
+def squared_loss(proba: F8, y: I8, weight: F8) -> float:
     """Return the mean over rows of the sum over classes of (p - label)^2 / 2; `proba` is (n,) of class 1, or (n, K)."""
     if proba.ndim == 1:
         return float(np.average((proba - y) ** 2, weights=weight))

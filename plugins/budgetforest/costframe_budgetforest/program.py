@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from costframe.plugin import CostModelError, PriceArrays, Rows, tree_leaves
+from costframe.plugin import B1, F8, I8, U8, CostModelError, PriceArrays, Rows, tree_leaves
 from costframe.trees import (
     ForestNodes,
     Purchases,
@@ -31,18 +31,18 @@ _MOST = 1e100  # loss: nothing is worth it, and sums of it are finite
 class Nodes(NamedTuple):
     """The fields of `ForestNodes`: all trees' nodes; parents come before their children."""
 
-    tree_first: NDArray[np.int64]  # (trees + 1,)
-    parent: NDArray[np.int64]  # -1 at roots
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]  # -1 at leaves
-    error: NDArray[np.float64]  # of a leaf there
-    fixed: NDArray[np.float64]  # price of a test there that no other tree shares
-    item_first: NDArray[np.int64]
+    tree_first: I8  # (trees + 1,)
+    parent: I8  # -1 at roots
+    left: I8
+    right: I8  # -1 at leaves
+    error: F8  # of a leaf there
+    fixed: F8  # price of a test there that no other tree shares
+    item_first: I8
     item: NDArray[np.int32]  # that a test buys first on its way
-    up: NDArray[np.int64]  # the nearest node above that buys an item, or -1
+    up: I8  # the nearest node above that buys an item, or -1
 
 
-def mean_losses(forest: Forest, leaves: NDArray[np.int64], rows: Rows, loss: str) -> NDArray[np.float64]:
+def mean_losses(forest: Forest, leaves: I8, rows: Rows, loss: str) -> F8:
     """Return each node's share of the trees' mean loss if it is a leaf: float64 (nodes,).
 
     It is the sum over its rows of weight * loss / (T * weight of all rows). "error" is that of the tree's own vote,
@@ -81,14 +81,12 @@ class Program:
 
     nodes: Nodes  # with `fixed` prices at lambda one
     purchases: Record  # `Purchases`: all pairs of a row and an item, and in each the nodes that buy it, as entries
-    leaves: NDArray[np.int64]  # (n, T): as places among all nodes
-    weight: NDArray[np.float64]  # (n,): sums to one
-    price: NDArray[np.float64]  # (items,): of features and resources that a row pays for
+    leaves: I8  # (n, T): as places among all nodes
+    weight: F8  # (n,): sums to one
+    price: F8  # (items,): of features and resources that a row pays for
 
     @classmethod
-    def of(
-        cls, forest: Forest, rows: Rows, prices: PriceArrays, leaves: NDArray[np.int64], error: NDArray[np.float64]
-    ) -> Program:
+    def of(cls, forest: Forest, rows: Rows, prices: PriceArrays, leaves: I8, error: F8) -> Program:
         """Lay out the program; `leaves` are (n, T), and `error` is each node's as a leaf."""
         check_prices(prices)
         shared = np.concatenate([prices.cost - prices.reuse, prices.resource_cost])
@@ -112,7 +110,7 @@ class Program:
             fixed, price = (np.minimum(each * tradeoff, _MOST) for each in (self.nodes.fixed, self.price))
         return evolve(self, nodes=self.nodes._replace(fixed=fixed), price=price)
 
-    def objectives(self, level: NDArray[np.uint8], count: int) -> NDArray[np.float64]:
+    def objectives(self, level: U8, count: int) -> F8:
         """Return the objectives of the prunings that keep the tests of a level >= 1, ..., >= count: float64 (count,).
 
         No node's level is above that of its parent.
@@ -124,14 +122,14 @@ class Program:
         sums += np.bincount(level[tests], change[tests], count + 1)
         return np.asarray(np.cumsum(sums[:0:-1])[::-1] + nodes.error[nodes.tree_first[:-1]].sum())
 
-    def objective(self, kept: NDArray[np.uint8]) -> float:
+    def objective(self, kept: U8) -> float:
         """Return the objective of a pruning that keeps some tests."""
         return float(self.objectives(kept, 1)[0])
 
 
 def _lay_out(
-    forest: Forest, prices: PriceArrays, priced: NDArray[np.bool_], error: NDArray[np.float64],
-    leaves: NDArray[np.int64], weight: NDArray[np.float64],
+    forest: Forest, prices: PriceArrays, priced: B1, error: F8,
+    leaves: I8, weight: F8,
 ) -> Nodes:  # fmt: skip
     """Return all nodes with the items that each test buys."""
     trees, parent = forest.trees, forest.parent
@@ -153,7 +151,7 @@ def _lay_out(
     return _nodes(forest, error)._replace(fixed=fixed, item_first=first, item=item, up=up)
 
 
-def _nodes(forest: Forest, error: NDArray[np.float64]) -> Nodes:
+def _nodes(forest: Forest, error: F8) -> Nodes:
     """Return all nodes without prices."""
     trees, tests = forest.trees, forest.trees.feature >= 0
     root = np.arange(trees.n_nodes) - trees.node_positions
@@ -163,7 +161,7 @@ def _nodes(forest: Forest, error: NDArray[np.float64]) -> Nodes:
     return Nodes(np.array(trees.first), forest.parent, left, right, error, zeros, first, np.zeros(0, np.int32), none)
 
 
-def worth_keeping(forest: Forest, error: NDArray[np.float64]) -> NDArray[np.bool_]:
+def worth_keeping(forest: Forest, error: F8) -> B1:
     """Return the tests that a pruning keeps if all prices are zero, bool (nodes,): no price makes it keep others."""
     n_nodes = forest.trees.n_nodes
     kept, value = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes)
@@ -171,9 +169,7 @@ def worth_keeping(forest: Forest, error: NDArray[np.float64]) -> NDArray[np.bool
     return kept > 0
 
 
-def _fixed_prices(
-    forest: Forest, prices: PriceArrays, leaves: NDArray[np.int64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _fixed_prices(forest: Forest, prices: PriceArrays, leaves: I8, weight: F8) -> F8:
     """Return the price of each test's comparison, and at each root that of the tree."""
     trees, parent = forest.trees, forest.parent
     fixed, tests = np.zeros(trees.n_nodes), np.flatnonzero(trees.feature >= 0)
@@ -182,7 +178,7 @@ def _fixed_prices(
     return fixed * _mass(parent, leaves, weight) if fixed.any() else fixed
 
 
-def _mass(parent: NDArray[np.int64], leaves: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mass(parent: I8, leaves: I8, weight: F8) -> F8:
     """Return the weight of the rows that reach each node: float64 (nodes,)."""
     mass = np.zeros(len(parent))
     mass += np.bincount(leaves.ravel(), np.repeat(weight, leaves.shape[1]), len(parent))
@@ -191,10 +187,10 @@ def _mass(parent: NDArray[np.int64], leaves: NDArray[np.int64], weight: NDArray[
     return mass
 
 
-def _levels(parent: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _levels(parent: I8) -> list[I8]:
     """Return the nodes below the roots, level by level."""
     found, level = [], np.flatnonzero(parent < 0)
-    children: NDArray[np.int64] = np.argsort(parent, kind="stable")
+    children: I8 = np.argsort(parent, kind="stable")
     first = np.searchsorted(parent[children], np.arange(len(parent) + 1))
     while len(level):
         size = first[level + 1] - first[level]
@@ -205,7 +201,7 @@ def _levels(parent: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return found
 
 
-def find_leaves(forest: Forest, X: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.int64]:
+def find_leaves(forest: Forest, X: F8, n_jobs: int | None = None) -> I8:
     """Return each row's leaf in every tree as a place among all nodes: int64 (n, T)."""
     return np.asarray(tree_leaves(forest.trees, X, n_jobs) + forest.trees.first[:-1])
 
@@ -221,7 +217,7 @@ _SWEEPS = 3  # of trees that are pruned one by one
 class Solution:
     """A pruning."""
 
-    kept: NDArray[np.bool_]  # (nodes,): the tests that stay
+    kept: B1  # (nodes,): the tests that stay
     # objective, bound: its objective, and a lower bound on that of all prunings, up to the rounding of single
     # precision
     objective: float
@@ -283,7 +279,7 @@ def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max
     return Solution(found > 0, objective, bound, done)
 
 
-def _improve(program: Program, kept: NDArray[np.uint8], objective: float) -> tuple[NDArray[np.uint8], float]:
+def _improve(program: Program, kept: U8, objective: float) -> tuple[U8, float]:
     """Prune each tree at its best given all others, until nothing changes or a few times."""
     nodes, now = ForestNodes(*program.nodes), kept.copy()
     count = np.zeros((len(program.weight), len(program.price)), np.int32)

@@ -21,6 +21,8 @@ from costframe.adoption import (
     require_probabilities,
 )
 from costframe.plugin import (
+    B1,
+    F8,
     TREE,
     Answer,
     DeferredPath,
@@ -72,7 +74,7 @@ def read_forest(model: Any, data: TrainingData, classes: NDArray[Any], seed: int
     return _with_shares(trees, outputs, data.train)
 
 
-def _read_mean(tree: StageTree, n_classes: int) -> tuple[TreeTable, NDArray[np.float64]]:
+def _read_mean(tree: StageTree, n_classes: int) -> tuple[TreeTable, F8]:
     """Return the trees of a mean, and the shares of their leaves, float64 (nodes, K); refuse other models."""
     bank, answer = tree.bank, tree.stages[0]
     width = 1 if n_classes == 2 else n_classes
@@ -102,7 +104,7 @@ def _read_mean(tree: StageTree, n_classes: int) -> tuple[TreeTable, NDArray[np.f
     return _widen(table, outputs[:, -width:]), outputs
 
 
-def _widen(table: TreeTable, outputs: NDArray[np.float64]) -> TreeTable:
+def _widen(table: TreeTable, outputs: F8) -> TreeTable:
     """Return the trees with other outputs of their leaves, float64 (nodes, width)."""
     leaf, width = table.feature < 0, outputs.shape[1]
     return TreeTable(
@@ -112,7 +114,7 @@ def _widen(table: TreeTable, outputs: NDArray[np.float64]) -> TreeTable:
     )  # fmt: skip
 
 
-def _with_shares(trees: TreeTable, outputs: NDArray[np.float64], rows: Rows) -> Forest:
+def _with_shares(trees: TreeTable, outputs: F8, rows: Rows) -> Forest:
     """Set the class shares of inner nodes; a node that no row reaches has those of the node above."""
     forest = Forest(trees, outputs)
     leaves = find_leaves(forest, rows.X)
@@ -168,7 +170,7 @@ class Pruner:
         how = self.settings
         return solve(self.program.at(tradeoff), self.share, tolerance=how.tolerance, max_iter=how.max_iter)
 
-    def weigh(self, kept: NDArray[np.bool_]) -> tuple[float, float]:
+    def weigh(self, kept: B1) -> tuple[float, float]:
         """Return the loss and the cost of a pruning, as the program counts them."""
         loss, both = (self.program.at(each).objective(kept.astype(np.uint8)) for each in (0.0, 1.0))
         return loss, both - loss
@@ -201,7 +203,7 @@ def prune_path(
     pruner: Pruner,
     whole: Forest,
     data: TrainingData,
-    tradeoffs: NDArray[np.float64] | None,
+    tradeoffs: F8 | None,
     score: Callable[[Predicted], float] | None,
     progress: Callable[[float], None] | None,
 ) -> DeferredPath[ForestPoint]:

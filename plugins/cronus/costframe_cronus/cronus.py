@@ -12,10 +12,10 @@ from math import exp, log
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from costframe.plugin import (
+    F8,
     PricedGroups,
     Rows,
     SampledPrices,
@@ -59,7 +59,7 @@ from costframe.stagewise import (
     place_thresholds,
 )
 
-FitStage = Callable[[int, NDArray[np.float64]], WeightedSum | None]
+FitStage = Callable[[int, F8], WeightedSum | None]
 
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 PAPER_CHOICES = {"l1": (0.0, 1e-4, 1e-3), "l1_last": (0.0, 1e-4, 1e-3)}  # section 3.4, chosen by the start alone
@@ -101,7 +101,7 @@ class CascadeSettings:
 def train_cronus(
     task: BankTask,
     held_out: Rows,
-    own: NDArray[np.float64] | None,
+    own: F8 | None,
     settings: CascadeSettings,
     free: Collection[str],
     steps: list[Step],
@@ -221,18 +221,16 @@ def initialize(rows: BankRows, fit: FitStage, settings: CascadeSettings, *, verb
     )
 
 
-def exact_stages(
-    rows: BankRows, price_at: Callable[[NDArray[np.float64]], SampledPrices], settings: CascadeSettings
-) -> FitStage:
+def exact_stages(rows: BankRows, price_at: Callable[[F8], SampledPrices], settings: CascadeSettings) -> FitStage:
     """Return the default fit of a stage: by the exact price of what no earlier stage has bought.
 
     `price_at` returns prices, in units of cost, for rows drawn by weights, float64 (n,).
     """
     share, loss_weight = rows.share, rows.loss_weight
     bought = np.zeros(rows.outputs.shape[1], np.bool_)
-    known: tuple[NDArray[np.float64], NormalEquations, SampledPrices] | None = None
+    known: tuple[F8, NormalEquations, SampledPrices] | None = None
 
-    def fit(k: int, passes: NDArray[np.float64]) -> WeightedSum | None:
+    def fit(k: int, passes: F8) -> WeightedSum | None:
         nonlocal bought, known
         reach, here = float(share @ passes), float((loss_weight * passes).sum())
         if known is None or known[0] is not passes:
@@ -254,7 +252,7 @@ def relaxed_stages(rows: BankRows, prices: PricedGroups, settings: CascadeSettin
     """Return the printed fit of a stage, by eqs. 13 and 14; prices are in units of cost."""
     bought, rho = np.zeros(len(prices.price)), _rho(settings)
 
-    def fit(k: int, passes: NDArray[np.float64]) -> WeightedSum | None:
+    def fit(k: int, passes: F8) -> WeightedSum | None:
         nonlocal bought
         reach = float(rows.share @ passes)  # d_k
         if reach < _NO_REACH:
@@ -268,11 +266,7 @@ def relaxed_stages(rows: BankRows, prices: PricedGroups, settings: CascadeSettin
 
 
 def improve(
-    start: SoftTree,
-    own: NDArray[np.float64] | None,
-    train: Evaluation,
-    held_out: Evaluation,
-    settings: CascadeSettings,
+    start: SoftTree, own: F8 | None, train: Evaluation, held_out: Evaluation, settings: CascadeSettings
 ) -> SoftTree:
     """Choose the cascade of fewest stages within half a standard error of the best, by halves of held-out rows.
 
@@ -295,11 +289,7 @@ def _answering(rows: Evaluation, tree: SoftTree, settings: CascadeSettings, *, p
 
 
 def _candidates(
-    start: SoftTree,
-    own: NDArray[np.float64] | None,
-    train: Evaluation,
-    held_out: Evaluation,
-    settings: CascadeSettings,
+    start: SoftTree, own: F8 | None, train: Evaluation, held_out: Evaluation, settings: CascadeSettings
 ) -> Iterator[tuple[SoftTree, bool]]:
     """Yield trees to choose from, and whether to place their thresholds."""
     yield _start(train, evolve(settings, n_stages=1)), False
@@ -314,7 +304,7 @@ def _candidates(
             yield _at_supports(begin, train, held_out, settings), True
 
 
-def as_cascade(rows: BankRows, own: NDArray[np.float64], prices: SampledPrices, n_stages: int) -> SoftTree:
+def as_cascade(rows: BankRows, own: F8, prices: SampledPrices, n_stages: int) -> SoftTree:
     """Turn a model into a cascade: at most `n_stages` sums of its first outputs, with weights `own`, float64 (C,).
 
     It fits each sum to the target by a slope and a constant. Each stage ends when its purchases pass an equal part of
@@ -385,7 +375,7 @@ def minimize_eq_8(
     return cycle(eq_8, start, _CYCLES, steps)
 
 
-def _rho(settings: CascadeSettings) -> NDArray[np.float64]:
+def _rho(settings: CascadeSettings) -> F8:
     return np.append(np.full(settings.n_stages - 1, settings.l1), settings.l1_last)
 
 
@@ -393,7 +383,7 @@ def reject(tree: SoftTree, rows: BankRows) -> SoftTree:
     """Set negligible weights to zero, leave out stages without weights, and answer rejected rows with -1."""
     tree = drop_zeros(tree, rows)
     empty = ~tree.used.any(axis=1) & tree.topology.routes
-    passing: NDArray[np.float64] = np.where(tree.intercept[:, 0] > tree.threshold, -np.inf, np.inf)
+    passing: F8 = np.where(tree.intercept[:, 0] > tree.threshold, -np.inf, np.inf)
     tree = tree.with_threshold(np.where(empty, passing, tree.threshold)).without_idle_routes()
     for node in np.flatnonzero(tree.topology.routes)[::-1].tolist():
         tree = tree.with_leaf(node, WeightedSum(np.zeros(tree.weights.shape[1:]), np.array([REJECTED])))

@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
-from costframe.plugin import PricedGroups, Rows, StageTree, WeakLearnerBank, halves, sample_by_hash
+from costframe.plugin import B1, F8, I8, PricedGroups, Rows, StageTree, WeakLearnerBank, halves, sample_by_hash
 from costframe.stagewise import (
     MOST_LEARNERS,
     BankRows,
@@ -189,12 +188,12 @@ class _Choice:
     """The choice of a route: the rows of its node, and their payments below minus those above."""
 
     node: int
-    inside: NDArray[np.bool_]
-    more: NDArray[np.float64]
+    inside: B1
+    more: F8
     flow: Flow
 
     @classmethod
-    def at(cls, train: Evaluation, tree: SoftTree, node: int, losses: NDArray[np.float64]) -> _Choice:
+    def at(cls, train: Evaluation, tree: SoftTree, node: int, losses: F8) -> _Choice:
         """Compare the sides of a node, with the losses of answers, (n, K)."""
         flow = train.flow(tree)
         return cls(node, flow.passes[:, node] > 0, flow.payment_difference(node, losses, train.arrival(tree)), flow)
@@ -250,7 +249,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
         yield _routed(fitter.train, tree, choice, weights[:, 0])
 
 
-def _routed(train: Evaluation, tree: SoftTree, choice: _Choice, route: NDArray[np.float64]) -> SoftTree:
+def _routed(train: Evaluation, tree: SoftTree, choice: _Choice, route: F8) -> SoftTree:
     """Replace the weights, (C,), of the chosen route, and place its threshold."""
     inside, used = np.flatnonzero(choice.inside), np.flatnonzero(route)
     scores = train.rows.outputs.rows(inside).columns(used).times(route[used])
@@ -312,12 +311,12 @@ def fine_tune(rows: BankRows, tree: SoftTree, steepness: float) -> SoftTree:
     return tree
 
 
-def _passes(rows: BankRows, tree: SoftTree, steepness: float) -> NDArray[np.float64]:
+def _passes(rows: BankRows, tree: SoftTree, steepness: float) -> F8:
     """Return the probabilities to reach nodes, p^k: float64 (n, K)."""
     return Flow.of(tree.topology, tree.routing(tree.scores(rows)), tree.threshold, steepness).passes
 
 
-def _least_squares(rows: BankRows, passes: NDArray[np.float64], support: NDArray[np.int64]) -> WeightedSum:
+def _least_squares(rows: BankRows, passes: F8, support: I8) -> WeightedSum:
     normal = NormalEquations.of(rows.outputs.columns(support), rows.target, rows.loss_weight * passes)
     weights, varies = np.zeros((rows.outputs.shape[1], rows.target.shape[1])), np.flatnonzero(normal.varies)
     weights[support[varies]] = normal.columns(varies).solve(np.zeros(len(varies)))

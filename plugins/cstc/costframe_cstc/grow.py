@@ -15,9 +15,19 @@ from functools import cached_property
 
 import numpy as np
 from attrs import define, field, frozen
-from numpy.typing import NDArray
 
-from costframe.plugin import BankOutputs, SampledPrices, coarse, exact_sum, product, sum_over_rows, sum_products
+from costframe.plugin import (
+    B1,
+    F8,
+    I8,
+    BankOutputs,
+    SampledPrices,
+    coarse,
+    exact_sum,
+    product,
+    sum_over_rows,
+    sum_products,
+)
 from costframe.stagewise import (
     Evaluation,
     Loss,
@@ -58,7 +68,7 @@ class Fitter:
         _, constant = refine(loss, H, rows.target, rows.loss_weight, offset, nothing, 0.0)
         return WeightedSum(np.zeros((rows.outputs.shape[1], width)), constant)
 
-    def at(self, prior: WeightedSum, inside: NDArray[np.bool_]) -> NodeFit:
+    def at(self, prior: WeightedSum, inside: B1) -> NodeFit:
         """Begin fits with a prior at a node with the rows `inside`, bool (n,)."""
         return NodeFit(self, prior, np.flatnonzero(inside))
 
@@ -73,15 +83,15 @@ class NodeFit:
 
     fitter: Fitter
     prior: WeightedSum
-    at: NDArray[np.int64]  # (rows,)
+    at: I8  # (rows,)
 
-    def answer(self, bought: NDArray[np.bool_], inflation: float = 1.0) -> WeightedSum:
+    def answer(self, bought: B1, inflation: float = 1.0) -> WeightedSum:
         """Fit an answer that may buy learners worth their price times `inflation`; `bought`, bool (C,), are free."""
         normal, ridge = self.normal, self.fitter.ridge_for(self._share)
         weights = fit_at_price(normal, self.prices.after(bought), inflation * self.price, ridge)
         return self._refined(weights, normal.intercept(weights))
 
-    def free_answer(self, bought: NDArray[np.bool_]) -> WeightedSum:
+    def free_answer(self, bought: B1) -> WeightedSum:
         """Fit an answer by bought learners, bool (C,)."""
         used = np.flatnonzero(bought)
         normal = NormalEquations.of(self._outputs.columns(used), *self._response)
@@ -99,11 +109,11 @@ class NodeFit:
         return exact_sum(self.fitter.train.rows.share[self.at])
 
     @cached_property
-    def _offset(self) -> NDArray[np.float64]:
+    def _offset(self) -> F8:
         return self.prior.scores(self._outputs)
 
     @cached_property
-    def _response(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _response(self) -> tuple[F8, F8]:
         """The step of the scores, (rows, M), and the rows' weights, (rows,)."""
         rows, loss = self.fitter.train.rows, self.fitter.train.loss
         h = loss.curvature(self._offset)
@@ -130,7 +140,7 @@ class NodeFit:
         share[self.at] = self.fitter.train.rows.share[self.at]
         return self.fitter.train.pricing.drawn(share)[0]
 
-    def _refined(self, weights: NDArray[np.float64], constant: NDArray[np.float64]) -> WeightedSum:
+    def _refined(self, weights: F8, constant: F8) -> WeightedSum:
         """Add a step to the prior."""
         rows, loss, prior = self.fitter.train.rows, self.fitter.train.loss, self.prior
         if not isinstance(loss, Squared):
@@ -147,14 +157,8 @@ class NodeFit:
 
 
 def refine(
-    loss: Loss,
-    H: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    offset: NDArray[np.float64],
-    start: tuple[NDArray[np.float64], NDArray[np.float64]],
-    penalty: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    loss: Loss, H: F8, target: F8, weight: F8, offset: F8, start: tuple[F8, F8], penalty: float
+) -> tuple[F8, F8]:
     """Minimize sum_i w_i loss(offset_i + c + D'h_i) / sum_i w_i + penalty / 2 |D|^2: weights (U, M), constants (M,)."""
     share, width = weight / exact_sum(weight), target.shape[1]
     mean = sum_over_rows(H, share)
@@ -162,11 +166,11 @@ def refine(
     unit = np.sqrt(sum_over_rows(np.square(centered), share))
     unit = 1.0 / np.where(unit > 0, unit, 1.0)
 
-    def unpack(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def unpack(x: F8) -> tuple[F8, F8]:
         free = x.reshape(-1, width)
         return unit[:, np.newaxis] * free[:-1], free[-1]
 
-    def value(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def value(x: F8) -> tuple[float, F8]:
         weights, constant = unpack(x)
         scores = offset + product(centered, weights) + constant
         slope = loss.slope(scores, target)
@@ -241,12 +245,12 @@ class _Node:
     """A node during growth."""
 
     level: int
-    inside: NDArray[np.bool_]
-    bought: NDArray[np.bool_]
+    inside: B1
+    bought: B1
     prior: WeightedSum
     classifier: WeightedSum = field(init=False)
     answer: WeightedSum = field(init=False)
-    direction: NDArray[np.float64] = field(init=False)
+    direction: F8 = field(init=False)
     threshold: float = field(init=False, default=0.0)
     children: tuple[int, int] = field(init=False, default=(-1, -1))
 
@@ -289,9 +293,7 @@ def _power(inflation: float, levels: int) -> float:
         return float(min(np.float_power(inflation, levels), _MOST))
 
 
-def _fit_node(
-    fitter: Fitter, node: _Node, inflation: float, *, last: bool
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+def _fit_node(fitter: Fitter, node: _Node, inflation: float, *, last: bool) -> tuple[B1, B1] | None:
     """Fit a node, and return the rows that go below and above, or None for a leaf."""
     fit = fitter.at(node.prior, node.inside)
     node.answer = fit.answer(node.bought)
@@ -316,7 +318,7 @@ def _fit_node(
     return (below, above) if enough and np.isfinite(node.threshold) else None
 
 
-def _leading(scores: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _leading(scores: F8, weight: F8) -> F8:
     """Return the direction of largest variance of scores (n, M): float64 (M,), its largest component positive."""
     if scores.shape[1] == 1:
         return np.ones(1)
@@ -367,7 +369,7 @@ def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> I
         yield tree.dividing(node, route, threshold, below, above)
 
 
-def _worth_trying(fit: NodeFit, bought: NDArray[np.bool_]) -> list[int]:
+def _worth_trying(fit: NodeFit, bought: B1) -> list[int]:
     """List few outputs that vary, in turns by gain minus price and by gain per price."""
     normal = fit.normal
     varying = np.flatnonzero(normal.varies)

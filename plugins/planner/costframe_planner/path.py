@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
 from costframe.plugin import (
+    F8,
     MeasuredPath,
     ParameterError,
     PlannedPredictor,
@@ -56,9 +56,9 @@ class PlanPoint:
     objective_cost: float = field(default=np.nan, repr=False)
     asked: float = field(default=np.nan, repr=False)  # tradeoff of the plan out of fold
     # (n,): influence of each row of train, then of valid, on the score; see `costframe.training.scoring`
-    influence: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
+    influence: F8 | None = field(default=None, eq=False, repr=False)
     # (n,): the same on the cost, where prices have errors
-    spent: NDArray[np.float64] | None = field(default=None, eq=False, repr=False)
+    spent: F8 | None = field(default=None, eq=False, repr=False)
     rows_lacked: float = field(default=0.0, repr=False)  # share of the rows that the models of the score did not have
 
 
@@ -251,7 +251,7 @@ class _Measure:
         value = -loss if self.scorer is None else self.scorer(problem.held_out(rows, scores))
         return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.stop < 0 else point.stop)
 
-    def scores(self, point: PlanPoint) -> NDArray[np.float64]:
+    def scores(self, point: PlanPoint) -> F8:
         """Return out-of-fold scores (n, K) of all rows."""
         models = self.kept.trained.models
         if point.stop >= 0:
@@ -262,19 +262,19 @@ class _Measure:
             scores[at == k] = models[k].scores[at == k]
         return scores
 
-    def paid(self, point: PlanPoint) -> NDArray[np.float64]:
+    def paid(self, point: PlanPoint) -> F8:
         """Return what each row pays out of fold, as in the objective: float64 (n,)."""
         if point.stop >= 0:
             return np.full(len(self.kept.problem.rows), point.objective_cost)
         routes = self.kept.trained.routes
         return routes.cost(follow(routes, self._gains(point), point.asked)[1])
 
-    def _gains(self, point: PlanPoint) -> list[NDArray[np.float64]]:
+    def _gains(self, point: PlanPoint) -> list[F8]:
         trained = self.kept.trained
         made = trained.induced(self.kept.problem, point.tradeoff) if point.induced else trained.gains
         return [each.predictions for each in made]
 
-    def _kept_gains(self, point: PlanPoint) -> list[NDArray[np.float64]]:
+    def _kept_gains(self, point: PlanPoint) -> list[F8]:
         kept = self.kept
         return list(kept.induced(kept.trained.induced(kept.problem, point.tradeoff)) if point.induced else kept.gains)
 

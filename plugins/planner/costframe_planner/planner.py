@@ -7,9 +7,19 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
-from costframe.plugin import Answer, CostframeError, DataError, Rows, TreeTable, run_parallel, standard_error
+from costframe.plugin import (
+    B1,
+    F8,
+    I8,
+    Answer,
+    CostframeError,
+    DataError,
+    Rows,
+    TreeTable,
+    run_parallel,
+    standard_error,
+)
 from costframe.sets import SetArchive, SetPrices, choose_alternatives, choose_by_score, choose_parts, choose_spread
 from costframe.trees import (
     BinMapper,
@@ -42,10 +52,10 @@ class SetModel:
 
     features: tuple[int, ...]  # features that it reads, ascending
     # trees over all columns, or a function of rows of `features` that returns scores; trained on all rows
-    learners: TreeTable | Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    learners: TreeTable | Callable[[F8], F8]
     answer: Answer  # their sum, if they are the first learners of a bank
-    scores: NDArray[np.float64]  # (n, K): out-of-fold scores
-    losses: NDArray[np.float64]  # (n,): losses of these
+    scores: F8  # (n, K): out-of-fold scores
+    losses: F8  # (n,): losses of these
 
 
 def choose_trees(problem: Problem) -> TreeSettings:
@@ -97,7 +107,7 @@ def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> Bo
     return best
 
 
-def _train_copies(problem: Problem, base: Base, columns: NDArray[np.int64]) -> SetModel:
+def _train_copies(problem: Problem, base: Base, columns: I8) -> SetModel:
     """Train copies of the base model on a set's columns: one on all rows, and one without each fold."""
     rows, fold, n_outputs = problem.rows, problem.fold, problem.loss.n_outputs
     scores = np.empty((len(rows), n_outputs))
@@ -150,21 +160,21 @@ class Routes:
 
     prices: SetPrices
     sets: tuple[frozenset[int], ...]  # features of each stop
-    _steps: dict[int, NDArray[np.float64]] = field(factory=dict, init=False, repr=False)
+    _steps: dict[int, F8] = field(factory=dict, init=False, repr=False)
 
     @cached_property
-    def _members(self) -> NDArray[np.bool_]:
+    def _members(self) -> B1:
         """Features of each stop: bool (m, d)."""
         members = np.zeros((len(self.sets), len(self.prices.cost)), np.bool_)
         for own, features in zip(members, self.sets, strict=True):
             own[list(features)] = True
         return members
 
-    def _bought(self, visited: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _bought(self, visited: I8) -> B1:
         """Return the features bought by rows that visited these stops, one bit each: bool (v, d)."""
         return (visited[:, np.newaxis] >> np.arange(len(self.sets)) & 1).astype(np.bool_) @ self._members
 
-    def steps(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
+    def steps(self, visited: I8) -> F8:
         """Return the further price of each stop for rows that visited these stops: float64 (v, m)."""
         fresh = np.array([each for each in visited.tolist() if each not in self._steps], np.int64)
         if len(fresh):
@@ -174,20 +184,18 @@ class Routes:
             self._steps.update(zip(fresh.tolist(), further, strict=True))
         return np.stack([self._steps[each] for each in visited.tolist()])
 
-    def worth(self, visited: NDArray[np.int64], tradeoff: float) -> NDArray[np.float64]:
+    def worth(self, visited: I8, tradeoff: float) -> F8:
         """Return the further price of each stop times the tradeoff, in units of loss: float64 (v, m)."""
         with np.errstate(over="ignore"):  # rows never choose an infinite price
             return tradeoff * self.steps(visited)
 
-    def cost(self, visited: NDArray[np.int64]) -> NDArray[np.float64]:
+    def cost(self, visited: I8) -> F8:
         """Return the price that each row has paid: float64 (n,)."""
         every, place = np.unique(visited, return_inverse=True)
         return self.prices.of_sets(self._bought(every))[place]
 
 
-def follow(
-    routes: Routes, gains: Sequence[NDArray[np.float64]], tradeoff: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8]:
     """Send rows from stop to stop, each time to the j with the least gains_kj + tradeoff * price.
 
     Parameters
@@ -331,7 +339,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Sco
     return archive
 
 
-def _score_held_out(problem: Problem, rows: Rows, scorer: Scorer, scores: NDArray[np.float64]) -> float:
+def _score_held_out(problem: Problem, rows: Rows, scorer: Scorer, scores: F8) -> float:
     """Return the score of some rows, given their out-of-fold scores (n, K); NaN where they lack a class, say."""
     try:
         return scorer(problem.held_out(rows, scores))
@@ -379,7 +387,7 @@ def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFold
     return found[::-1]
 
 
-def _set_out(regression: ManyFolds, asked: NDArray[np.float64]) -> ManyFolds:
+def _set_out(regression: ManyFolds, asked: F8) -> ManyFolds:
     """Return the regression, lower by a constant, so that all rows buy something.
 
     The first features of a part gain more per price than the selector with one of them, so no plan of least loss and
@@ -396,7 +404,7 @@ def _known_at(problem: Problem, model: SetModel) -> BinnedData:
     return features.append_columns(mapper.transform(model.scores))
 
 
-def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *, n_threads: int = 1) -> ManyFolds:
+def regress(problem: Problem, seen: BinnedData, targets: F8, *, n_threads: int = 1) -> ManyFolds:
     """Regress targets, float64 (n, T), on the data known at a set, cross-fitted, and shrunk as far as it generalizes.
 
     The slope of each target on its predictions out of fold, from 0 to 1, multiplies these: rows that follow an
@@ -411,7 +419,7 @@ def regress(problem: Problem, seen: BinnedData, targets: NDArray[np.float64], *,
     return found.shrunk(np.array([_slope(rows, *one) for one in each]))
 
 
-def _slope(rows: Rows, predicted: NDArray[np.float64], target: NDArray[np.float64], mean: float) -> float:
+def _slope(rows: Rows, predicted: F8, target: F8, mean: float) -> float:
     """Return the slope of a regression of targets, with their mean, on predictions, clipped to [0, 1]."""
     moved = predicted - rows.mean(predicted)
     unit = np.abs(moved).max(initial=0.0)  # squares of huge losses overflow

@@ -14,6 +14,8 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe.plugin import (
+    F8,
+    I8,
     Answer,
     OpaqueLearner,
     PlannedPredictor,
@@ -29,7 +31,7 @@ from costframe.trees import ManyFolds
 from costframe_planner.planner import SetModel, Trained, follow
 from costframe_planner.problem import Problem
 
-Gains = Sequence[NDArray[np.float64]]
+Gains = Sequence[F8]
 
 _AT_ANY_PRICE = -1e300  # a gain
 NAME = "base"  # name of opaque learners in saved models, followed by a number
@@ -114,13 +116,13 @@ def _columns(data: TrainingData, model: SetModel) -> NDArray[np.int32]:
     return np.array([*model.features, *range(d, d + n_scores)], np.int32)
 
 
-def _spans(parts: Sequence[TreeTable | WeakLearnerBank]) -> list[NDArray[np.int64]]:
+def _spans(parts: Sequence[TreeTable | WeakLearnerBank]) -> list[I8]:
     """Return the numbers of each part's learners, one part after another."""
     ends = np.cumsum([0, *(len(part) for part in parts)])
     return [np.arange(first, last) for first, last in pairwise(ends)]
 
 
-def _sum(learners: NDArray[np.int64], intercept: NDArray[np.float64]) -> Answer:
+def _sum(learners: I8, intercept: F8) -> Answer:
     """Return an answer that adds up all outputs of its learners."""
     return Answer(learners, np.tile(np.eye(len(intercept)), (len(learners), 1)), intercept)
 
@@ -140,7 +142,7 @@ class KeptPlan:
     trained: Trained
     data: TrainingData
     rows: Rows
-    scores: list[NDArray[np.float64]]  # scores of each stop's model
+    scores: list[F8]  # scores of each stop's model
     gains: Gains  # of each stop except the last, without prices
 
     @classmethod

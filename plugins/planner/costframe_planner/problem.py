@@ -11,6 +11,8 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from costframe.adoption import CallableModel, describe_error, is_unfitted, labels_for, refit, require_probabilities
 from costframe.plugin import (
+    F8,
+    I8,
     CostModelError,
     DataError,
     ParameterError,
@@ -67,7 +69,7 @@ class Base:
         _check(model, classes=classes is not None)
         return cls(model, data, None if classes is None else labels_for(model, classes), seed, framed)
 
-    def fit(self, rows: Rows, columns: NDArray[np.int64]) -> _Scores:
+    def fit(self, rows: Rows, columns: I8) -> _Scores:
         """Fit a copy on some columns of rows, and return its scores as a function of rows."""
         names = tuple(self.data.feature_names[f] for f in columns)
         labels = rows.y if self.labels is None else self.labels[rows.y]
@@ -80,7 +82,7 @@ class Base:
         )
 
 
-def _places(model: Any, labels: NDArray[Any]) -> NDArray[np.int64]:
+def _places(model: Any, labels: NDArray[Any]) -> I8:
     """Return the numbers of a fitted classifier's classes: int64; refuse classes that are not labels."""
     classes = getattr(model, "classes_", None)
     numbers = {label: number for number, label in enumerate(labels.tolist())}
@@ -97,11 +99,11 @@ class _Scores:
     """Scores of rows, (n, columns) to (n,) or (n, K): predictions, log odds for two classes, or log probabilities."""
 
     outputs: CallableModel
-    known: NDArray[np.int64] | None  # (M,): classes of the model's training rows, in its order
+    known: I8 | None  # (M,): classes of the model's training rows, in its order
     n_classes: int
     least: float  # lower bound of probabilities, from the number of training rows
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, rows: F8) -> F8:
         """Return the scores of rows."""
         what = f"base: {type(self.outputs.model).__name__}"
         try:
@@ -149,8 +151,8 @@ class SampledRows(NamedTuple):
 
     data: BinnedData
     rows: Rows
-    fold: NDArray[np.int64]
-    half: NDArray[np.int64]
+    fold: I8
+    half: I8
     stakes: Stakes | None
 
 
@@ -164,8 +166,8 @@ class Problem:
     loss: SquaredLoss
     # fold, half (n,): folds of the models, and halves for the regressions; equal rows, or rows of a query, stay
     # together
-    fold: NDArray[np.int64]
-    half: NDArray[np.int64]
+    fold: I8
+    half: I8
     keys: tuple[NDArray[Any], ...]  # of samples; see `least_rows`
     prices: SetPrices  # prices with each row's share of once-prices
     paid: SetPrices  # prices without once-prices, as in the mean cost of reports
@@ -214,11 +216,11 @@ class Problem:
             Stakes.of(data, rows, loss.link) if money else None,
         )
 
-    def losses(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def losses(self, scores: F8) -> F8:
         """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
         return self.loss.each(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
 
-    def held_out(self, rows: Rows, scores: NDArray[np.float64]) -> Predictions:
+    def held_out(self, rows: Rows, scores: F8) -> Predictions:
         """Return rows with predictions, from their out-of-fold scores (n, K)."""
         return Predictions(rows, squeeze(apply_link(self.loss.link, scores)))
 

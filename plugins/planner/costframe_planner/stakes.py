@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
 
-from costframe.plugin import DecisionPrices, ErrorPrices, Rows, TrainingData, apply_link, both_classes, squeeze
+from costframe.plugin import F8, I8, DecisionPrices, ErrorPrices, Rows, TrainingData, apply_link, both_classes, squeeze
 
 __all__ = ["Stakes"]
 
@@ -34,11 +33,11 @@ class Stakes:
         """Free features whose values are prices of errors: each decision depends on them."""
         return sorted({f for *_, f, _ in self.errors.differing}) if isinstance(self.errors, DecisionPrices) else []
 
-    def take(self, chosen: NDArray[np.int64]) -> Stakes:
+    def take(self, chosen: I8) -> Stakes:
         """Keep some rows."""
         return evolve(self, rows=self.rows.take(chosen))
 
-    def losses(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def losses(self, scores: F8) -> F8:
         """Return what the answers of least expected cost cost, given out-of-fold scores (n, K): float64 (n,).
 
         It is a mixture of realised and expected costs: with few rows the first are too noisy to choose by, and with
@@ -48,11 +47,11 @@ class Stakes:
         share = self.rows.total_repeats / (self.rows.total_repeats + _DOUBT)
         return np.asarray(share * realised + (1 - share) * expected)
 
-    def realised(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def realised(self, scores: F8) -> F8:
         """Return what the answers cost where the truth is known, given scores (n, K): float64 (n,)."""
         return self._costs(scores)[0]
 
-    def _costs(self, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _costs(self, scores: F8) -> tuple[F8, F8]:
         """Return what the answers cost, float64 (n,), and expectations of it; of numbers, nothing is expected."""
         rows, errors, predictions = self.rows, self.errors, squeeze(apply_link(self.link, scores))
         if not isinstance(errors, DecisionPrices):
