@@ -23,31 +23,16 @@ _FINE, _MOST_STEPS = 4, 64  # steps from the limit to a lower bound: a part of a
 
 @frozen(eq=False)
 class Losses:
-    """Independent losses of one model for one promise, scaled to [0, 1].
+    """Independent losses of one model for one promise, scaled to [0, 1]."""
 
-    Attributes
-    ----------
-    values : float64 (units,)
-        One a row, or the mean over the rows of a group.
-    limit : float
-        Greatest mean that keeps the promise, in the same scale.
-    low, width : float
-        A loss in its own scale is low + width * value.
-    law : {"counts", "pairs", "any"}
-        Whether each value is 0 or 1; or 0, 1/2 or 1; or any.
-    rows : int
-        Number of rows that it is about.
-    draws : int64 (units,)
-        Number of the row, or of the group, that each value is of.
-    """
-
-    values: F8
-    limit: float
+    values: F8  # (units,): one a row, or the mean over the rows of a group
+    limit: float  # greatest mean that keeps the promise, in the same scale
+    # a loss in its own scale is low + width * value
     low: float
     width: float
-    law: str
-    rows: int
-    draws: I8
+    law: str  # "counts": each value is 0 or 1; "pairs": 0, 1/2 or 1; "any"
+    rows: int  # number of rows that it is about
+    draws: I8  # (units,): number of the row, or of the group, that each value is of
 
     @property
     def mean(self) -> float:

@@ -19,29 +19,14 @@ from costframe.promises.promise import OF_CLASS, OF_MONEY, Promise
 
 @frozen(eq=False)
 class Sample:
-    """Rows that judge models.
+    """Rows that judge models."""
 
-    Attributes
-    ----------
-    X : (n, d)
-        As the models' `predict` takes it.
-    y : int64 (n,) or float64 (n,)
-        Codes of classes, or numbers.
-    labels : (n,)
-        The true values as they came.
-    classes : (M,) or None
-        Labels by code; None of a regression.
-    units : int64 (n,) or None
-        Number of each row's group; None if rows are drawn alone.
-    others : mapping of int to int64 (n,)
-        Codes that other models say, by the `id` of what a promise is `of`, as two may have one text.
-    """
-
-    X: Any
-    y: NDArray[Any]
-    labels: NDArray[Any]
-    classes: NDArray[Any] | None
-    units: I8 | None = None
+    X: Any  # (n, d): as the models' `predict` takes it
+    y: NDArray[Any]  # int64 or float64 (n,): codes of classes, or numbers
+    labels: NDArray[Any]  # (n,): the true values as they came
+    classes: NDArray[Any] | None  # (M,): labels by code; None of a regression
+    units: I8 | None = None  # (n,): number of each row's group; None if rows are drawn alone
+    # (n,) each: codes that other models say, by the `id` of what a promise is `of`, as two may have one text
     others: Mapping[int, I8] = field(factory=dict)
 
     @classmethod
@@ -126,25 +111,13 @@ def _code(label: Any, known: list[Any]) -> int | None:
 
 @frozen(eq=False)
 class Answers:
-    """What a model answers for the rows of a sample, and what that costs.
+    """What a model answers for the rows of a sample, and what that costs."""
 
-    Attributes
-    ----------
-    values : int64 (n,) or float64 (n,)
-        Codes of classes, or numbers.
-    labels : (n,)
-        The same as the model gives them.
-    cost : float64 (n,)
-    bill : float64 (n,) or None
-        Cost and that of errors, if it is promised.
-    cost_bounds, bill_bounds : (float, float) or None
-        Least and greatest value of a row; None if prices do not tell.
-    """
-
-    values: NDArray[Any]
-    labels: NDArray[Any]
-    cost: F8
-    bill: F8 | None
+    values: NDArray[Any]  # int64 or float64 (n,): codes of classes, or numbers
+    labels: NDArray[Any]  # (n,): the same as the model gives them
+    cost: F8  # (n,)
+    bill: F8 | None  # (n,): cost and that of errors, if it is promised
+    # least and greatest value of a row; None if prices do not tell
     cost_bounds: tuple[float, float] | None
     bill_bounds: tuple[float, float] | None
 

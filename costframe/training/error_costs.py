@@ -24,23 +24,12 @@ _LEAST_BILL = 1e-9  # of the constant, as a share of the price of all features: 
 
 @frozen(eq=False)
 class ErrorCosts:
-    """The costs of answers of least expected price, from codes of classes or numbers, and predictions.
-
-    Attributes
-    ----------
-    errors : ErrorPrices
-    names : tuple of str
-        Names of the columns of rows.
-    labels : (K,) or None
-        Classes in the order of their codes; None for a regression.
-    priced : float64 (n, columns) or None
-        Values of the columns that are prices, for the rows to score.
-    """
+    """The costs of answers of least expected price, from codes of classes or numbers, and predictions."""
 
     errors: ErrorPrices
-    names: tuple[str, ...]
-    labels: NDArray[Any] | None = None
-    priced: F8 | None = None
+    names: tuple[str, ...]  # of the columns of rows
+    labels: NDArray[Any] | None = None  # (K,): classes in the order of their codes; None for a regression
+    priced: F8 | None = None  # (n, columns): values of the columns that are prices, for the rows to score
 
     def bind(self, labels: NDArray[Any] | None, X: Any = None) -> ErrorCosts:
         """Return the costs for codes of these labels, and for these rows, X (n, columns)."""

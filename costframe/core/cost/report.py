@@ -87,36 +87,23 @@ def sum_charges(parts: Sequence[Charges], acquired: B1 | F8 | None = None) -> Ch
 
 @frozen(eq=False)
 class Totals:
-    """Weighted sums over rows; exact sums do not depend on the order of rows, nor do sums of whole weights.
-
-    Attributes
-    ----------
-    prices : PriceArrays
-    weight, cost, learners, comparisons, reuse : int64 (digits,)
-        Exact sums: of the weights, the costs of the rows, and their parts.
-    feature_weight : float64 (d,)
-        Of the rows that acquired each feature; likewise for resources and stages.
-    resource_weight : float64 (R,)
-    stage_weight : float64 (stages,)
-    errors, bill, squared_bill : int64 (digits,)
-        Exact sums: of the costs of errors, of the bills, and of their squares.
-    none_acquired : float64 (d,)
-        Probability that no row acquired each feature, if some are priced once.
-    """
+    """Weighted sums over rows; exact sums do not depend on the order of rows, nor do sums of whole weights."""
 
     prices: PriceArrays
+    # exact sums, (digits,): of the weights, of the costs of the rows, and of their parts
     weight: I8
     cost: I8
     learners: I8
     comparisons: I8
     reuse: I8
-    feature_weight: F8
-    resource_weight: F8
-    stage_weight: F8
+    feature_weight: F8  # (d,): of the rows that acquired each feature
+    resource_weight: F8  # (R,)
+    stage_weight: F8  # (stages,)
+    # exact sums, (digits,): of the costs of errors, of the bills, and of their squares
     errors: I8
     bill: I8
     squared_bill: I8
-    none_acquired: F8
+    none_acquired: F8  # (d,): probability that no row acquired each feature, if some are priced once
 
     @classmethod
     def of(cls, prices: PriceArrays, charges: Charges, per_row: F8, weight: F8) -> Totals:

@@ -322,17 +322,10 @@ class CostModel:
 
 @attrs.frozen
 class ThroughPrices:
-    """Prices of made columns, and where the raw ones went.
+    """Prices of made columns, and where the raw ones went."""
 
-    Attributes
-    ----------
-    costs : CostModel
-        Prices of the made columns.
-    names : dict of str to str
-        The feature or resource of `costs` that each raw column became, and the name of each raw resource there.
-    """
-
-    costs: CostModel
+    costs: CostModel  # prices of the made columns
+    # the feature or resource of `costs` that each raw column became, and the name of each raw resource there
     names: dict[str, str]
 
 

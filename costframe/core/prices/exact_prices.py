@@ -59,23 +59,14 @@ def as_multiples(numbers: F8) -> tuple[Fraction, F8]:
 
 @frozen(eq=False)
 class ExactPrices:
-    """Prices as whole numbers of 1 / `per_unit`, a power of ten, of the money.
-
-    Attributes
-    ----------
-    per_unit : int
-    cost : list of int (d,)
-    resource_cost : list of int (R,)
-    learner, split, reuse : int
-        Of a unit of e_t, of a unit of comparisons (see `PriceArrays.comparisons`), and of a further use.
-    """
+    """Prices as whole numbers of 1 / `per_unit`, a power of ten, of the money."""
 
     per_unit: int
-    cost: list[int]
-    resource_cost: list[int]
-    learner: int
-    split: int
-    reuse: int
+    cost: list[int]  # (d,)
+    resource_cost: list[int]  # (R,)
+    learner: int  # of a unit of e_t
+    split: int  # of a unit of comparisons; see `PriceArrays.comparisons`
+    reuse: int  # of a further use
 
     @classmethod
     def of(

@@ -156,18 +156,10 @@ def names_of(names: Iterable[str], what: str = "unavailable", expected: str = ""
 
 @frozen
 class Limits:
-    """A hard cap, and unavailable columns.
+    """A hard cap, and unavailable columns."""
 
-    Attributes
-    ----------
-    max_cost : float
-        Cap on the row's cost, in the cost model's unit; infinite without a cap.
-    unavailable : frozenset of int
-        Unavailable columns.
-    """
-
-    max_cost: float = math.inf
-    unavailable: frozenset[int] = frozenset()
+    max_cost: float = math.inf  # cap on the row's cost, in the cost model's unit; infinite without a cap
+    unavailable: frozenset[int] = frozenset()  # columns
 
     @classmethod
     def of(

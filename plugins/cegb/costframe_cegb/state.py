@@ -28,19 +28,10 @@ _NAMES = {"monotone": "monotone_constraints", "from_zero": "recipe"}  # the para
 
 @define(eq=False)
 class State:
-    """The state of training between rounds.
+    """The state of training between rounds."""
 
-    Attributes
-    ----------
-    boosted : Boosted
-        Trees so far, and the training rows' scores.
-    prices : LazyPrices
-        With the payments of the training rows.
-    random : Generator
-    """
-
-    boosted: Boosted
-    prices: LazyPrices
+    boosted: Boosted  # trees so far, and the training rows' scores
+    prices: LazyPrices  # with the payments of the training rows
     random: np.random.Generator
 
     @classmethod
@@ -67,27 +58,16 @@ class State:
 
 @define(eq=False)
 class WarmStart:
-    """A state, with the settings and data that must be the same to continue it.
-
-    Attributes
-    ----------
-    state : State
-    loss : Loss
-    settings : TreeSettings
-    costs, labels, names, categories : object
-        The price table, the labels of the classes, the features, and the labels of their categories.
-    rows : bytes
-        Hash of the training rows and weights.
-    """
+    """A state, with the settings and data that must be the same to continue it."""
 
     state: State
     loss: Loss
     settings: TreeSettings
-    costs: dict[str, object]
-    labels: list[object]
-    names: tuple[str, ...]
-    categories: object
-    rows: bytes
+    costs: dict[str, object]  # the price table
+    labels: list[object]  # of the classes
+    names: tuple[str, ...]  # of the features
+    categories: object  # their labels
+    rows: bytes  # hash of the training rows and weights
 
     @classmethod
     def of(
