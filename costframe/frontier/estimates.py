@@ -132,9 +132,7 @@ def difference_error(one: F8, other: F8) -> float:
     return math.sqrt(max(product(one, one) + product(other, other) - 2 * shared, 0.0))
 
 
-def paired_error(
-    moved: Sequence[F8], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)
-) -> float:
+def paired_error(moved: Sequence[F8], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)) -> float:
     """Return the standard error of a difference, from two influences of rows and what errors have beyond their rows.
 
     `shared` are parts of the errors that are of one cause, so that their difference counts.

@@ -9,15 +9,12 @@ least bill chooses by few dear errors; by scores it counts .632.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from attrs import evolve
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from costframe.frontier.estimates import Estimate
+from costframe.frontier.estimates import Estimate
 
 _LESS, _MORE = 0.368, 0.632  # exp(-1), 1 - exp(-1)
 
