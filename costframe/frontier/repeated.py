@@ -1,9 +1,9 @@
 """Estimates of the models of a search: its own, joined with those of the same search on rows that it did not choose by.
 
 Own scores are too high, as the rows that they are of chose the models. Those of the repetition are too low, as its
-models had two thirds of the rows. The weights are those of Efron's .632 estimator (Journal of the American Statistical
-Association 78, 1983), whose models see about as many rows: by bills the own score counts .368, as a search for the
-least bill chooses by few dear errors; by scores it counts .632.
+models had two thirds of the rows. What joins both is of a model with all rows, and lacks none. The weights are those of
+Efron's .632 estimator (Journal of the American Statistical Association 78, 1983), whose models see about as many rows:
+by bills the own score counts .368, as a search for the least bill chooses by few dear errors; by scores it counts .632.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def join_bills(own: Sequence[Estimate | None], repeated: Sequence[Estimate | Non
             return other
         apart = one.score - other.score
         error = math.hypot(other.error, math.sqrt(_LESS * _MORE) * apart)
-        return evolve(other, score=other.score + _LESS * apart, error=error, rows_lacked=one.rows_lacked)
+        return evolve(other, score=other.score + _LESS * apart, error=error, rows_lacked=0.0)
 
     return [join(*pair) for pair in zip(own, repeated, strict=True)]
 
@@ -56,6 +56,7 @@ def join_scores(
             return other
         if not reading:
             return one
-        return evolve(one, score=one.score - optimism, error=math.hypot(one.error, shared), shared=shared)
+        error = math.hypot(one.error, shared)
+        return evolve(one, score=one.score - optimism, error=error, shared=shared, rows_lacked=0.0)
 
     return [join(*pair) for pair in zip(own, repeated, reads, strict=True)]
