@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from attrs import evolve
-from frontier_cases import point
+from frontier_cases import point, some_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+import costframe as cf
+from costframe.core.errors import DataError
 from costframe.frontier import Frontier
 from costframe.frontier.estimates import Estimate
 from costframe.frontier.optimism import correct_choice
@@ -29,7 +31,7 @@ def test_a_repeated_search_moves_all_models_that_read_by_one_number(pairs):
     moved = np.array([one.score - two.score for one, two in zip(own, found, strict=True)])
     apart = np.subtract(*np.transpose(pairs))
     assert np.ptp(moved) == pytest.approx(0.0, abs=1e-12)
-    assert moved[0] == pytest.approx(0.368 * apart.mean())  # towards the repetition, less than half of the way
+    assert moved[0] == pytest.approx(0.368 * max(apart.mean(), 0.0))  # down, less than half of the way; never up
     assert {one.shared for one in found} == {found[0].shared}
     assert found[0].shared == pytest.approx(np.sqrt(np.mean(apart**2)) / 2)
     assert found[0].error == pytest.approx(np.hypot(0.2, found[0].shared))
@@ -51,12 +53,12 @@ def test_bills_of_a_repeated_search_count_each_with_its_own_difference(pairs):
 
 
 def test_models_that_nothing_repeats_or_that_read_nothing_stay_what_they_are():
-    own = [estimate(-0.5), None, estimate(-0.7), estimate(-0.3)]
-    repeated = [estimate(-0.9), estimate(-0.8), None, estimate(-0.6)]
-    constant, alone, none, paid = join_scores(own, repeated, [False, True, True, True])
+    own = [estimate(-0.5), None, estimate(-0.3)]
+    repeated = [estimate(-0.9), estimate(-0.8), estimate(-0.6)]
+    constant, alone, paid = join_scores(own, repeated, [False, True, True])
     assert constant is own[0]
     assert alone is repeated[1]
-    assert none is None
+    assert join_scores(own[:1], repeated[:1], [False]) == own[:1]
     assert paid.score == pytest.approx(-0.3 - 0.368 * 0.3)
     groups = join_scores([None, None], repeated[:2], [True, True])  # which own estimates ignore
     assert groups == repeated[:2]
@@ -88,3 +90,31 @@ def test_a_choice_that_was_repeated_is_not_corrected_again():
     repeated = [evolve(one, repeated=True) for one in found]
     assert [one.point.score for one in correct_choice(repeated)] == [one.point.score for one in repeated]
     assert [one.point.score for one in correct_choice(found)] != [one.point.score for one in found]
+
+
+def sweep(X, y, weight=None, **more):
+    planner = cf.PlannerClassifier(max_tries=4, n_sets=3, n_estimators=6, max_leaves=4, n_jobs=1)
+    return Frontier.fit({"planner": planner}, X, y, weight, costs=[1, 2, 3, 4], points=4, n_jobs=1, **more)
+
+
+def test_rows_of_weight_zero_are_no_events_that_repeat_a_search():
+    X, y = some_rows(200)
+    weight = np.ones(len(y))
+    weight[np.flatnonzero(y == 1)[8:]] = 0.0  # eight of a class are too few to hold out
+    assert {point.shared_error for point in sweep(X, y, weight)} == {0.0}
+    weight[np.flatnonzero(y == 1)[:40]] = 1.0
+    assert {point.shared_error for point in sweep(X, y, weight) if point.n_features} != {0.0}
+
+
+def test_a_score_that_some_outer_fold_lacks_leaves_the_search_its_own_estimates():
+    X, y = some_rows(200)
+
+    def accuracy(y_true, y_pred):
+        return np.mean(y_true == y_pred) if len(y_true) > 100 else np.nan
+
+    held = {"X_val": X, "y_val": y, "scoring": accuracy}
+    assert [point.score for point in sweep(X[:100], y[:100], **held)] == [
+        point.score for point in sweep(X[:100], y[:100], cv=0, **held)
+    ]
+    with pytest.raises(DataError, match=r"there is no make_scorer\(accuracy\) on 60 rows"):
+        sweep(X[:100], y[:100], cv=5, **held)

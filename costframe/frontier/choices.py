@@ -86,7 +86,7 @@ class Choices:
         constant = self.constant()
         if constant is None:
             return frozenset(self.points)
-        return frozenset(p for p in self.points if p.score - constant.score > self.difference_error(p, constant))
+        return frozenset(p for p in self.points if (more := self.difference(p, constant)).value > more.error)
 
     def non_dominated(self) -> tuple[Point, ...]:
         """Return the points without another of higher rank at no higher cost, by ascending cost."""

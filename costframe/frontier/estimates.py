@@ -22,6 +22,10 @@ from costframe.training.library_scores import LibraryScore
 from costframe.training.scoring import influence, score_named, standard_error, with_labels
 
 
+class UndefinedScoreError(DataError):
+    """A score is not a number on held-out rows."""
+
+
 @frozen(eq=False)
 class Estimate:
     """An estimated score with its standard error."""
@@ -41,7 +45,9 @@ def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictio
     y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
     if math.isnan(score):
-        raise DataError(f"score: there is no {name} on {len(rows.y)} rows that lack a class or variation")
+        raise UndefinedScoreError(
+            f"score: there is no {name} on {len(rows.y)} rows; they may lack a class or variation"
+        )
     units = None if rows.groups is None else np.asarray(rows.units)
     moved = influence(name, y, predictions, rows.weight, rows.qid, units)
     moved = sum_by_unit(moved, units)

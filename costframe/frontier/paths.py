@@ -16,6 +16,7 @@ from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.predictor import Predictor
 from costframe.frontier.estimates import (
     Estimate,
+    UndefinedScoreError,
     difference_error,
     estimate_on_rows,
     join_folds,
@@ -124,19 +125,11 @@ def _fit_path(
         chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=trial.has_bills)
         predictors = [path.predictor(point) for point in chosen]
         own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
-        if trains := any(own):
-            folds = trial.folds_of_search(model)
-            if trial.train.groups is not None and not folds:
-                raise ParameterError(
-                    f"cv: {trial.algorithm} estimates scores by folds that ignore groups; give a number of folds"
-                )
-            if trial.train.groups is not None:  # which its own estimates ignore
-                own = [None] * len(chosen)
-        else:
-            folds = trial.folds_for(model)
+        trains = any(own)  # on valid too
+        folds, own = _folds_for(trial, model, own)
         paths = 1 + len(folds)
-        known: Sequence[Estimate | None] = [None] * len(chosen) if folds else own
-        if folds:
+
+        def over_folds() -> list[Estimate | None]:
             each = []
             for done, fold in enumerate(folds, 1):
                 other = _make(trial)
@@ -144,7 +137,15 @@ def _fit_path(
                 each.append(_estimate_on_fold(trial, fold, other, repeated, path, chosen, own=trains))
             joined = _join(chosen, folds, each, trial.rows_lacked(folds, model), own=trains)
             reads = [bool(each.used_features) for each in predictors]
-            known = join_bills(own, joined) if trial.has_bills else join_scores(own, joined, reads)
+            return join_bills(own, joined) if trial.has_bills else join_scores(own, joined, reads)
+
+        known, is_repeated = own, bool(folds)
+        try:
+            known = over_folds() if folds else own
+        except UndefinedScoreError:
+            if not any(own) or trial.repeats_on_folds:  # folds that were asked for, or nothing else
+                raise
+            is_repeated = False
         largest = max(point.tradeoff for point in [*front, plain])
         found = []
         for point, predictor, estimate, one in zip(chosen, predictors, known, own, strict=True):
@@ -154,10 +155,23 @@ def _fit_path(
             cost = None if one is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
             fitted = trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost)
             if one is not None:
-                is_repeated = bool(folds) and estimate is not None
                 fitted = evolve(fitted, spent=getattr(point, "spent", None), repeated=is_repeated)
             found.append(fitted)
     return found, [(point.cost, point.score) for point in front]
+
+
+def _folds_for(trial: Trial, model: Any, own: list[Estimate | None]) -> tuple[tuple[Fold, ...], list[Estimate | None]]:
+    """Return the folds that estimate a path, and its own estimates, which ignore groups."""
+    if not any(own):
+        return trial.folds_for(model), own
+    folds = trial.folds_of_search(model)
+    if trial.train.groups is None:
+        return folds, own
+    if not folds:
+        raise ParameterError(
+            f"cv: {trial.algorithm} estimates scores by folds that ignore groups; give a number of folds"
+        )
+    return folds, [None] * len(own)
 
 
 def _apart_from_valid(trial: Trial, model: Any) -> Trial:

@@ -27,7 +27,8 @@ class Point:
     score_error : float
         Its standard error.
     shared_error : float
-        The part of that error which is the same for all points of the algorithm: how optimistic its search is.
+        The part of that error which is the same for all points that a repeated search found: how optimistic it is. 0 of
+        others, and of constants.
     cost : float
         Estimate of the mean cost of fresh rows, in the cost model's unit, without once-per-batch prices: the mean of
         valid, or the algorithm's own estimate.

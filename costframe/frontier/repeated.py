@@ -41,15 +41,15 @@ def join_scores(
 ) -> list[Estimate | None]:
     """Return the estimates of models of a search for scores: their own ones, less one optimism for all.
 
-    The optimism is a part of the mean difference of own and repeated scores of the models that read features. So these
-    compare as on their own rows, in pairs; the differences of single models vary too much, from few folds, to tell them
-    apart. The error has also half of the difference, in the quadratic mean, which all these models share.
+    The optimism is a part of the mean difference of own and repeated scores of the models that read features, or 0 if
+    the repeated ones are better. So these compare as on their own rows, in pairs; the differences of single models vary
+    too much, from few folds, to tell them apart. The error has also half of the difference, in the quadratic mean,
+    which all these models share.
     """
     pairs = zip(own, repeated, reads, strict=True)
     apart = np.array([one.score - other.score for one, other, reading in pairs if reading and one and other])
-    if not len(apart):
-        return list(repeated)
-    optimism, shared = _LESS * float(apart.mean()), math.sqrt(float(np.mean(apart**2))) / 2
+    some = len(apart) or 1
+    optimism, shared = _LESS * max(float(apart.sum()) / some, 0.0), math.sqrt(float(apart @ apart) / some) / 2
 
     def join(one: Estimate | None, other: Estimate | None, reading: bool) -> Estimate | None:
         if one is None or other is None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from costframe.core.arrays import I8
+from costframe.core.arrays import B1, I8
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import is_arrow, take_rows
@@ -327,15 +327,23 @@ def _kinds_and_units(rows: Rows, *, classes: bool) -> tuple[I8, I8]:
     return kinds, np.arange(len(rows.y)) if rows.units is None else rows.units
 
 
+def _absent(rows: Rows) -> B1 | None:
+    """Return which rows have a weight of 0, if any: bool (n,)."""
+    absent = None if rows.weight is None else np.asarray(rows.weight) == 0
+    return absent if absent is not None and absent.any() else None
+
+
 def _without_columns(rows: Rows) -> Rows:
     return evolve(rows, X=np.empty((len(rows.y), 0)))
 
 
 def _fewest(rows: Rows, *, classes: bool) -> int:
-    """Return the number of rows, queries or groups of the class with the fewest."""
+    """Return the number of rows, queries or groups of the class with the fewest, of those with a weight above 0."""
     kinds, units = _kinds_and_units(rows, classes=classes)
-    room = int(units.max()) + 1
-    return int(np.bincount(np.unique(kinds * room + units) // room).min())
+    if (absent := _absent(rows)) is not None:
+        kinds, units = kinds[~absent], units[~absent]
+    room = int(units.max(initial=0)) + 1
+    return int(np.unique(np.unique(kinds * room + units) // room, return_counts=True)[1].min(initial=len(rows.y)))
 
 
 def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> I8:
@@ -343,6 +351,8 @@ def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> I8:
     if classes and rows.groups is not None:
         return rows.fold_groups(number, seed)
     kinds, units = _kinds_and_units(rows, classes=classes)
+    if (absent := _absent(rows)) is not None:
+        kinds = np.where(absent, kinds.max() + 1, kinds)  # so that the others are dealt evenly
     first = np.unique(units, return_index=True)[1]
     return _deal(kinds[first], number, np.random.default_rng(seed))[units]
 

@@ -212,12 +212,13 @@ class Trial:
         They are those that the caller asked for. Else it is repeated where rows or events are few: a search compares
         hundreds of sets by the rows that its own estimates come from.
         """
-        if self._repeats_on_folds:
+        if self.repeats_on_folds:
             return self.folds
         return folds_of(self.train, self.valid, self._count_of_search(model), classes=is_classifier(model))
 
     @property
-    def _repeats_on_folds(self) -> bool:
+    def repeats_on_folds(self) -> bool:
+        """Whether the folds that were asked for repeat a search that has estimates of its own."""
         return self.fits_repeat or bool(self.folds and self.train.groups is not None)
 
     def _count_of_search(self, model: Any) -> int:
@@ -231,7 +232,7 @@ class Trial:
         in_groups = self.train.groups is not None and not self.folds
         if self.stopping is not None or in_groups or not Traits.of(model).trains_on_validation:
             return len(self.folds_for(model))
-        return len(self.folds) if self._repeats_on_folds else self._count_of_search(model)
+        return len(self.folds) if self.repeats_on_folds else self._count_of_search(model)
 
     def measure(
         self,
