@@ -18,6 +18,14 @@ Y = (X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(600) > 0).astype(int)
 PARTS = 200
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Hear interrupts, which a run in the background of a shell ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt():
     """Interrupt the main thread, as Ctrl-C does."""
     if threading.current_thread() is threading.main_thread():
