@@ -4,14 +4,11 @@ import attrs
 import numpy as np
 from planned_stumps import HONEST, PlannedStumps, StumpsClassifier, StumpsRegressor
 
-from costframe import Answer, StageTree
-from costframe.core.predictors.planned import PlannedPredictor
+from costframe import Algorithm, Answer, StageTree
 from costframe.core.prices.needs import Needs
-from costframe.core.stages.stops import Rung
 from costframe.core.tables.categorical import CategoricalColumns
-from costframe.hooks import Algorithm
+from costframe.plugin import PlannedPredictor, Rung, Traits
 from costframe.testing.case import COSTS
-from costframe.training.data import Traits
 
 __all__ = ["BROKEN", "HONEST", "OfTwoClasses", "StumpsRegressor"]
 

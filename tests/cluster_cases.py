@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, field
 
-from costframe.core.errors import DataError
+from costframe.plugin import DataError
 from costframe_cegb.estimators import CEGBClassifier
 
 LATE = 150  # combinations of a training before the fault

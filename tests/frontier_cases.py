@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from costframe.frontier.points import Point
+from costframe.frontier import Point
 
 COSTS = {
     "unit": "CAD",

@@ -15,10 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.prices.costs import CostModel
-from costframe.core.stages.stages import Answer, Route
+from costframe import Answer, CostModel, Route, StageTree, WeakLearnerBank
 from costframe.sources import Lookup, Policy, Source, Sources
 
 NAMES = ("age", "chol", "pulse", "scan")

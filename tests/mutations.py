@@ -10,7 +10,7 @@ import resource
 import numpy as np
 from attrs import frozen
 
-from costframe.core.errors import CostframeError
+from costframe import CostframeError
 
 WORDS = (0, 1, 127, 128, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 10**7, 2**63 - 1, 2**64 - 1)
 VALUES = (

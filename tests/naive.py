@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from costframe.core.stages.stages import Route
+from costframe import Route
 
 
 def node_at(trees, tree, node):

@@ -5,9 +5,9 @@ from fractions import Fraction
 import naive
 import numpy as np
 
+from costframe import Route
 from costframe.core.prices.exact_prices import exact
 from costframe.core.stages.run_stages import LeftOutputs
-from costframe.core.stages.stages import Route
 
 
 class LimitedRow:

@@ -11,9 +11,7 @@ from costframe_stumps import costframe_algorithms
 from costframe_stumps.estimators import StumpsClassifier, StumpsRegressor
 
 from costframe import Answer, WeakLearnerBank
-from costframe.core.errors import CostModelError
-from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.stages.stops import Stop
+from costframe.plugin import CostModelError, PlannedPredictor, Stop
 
 __all__ = ["HONEST", "FeaturesAndResources", "PlannedStumps", "StumpsClassifier", "StumpsRegressor", "planned"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from costframe import CostModel
 from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.prices.costs import CostModel
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.testing.strategies import banks, cost_models, stage_trees

@@ -6,11 +6,10 @@ import numpy as np
 from matplotlib.text import Text
 
 import costframe as cf
-from costframe.core.predictors.planned import PlannedPredictor
+from costframe import Answer
 from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.stages.stages import Answer
-from costframe.core.stages.stops import Stop
 from costframe.core.tables.preparation import Preparation
+from costframe.plugin import PlannedPredictor, Stop
 
 NAMES = (
     "f$_1 {",

@@ -5,13 +5,18 @@ from bank_cases import COSTS, NAMES
 from scipy import sparse
 
 import costframe as cf
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.banks import BankRows, Logistic, Softmax, Squared
-from costframe.stagewise.evaluation import Evaluation, Pricing
-from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.soft_tree import SoftTree, Topology
-from costframe.training.data import Rows
+from costframe.plugin import BankOutputs, PricedGroups, Rows
+from costframe.stagewise import (
+    BankRows,
+    Evaluation,
+    Logistic,
+    Pricing,
+    RelaxedObjective,
+    Softmax,
+    SoftTree,
+    Squared,
+    Topology,
+)
 
 LOSSES = {"squared": Squared(), "logistic": Logistic(), "softmax": Softmax()}
 

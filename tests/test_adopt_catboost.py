@@ -14,9 +14,9 @@ from naive_adopt import nasty_rows
 
 import costframe as cf
 from costframe.adoption.catboost import adopt_catboost, adopt_catboost_file
-from costframe.core.errors import AdoptionError, DataError
-from costframe.core.predictors.classes import both_classes
+from costframe.core.errors import AdoptionError
 from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.plugin import DataError, both_classes
 
 cb = pytest.importorskip("catboost", reason="needs catboost")
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from lightgbm_cases import ROWS, SCORES, TEXT
 
 from costframe.adoption.lightgbm import adopt_lightgbm, adopt_lightgbm_file, is_lightgbm
-from costframe.core.errors import AdoptionError, DataError
+from costframe.core.errors import AdoptionError
+from costframe.plugin import DataError
 
 lgb = pytest.importorskip("lightgbm", reason="needs lightgbm: pip install 'costframe[bench]'")
 FOREIGN = Path(__file__).resolve().parents[2] / "shared" / "foreign"

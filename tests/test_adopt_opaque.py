@@ -24,9 +24,9 @@ from sklearn_cases import PAIR, SIGNAL, THREE, TWO, WHOLE
 
 import costframe as cf
 from costframe.adoption.opaque import adopt_opaque
-from costframe.core.errors import AdoptionError, BankError
-from costframe.core.learners.bank import OpaqueLearner
+from costframe.core.errors import AdoptionError
 from costframe.core.tables.as_given import AsGiven
+from costframe.plugin import BankError, OpaqueLearner
 
 NAMES = ["age", "chol", "thal", "bp"]
 FRAME = pd.DataFrame(WHOLE, columns=NAMES)

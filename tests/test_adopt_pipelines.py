@@ -22,10 +22,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
+from costframe import CostframeError
 from costframe.adoption.pipelines import prepare
 from costframe.adoption.pipelines.steps import is_pipeline
-from costframe.core.errors import AdoptionError, CostframeError, DataError
+from costframe.core.errors import AdoptionError
 from costframe.core.tables.categories import OTHER
+from costframe.plugin import DataError
 from costframe.testing.counting import expect_close, inquire
 from costframe_miser import MiserClassifier
 

@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 from sklearn_cases import N_FEATURES, PAIR, SIGNAL, THREE, TWO, WHOLE, probabilities
 
 import costframe as cf
-from costframe.adoption.fitted_model import GivenColumns, probability_tree
+from costframe.adoption import GivenColumns, probability_tree
 from costframe.adoption.sklearn import adopt_sklearn
 from costframe.core.errors import AdoptionError
 

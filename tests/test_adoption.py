@@ -22,7 +22,8 @@ from costframe.adoption.checking import check_answers
 from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm, looks_like_lightgbm
 from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
 from costframe.adoption.xgboost import adopt_xgboost, is_xgboost, looks_like_xgboost
-from costframe.core.errors import AdoptionError, DataError
+from costframe.core.errors import AdoptionError
+from costframe.plugin import DataError
 
 RNG = np.random.default_rng(0)
 X, NAMES = np.round(RNG.normal(size=(200, 4)), 1), ["age", "b.c", "x|y", "-"]

@@ -17,10 +17,10 @@ from test_categories import model, stump
 
 import costframe as cf
 from costframe import CEGBClassifier, CEGBRegressor
-from costframe.core.errors import DataError
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.categories import OTHER
 from costframe.datasets import read_table
+from costframe.plugin import DataError
 
 CODES = np.tile([0, 3, 1, 2, 0], 12)
 WORDS = ["oak", "fir", "elm", "ash"]

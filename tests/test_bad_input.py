@@ -6,7 +6,7 @@ from bank_cases import COSTS, NAMES, boosted, table
 from few_rounds import few_rounds
 
 import costframe as cf
-from costframe.core.errors import CostframeError
+from costframe import CostframeError
 from costframe_adapt import AdaptClassifier
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRanker, CSTCRegressor

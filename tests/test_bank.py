@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.errors import BankError, CostframeError, DataError, ParameterError, StageError
-from costframe.core.learners.bank import OpaqueLearner
-from costframe.core.learners.tree_table import TreeTable
+from costframe import CostframeError
+from costframe.core.errors import StageError
+from costframe.plugin import BankError, DataError, OpaqueLearner, ParameterError, TreeTable
 from costframe.testing.strategies import banks, feature_names, rows
 
 STUMP = TreeTable.single(

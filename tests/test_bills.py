@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 import costframe as cf
 from costframe.core import machine
-from costframe.core.errors import CostModelError, ParameterError
 from costframe.frontier.paths import choose_points
 from costframe.frontier.words import describe_model
-from costframe.training.scoring import error_cost, influence, score_named, with_labels
+from costframe.plugin import CostModelError, ParameterError, influence, score_named, with_labels
+from costframe.training.scoring import error_cost
 
 PRICES = {"a": 0.1, "amount": 0.0, "b": 0.2}
 BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}

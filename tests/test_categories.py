@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import Answer, StageTree, SteppedPredictor, WeakLearnerBank
-from costframe.core.errors import BankError, DataError, InquiryError
-from costframe.core.learners.tree_table import TreeTable
+from costframe.core.errors import InquiryError
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.plugin import BankError, DataError, TreeTable
 from costframe.sources import predict_many, predict_one
 
 LABELS = {"color": ("red", "green", "blue")}

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
+from costframe import Answer, WeakLearnerBank
 from costframe.core.cells import FORMULA, guard, unguard
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.stages.stages import Answer
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.table_writing import table_writer
 

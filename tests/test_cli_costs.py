@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from cli_cases import refused
 
-from costframe.core.prices.costs import CostModel
+from costframe import CostModel
 from costframe.datasets import read_table
 from costframe.datasets.price_draft import draft_prices
 

@@ -14,11 +14,9 @@ import pytest
 from live_cases import COSTS, NAMES, table, tree
 
 import costframe as cf
+from costframe import Answer, CostModel, WeakLearnerBank
 from costframe.cli.live import LiveRun
-from costframe.core.errors import DataError
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.prices.costs import CostModel
-from costframe.core.stages.stages import Answer
+from costframe.plugin import DataError
 
 FRAME = table(40)
 ROWS = "kind = 'table'\npath = 'rows.csv'\nkey = 'key'\n"

@@ -11,9 +11,7 @@ import pytest
 from cli_cases import refused, shell
 
 import costframe as cf
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.prices.costs import CostModel
-from costframe.core.stages.stages import Answer, Route
+from costframe import Answer, CostModel, Route, WeakLearnerBank
 
 NAMES = ("age", "chol", "scan")
 PRICES = CostModel.from_dict({

@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from cli_cases import refused
 
-from costframe import load
+from costframe import Frontier, load
 from costframe.cli import arguments, results
-from costframe.core.errors import ParameterError
-from costframe.frontier.frontier import Frontier
 from costframe.frontier.runs import hold_alone
 from costframe.frontier.study import Study
 from costframe.frontier.trial import Trial
+from costframe.plugin import ParameterError
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -11,8 +11,7 @@ import pytest
 from cli_cases import refused
 
 import costframe as cf
-from costframe import load
-from costframe.frontier.frontier import Frontier
+from costframe import Frontier, load
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

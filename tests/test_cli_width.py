@@ -11,11 +11,10 @@ import pytest
 from rich.console import Console
 
 import costframe as cf
+from costframe import CostModel, Frontier
 from costframe.cli.commands import costframe
 from costframe.core.plugins import TASKS
-from costframe.core.prices.costs import CostModel
-from costframe.frontier.frontier import Frontier
-from costframe.frontier.points import Point
+from costframe.frontier import Point
 from costframe.report.tables import EXPENDABLE, algorithms_table, paid_table, points_table
 from costframe.training.console import LEAST_WIDTH, output
 

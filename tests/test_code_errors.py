@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.errors import ParameterError, SourceError
+from costframe.core.errors import SourceError
+from costframe.plugin import ParameterError
 from costframe.sources import CallSource, Lookup, Policy, Source, Sources
 
 ROWS = range(40)

@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
 
-from costframe.core.errors import AdoptionError, CostModelError
-from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe import CostModel
+from costframe.core.errors import AdoptionError
+from costframe.core.prices.costs import FeaturePrice, ResourcePrice
+from costframe.plugin import CostModelError
 
 HEART = {
     "unit": "CAD", "split": 0.125, "learner": 0.5, "reuse": 0.25,

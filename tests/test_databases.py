@@ -13,11 +13,11 @@ import pytest
 from live_cases import COSTS, NAMES, Doing, pgbouncer_url, postgres_url, redis_url, sources, table, tree
 
 import costframe as cf
-from costframe.core.errors import InquiryError, ParameterError, SourceError
+from costframe.core.errors import InquiryError, SourceError
 from costframe.core.tables.dates import Dates
-from costframe.sources import Lookup, Policy, RedisSource, Sources, SQLSource
+from costframe.plugin import ParameterError
+from costframe.sources import Field, Lookup, Policy, RedisSource, Sources, SQLSource
 from costframe.sources.failures import describe_failure
-from costframe.sources.fields import Field
 from costframe.sources.source import OddValueError
 
 FRAME, TREE = table(), tree()

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.errors import CostframeError, CostModelError, DataError
+from costframe import CostframeError
 from costframe.datasets import Dataset, load, names, read_table
 from costframe.datasets.leaks import find_leaks
 from costframe.datasets.parts import Kinds, obey_split, split_rows
+from costframe.plugin import CostModelError, DataError
 
 
 def test_breast_cancer_has_thirty_features_of_ten_measurements():

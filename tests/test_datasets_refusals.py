@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from dataset_cases import some_frame
 
-from costframe.core.errors import CostframeError, CostModelError, DataError, TableError
-from costframe.core.prices.costs import CostModel
+from costframe import CostframeError, CostModel
+from costframe.core.errors import TableError
 from costframe.datasets import read_table
+from costframe.plugin import CostModelError, DataError
 
 BAD_TABLES = {
     "empty": ("", "cannot be read"),

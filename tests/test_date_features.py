@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe import CEGBRegressor
-from costframe.core.errors import CostframeError, CostModelError, DataError, InquiryError
+from costframe import CEGBRegressor, CostframeError
+from costframe.core.errors import InquiryError
 from costframe.core.tables.date_parts import MAKERS
 from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
 from costframe.frontier.candidates import Entrant
+from costframe.plugin import CostModelError, DataError
 from costframe.sources import Lookup, Sources, TableSource
 
 DAY = dt.date(2024, 4, 3)

@@ -19,7 +19,8 @@ from sklearn.utils import all_estimators
 
 import costframe as cf
 from costframe.adoption.pipelines import prepare
-from costframe.core.errors import AdoptionError, DataError
+from costframe.core.errors import AdoptionError
+from costframe.plugin import DataError
 from costframe.testing.counting import expect_as_reported, inquire
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, about single rows, names and strange numbers

@@ -9,15 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.errors import CostframeError, DataError, InquiryError
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.predictors.stepped import SteppedPredictor
-from costframe.core.prices.costs import CostModel
-from costframe.core.stages.stages import Answer, Route
+from costframe import Answer, CostframeError, CostModel, Route, StageTree, SteppedPredictor, WeakLearnerBank
+from costframe.core.errors import InquiryError
+from costframe.plugin import DataError, TreeTable
 from costframe.sources import predict_many, predict_one, predict_one_async
-from costframe.testing.counting import CountingSource
+from costframe.testing import CountingSource
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
 quiet = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")

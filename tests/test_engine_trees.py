@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import engine
-from costframe.core.learners.tree_table import TreeTable
-from costframe.trees.bin_mapper import BinMapper
+from costframe.plugin import TreeTable
+from costframe.trees import BinMapper, LazyPrices, NoPrices
 from costframe.trees.grow import grow_tree
-from costframe.trees.prices import LazyPrices, NoPrices
 from costframe.trees.room import new_room, task_for
 
 

@@ -10,9 +10,10 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
-from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
+from costframe.core.errors import InquiryError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.predictor import AnnotatedPredictor
+from costframe.plugin import CostModelError, DataError, ParameterError
 from costframe.sources import CallSource, InquiryLog, Lookup, Policy, Sources, audit
 
 PRICES = {"a": 1.0, "b": 2.0, "amount": 0.0}

@@ -9,15 +9,13 @@ from attrs import evolve
 from frontier_cases import COSTS, some_rows
 
 import costframe as cf
-from costframe.core.errors import ParameterError
 from costframe.frontier import Point, paths
 from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, model_variance
 from costframe.frontier.optimism import correct_choice
 from costframe.frontier.paths import fit_along
 from costframe.frontier.rows import Rows, folds_of, halves_of
 from costframe.frontier.trial import Fitted, Trial, silent
-from costframe.training.data import Traits
-from costframe.training.scoring import influence, score_named
+from costframe.plugin import ParameterError, Traits, influence, score_named
 
 
 class Binary:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.errors import ParameterError
+from costframe.plugin import ParameterError
 from costframe_cegb import CEGBClassifier
 from costframe_miser import MiserRegressor
 

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costframe import CostframeError, ExpectedCost
 from costframe.core.cost.charges import stage_costs
-from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import CostframeError
 from costframe.core.prices.needs import Needs
-from costframe.core.stages.links import log_odds
 from costframe.engine import price_rows
+from costframe.plugin import log_odds
 from costframe.testing.case import same_bits
 from costframe.testing.counting import inquire
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees

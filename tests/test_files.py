@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from costframe import CostModel
 from costframe.core import files
-from costframe.core.errors import CostModelError
 from costframe.core.files import TargetError, check_target, open_atomically, write_atomically, write_together
-from costframe.core.prices.costs import CostModel
+from costframe.plugin import CostModelError
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes and sockets in folders")

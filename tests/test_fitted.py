@@ -8,10 +8,11 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
 import costframe as cf
-from costframe.core.errors import CostframeError, PluginError
+from costframe import CostframeError
+from costframe.core.errors import PluginError
 from costframe.core.storage.stored_parts import build_classes
+from costframe.plugin import CostAwareClassifier
 from costframe.testing.case import same_bits
-from costframe.training.estimator import CostAwareClassifier
 
 RNG = np.random.default_rng(3)
 X = np.round(RNG.normal(size=(80, 3)), 1)

@@ -15,7 +15,7 @@ from frontier_cases import COSTS, point, some_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.errors import CostframeError, ParameterError
+from costframe import CostframeError
 from costframe.core.plugins import registry
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier
@@ -27,6 +27,7 @@ from costframe.frontier.study import Study, process_count
 from costframe.frontier.tradeoffs import FITS, fill, refine
 from costframe.frontier.trial import Fitted, silent
 from costframe.frontier.words import describe_useless_budget
+from costframe.plugin import ParameterError
 
 
 @pytest.fixture(scope="module")

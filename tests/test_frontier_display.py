@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 from matplotlib.text import Annotation, Text
 
-from costframe.core.errors import ParameterError
 from costframe.frontier import Frontier, Point
 from costframe.plot import FrontierDisplay
+from costframe.plugin import ParameterError
 from costframe.report.pictures import bar_boxes, line_boxes, marker_boxes, new_figure
 
 SIZES = {"small": (4, 3), "large": (9, 6)}

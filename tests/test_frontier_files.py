@@ -12,11 +12,12 @@ from frontier_cases import COSTS, some_rows
 from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
-from costframe.core.errors import ParameterError, StorageError
-from costframe.datasets.dataset import Dataset
+from costframe.core.errors import StorageError
+from costframe.datasets import Dataset
 from costframe.frontier import Frontier
 from costframe.frontier.runs import hold_alone
 from costframe.frontier.store import file_name
+from costframe.plugin import ParameterError
 
 X, Y = some_rows()[:2]
 LABELS = [

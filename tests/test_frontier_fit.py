@@ -15,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
-from costframe.core.errors import CostframeError, ParameterError
-from costframe.core.predictors.fitted import FittedEstimator
+from costframe import CostframeError, FittedEstimator
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier, Point
 from costframe.frontier.rows import Rows, folds_by
+from costframe.plugin import ParameterError
 
 FEW = {"n_estimators": 5}
 PRICES = cf.CostModel.from_dict(COSTS)

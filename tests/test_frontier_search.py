@@ -13,9 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
-from costframe.core.errors import CostframeError, ParameterError
+from costframe import CostframeError
 from costframe.frontier import BudgetSearch
 from costframe.frontier.search import UselessBudgetWarning
+from costframe.plugin import ParameterError
 
 
 def test_budget_search_stays_within_its_budget():

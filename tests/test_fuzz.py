@@ -19,7 +19,8 @@ from mutations import copies, mutate_bytes, mutate_json, survive
 from test_storage import forged, parts_of
 
 import costframe as cf
-from costframe.core.errors import CostframeError, InquiryError, printable
+from costframe import CostframeError
+from costframe.core.errors import InquiryError, printable
 from costframe.core.predictors.fitted import as_predictor
 from costframe.sources import CallSource, Field, Lookup, Sources
 from costframe.sources.http import _parse, _resolve

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.node_layout import code_values, lay_out_nodes, tree_leaves
-from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
+from costframe import Answer, StageTree, WeakLearnerBank
+from costframe.core.learners.node_layout import code_values, lay_out_nodes
+from costframe.plugin import TreeTable, tree_leaves
 
 pytestmark = pytest.mark.engine
 

@@ -9,10 +9,10 @@ from attrs import evolve
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
 from costframe.frontier import Frontier
 from costframe.frontier.estimates import estimate_on_rows
 from costframe.frontier.rows import Division, Rows
+from costframe.plugin import DataError, ParameterError
 
 # Nothing predicts the labels of other patients.
 pytestmark = pytest.mark.filterwarnings("ignore::costframe.frontier.search.UselessBudgetWarning")

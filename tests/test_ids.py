@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from costframe.core.errors import DataError
 from costframe.datasets import read_table
 from costframe.datasets.ids import describe_id
+from costframe.plugin import DataError
 
 RNG = np.random.default_rng(0)
 N = 900

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import costframe as cf
-from costframe.core.errors import CostframeError
+from costframe import CostframeError
 from costframe.plot import StagesDisplay
 
 RNG = np.random.default_rng(5)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.calls import Call, CallEnded, check_call
-from costframe.core.machine import run_parallel
+from costframe.core.calls import Call, CallEnded
+from costframe.plugin import check_call, run_parallel
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((600, 4))

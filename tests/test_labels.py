@@ -25,10 +25,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
 from costframe import engine
-from costframe.core.errors import ParameterError, StageError
+from costframe.core.errors import StageError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.stages.ends import contradicts
 from costframe.core.stages.float32_margins import Float32Margins
+from costframe.plugin import ParameterError
 from costframe.testing.laws_of_labels import expect_one_label
 
 NAMES = tuple("abcde")

@@ -28,19 +28,12 @@ from sklearn.metrics import (
 )
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier
 from costframe.frontier.checks import choose_score
 from costframe.frontier.search import UselessBudgetWarning
-from costframe.training.scoring import (
-    SCORES,
-    best_value,
-    influence,
-    resolve_score,
-    score_named,
-    with_labels,
-)
+from costframe.plugin import DataError, ParameterError, influence, resolve_score, score_named, with_labels
+from costframe.training.scoring import SCORES, best_value
 
 N = 240
 RNG = np.random.default_rng(0)

@@ -11,18 +11,16 @@ from hypothesis import strategies as st
 from test_walks import CAPS, QUIET, fine_prices
 
 import costframe as cf
+from costframe import CostframeError, SteppedPredictor
 from costframe.core.caps import walk_under_limits
-from costframe.core.errors import CostframeError, ParameterError, StageError
+from costframe.core.errors import StageError
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.inquiry import Ledger
-from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.prices.exact_prices import exact
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.capped_layout import CappedRows
-from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.layout import BOUGHT
-from costframe.core.stages.step import StageStepper
+from costframe.plugin import FallbackRows, ParameterError, StageStepper, TreeTable
 from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing.case import same_bits
 from costframe.testing.strategies import NASTY, banks, feature_names, rows, stage_trees

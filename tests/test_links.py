@@ -11,7 +11,8 @@ from scipy.special import expit, softmax
 
 import costframe as cf
 from costframe.core.errors import StageError
-from costframe.core.stages.links import Blend, Part, apply_link
+from costframe.core.stages.links import Blend, Part
+from costframe.plugin import apply_link
 
 numbers = st.floats(allow_nan=False) | st.floats(-2, 2) | st.floats(-1e-12, 1e-12)
 levels = st.integers(0, 20).map(float)

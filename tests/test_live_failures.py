@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from live_cases import COSTS, NAMES, Doing, Plain, check_end, sources, table, tree
 
 import costframe as cf
-from costframe.core.errors import InquiryError, ParameterError, SourceError
+from costframe.core.errors import InquiryError, SourceError
+from costframe.plugin import ParameterError
 from costframe.sources import (
     CallSource,
+    Field,
     InquiryLog,
     Lookup,
     Policy,
@@ -28,7 +30,6 @@ from costframe.sources import (
     predict_one,
     predict_stream,
 )
-from costframe.sources.fields import Field
 from costframe.sources.partitions import _listed
 from costframe.sources.source import as_key, as_text
 

@@ -6,12 +6,13 @@ from attrs import evolve
 from scipy.stats import chi2
 
 import costframe as cf
+from costframe.frontier import Point
 from costframe.frontier.choices import Choices
 from costframe.frontier.intervals import interval_of_counts
 from costframe.frontier.mistakes import count_mistakes, mistakes_in_words
-from costframe.frontier.points import Point
+from costframe.plugin import with_labels
 from costframe.training.error_costs import ERROR_COST
-from costframe.training.scoring import error_cost, with_labels
+from costframe.training.scoring import error_cost
 
 ERRORS = cf.CostModel.of({"features": {"a": 1.0}}, errors={"ill": {"well": 50.0}, "well": {"ill": 2.0}}).errors
 MODEL = Point("cegb", 0.1, -2.0, 1.0, 3.0, None, None, None, 0.0, 1, 1, 1.0, 0.0)

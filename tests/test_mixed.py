@@ -11,14 +11,14 @@ from test_walks import FEWER, QUIET, mixtures
 
 import costframe as cf
 from costframe import Answer, StageTree, WeakLearnerBank
-from costframe.core.errors import ParameterError, StorageError
-from costframe.core.learners.bank import OpaqueLearner
+from costframe.core.errors import StorageError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import checksum
 from costframe.frontier.points import at_tradeoff
 from costframe.frontier.rows import Rows
 from costframe.frontier.tradeoffs import _beyond_mean, mix_to_budget
 from costframe.frontier.trial import Fitted, Trial
+from costframe.plugin import OpaqueLearner, ParameterError
 from costframe.testing.case import same_bits
 from costframe.testing.counting import inquire
 from costframe.testing.strategies import rows

@@ -7,11 +7,11 @@ from dataset_cases import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.core.errors import CostframeError, DataError
+from costframe import CostframeError, CostModel
 from costframe.core.numerals import Spelling, find_spelling
-from costframe.core.prices.costs import CostModel
 from costframe.datasets import read_table
 from costframe.datasets.table_files import TableFile
+from costframe.plugin import DataError
 
 WRITERS = {
     "comma and point": (",", "."),

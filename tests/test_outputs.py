@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
 
 import costframe as cf
-from costframe.core.errors import BankError
 from costframe.core.learners import outputs as module
-from costframe.core.learners.outputs import BankOutputs
 from costframe.engine import write_outputs
+from costframe.plugin import BankError, BankOutputs
 from costframe.testing import strategies as kit
 
 pytestmark = pytest.mark.engine

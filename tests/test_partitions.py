@@ -9,8 +9,9 @@ from partition_cases import COSTS, FRAME, N, X, rng
 from sklearn.base import clone
 
 import costframe as cf
+from costframe import CostframeError
 from costframe.core import machine
-from costframe.core.errors import CostframeError, DataError
+from costframe.plugin import DataError
 
 dask = pytest.importorskip("dask", reason="needs dask")
 da = pytest.importorskip("dask.array", reason="needs dask[array]")

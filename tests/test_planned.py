@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_costs import needed_resources
 
-from costframe import Answer, CostModel, WeakLearnerBank
-from costframe.core.errors import CostframeError
+from costframe import Answer, CostframeError, CostModel, WeakLearnerBank
 from costframe.core.predictors.inquiry import supply_inquiries
-from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.stages.stops import Rung, Stop
+from costframe.plugin import PlannedPredictor, Rung, Stop
 from costframe.testing.case import same_bits
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
 
 import costframe as cf
-from costframe.core.predictors.stepped import SteppedPredictor
+from costframe import SteppedPredictor
 from costframe.testing.strategies import (
     banks,
     cost_models,

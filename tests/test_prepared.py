@@ -11,8 +11,8 @@ from mutations import copies, mutate_json, survive
 from preparation_cases import clipped_sums, prepared_predictors
 
 import costframe as cf
-from costframe.core.errors import CostframeError, StorageError
-from costframe.core.learners.bank import WeakLearnerBank
+from costframe import CostframeError, WeakLearnerBank
+from costframe.core.errors import StorageError
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.storage.saving import _build, _store
 from costframe.core.storage.stored_parts import StoredArrays

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.errors import ParameterError
+from costframe.plugin import ParameterError
 from costframe.promises.promise import as_promises
 
 

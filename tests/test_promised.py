@@ -13,11 +13,13 @@ from frontier_cases import COSTS, some_rows
 from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
-from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
+from costframe import CostframeError
 from costframe.frontier import BudgetSearch, Frontier
 from costframe.frontier.promised import certify
+from costframe.plugin import CostModelError, DataError, ParameterError
+from costframe.promises import BrokenPromiseError
 from costframe.promises.cascades import DOUBTS, can_defer, cascade
-from costframe.promises.choose import BrokenPromiseError, Candidate, Judge, choose
+from costframe.promises.choose import Candidate, Judge, choose
 from costframe.promises.promise import as_promises
 from costframe.promises.sample import Answers, Sample
 

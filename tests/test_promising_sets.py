@@ -9,11 +9,11 @@ from few_rounds import few_rounds
 from sklearn.base import clone
 
 import costframe as cf
-from costframe.core.predictors.stage_tree import StageTree
+from costframe import StageTree
 from costframe.datasets import Dataset
 from costframe.frontier import BudgetSearch, Frontier
 from costframe.frontier.tradeoffs import FITS
-from costframe.training.scoring import score_named
+from costframe.plugin import score_named
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
 PRICES = {

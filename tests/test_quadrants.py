@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.errors import ParameterError
+from costframe.plugin import ParameterError
 
 MEANS = (3.0, 1.0, -1.0, -3.0)
 OWN = {(1, 1): "y_pp", (1, -1): "y_pm", (-1, 1): "y_mp", (-1, -1): "y_mm"}

@@ -7,12 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
-from costframe.core.errors import ParameterError
+from costframe import Frontier
 from costframe.datasets import Dataset
 from costframe.frontier.candidates import references_of
-from costframe.frontier.frontier import Frontier
 from costframe.frontier.references import REFERENCES, describe_reference, is_reference
 from costframe.frontier.words import describe_bills, describe_choice, describe_model
+from costframe.plugin import ParameterError
 
 PRICES = {"features": {"free": 0.0, "also": 0.0, "dear": 4.0, "once": {"cost": 0.0, "once": 50.0}}}
 ERRORS = {"0": {"1": 10.0}, "1": {"0": 10.0}}

@@ -11,12 +11,13 @@ from cli_cases import refused
 from sklearn.base import BaseEstimator
 
 import costframe as cf
+from costframe import Algorithm, algorithms, estimator, hookimpl
 from costframe.core import plugins as registry_module
-from costframe.core.errors import AdoptionError, ParameterError, PluginError
-from costframe.core.plugins import GROUP, Registry, algorithms, estimator, registry, two_classes_only
+from costframe.core.errors import AdoptionError, PluginError
+from costframe.core.plugins import GROUP, Registry, registry, two_classes_only
 from costframe.datasets import Dataset
 from costframe.frontier.checks import choose_algorithms
-from costframe.hooks import Algorithm, hookimpl
+from costframe.plugin import ParameterError
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

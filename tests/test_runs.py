@@ -23,8 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
-from costframe.core.errors import ParameterError, StorageError
-from costframe.datasets.dataset import Dataset
+from costframe.core.errors import StorageError
+from costframe.datasets import Dataset
 from costframe.frontier import Frontier, study
 from costframe.frontier.candidates import Entrant
 from costframe.frontier.digests import digest
@@ -32,6 +32,7 @@ from costframe.frontier.rows import Division
 from costframe.frontier.store import Store, pack_fits, unpack_fits
 from costframe.frontier.study import Reporter, Study, Task, UnfinishedError, listen
 from costframe.frontier.trial import Trial, silent
+from costframe.plugin import ParameterError
 
 FEW = {"n_estimators": 5}
 SWEEP = {"algorithms": ["miser", "cegb"], "tradeoffs": [0.0, 0.01, 0.1], "parameters": FEW, "cv": 0}

@@ -7,10 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.cost.sampled_prices import SampledPrices
-from costframe.core.errors import BankError
-from costframe.core.tables.row_hashes import draw_rows
+from costframe.plugin import BankError, PricedGroups, SampledPrices, draw_rows
 from costframe.stagewise.relaxed import RelaxedCost
 from costframe.testing.strategies import banks, cost_models, feature_names, rows
 

@@ -6,11 +6,9 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.core.errors import DataError
-from costframe.core.prices.costs import CostModel
+from costframe import CostModel
 from costframe.core.tables.row_hashes import sample_rows
-from costframe.training.data import Rows, TrainingData
-from costframe.training.sampling import deal_folds, least_rows, sample_by_hash, split_off
+from costframe.plugin import DataError, Rows, TrainingData, deal_folds, least_rows, sample_by_hash, split_off
 
 NAMES = ("b", "c", "a")
 

@@ -10,17 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from costframe.core.errors import DataError, ParameterError
+from costframe.plugin import DataError, ParameterError, ndcg_at_5, score_named
 from costframe.training.scoring import (
     SCORES,
     SHORT_NAMES,
     accuracy,
     average_precision,
     default_score,
-    ndcg_at_5,
     refuse_unfit_score,
     roc_auc,
-    score_named,
     task_scores,
 )
 

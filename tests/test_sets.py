@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-from costframe.sets.archive import SetArchive, SetPrices
-from costframe.sets.selectors import choose_parts
-from costframe.training.data import Rows
-from costframe.trees.bin_mapper import BinMapper
-from costframe.trees.losses import loss_for
-from costframe.trees.settings import TreeSettings
+from costframe.plugin import Rows
+from costframe.sets import SetArchive, SetPrices, choose_parts
+from costframe.trees import BinMapper, TreeSettings, loss_for
 
 
 def archive(X, y, prices):

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_classification, make_moons
 
-from costframe.core.errors import DataError, ParameterError
 from costframe.datasets import Dataset, read_table
 from costframe.datasets.leaks import find_leaks
 from costframe.datasets.parts import Kinds, split_rows
+from costframe.plugin import DataError, ParameterError
 
 
 def patients(count=150, visits=6, d=4, noise=0.02, seed=0):

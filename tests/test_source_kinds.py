@@ -13,7 +13,8 @@ import pytest
 from live_cases import COSTS, NAMES, postgres_url, table, tree
 
 import costframe as cf
-from costframe.core.errors import InquiryError, ParameterError, SourceError
+from costframe.core.errors import InquiryError, SourceError
+from costframe.plugin import ParameterError
 from costframe.sources import HTTPSource, Lookup, Policy, Sources, SQLSource, TableSource, predict_one, predict_stream
 from costframe.sources.source import TripError, as_type
 

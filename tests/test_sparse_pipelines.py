@@ -14,7 +14,8 @@ from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from xgboost import XGBClassifier, XGBRFClassifier
 
 import costframe as cf
-from costframe.core.errors import AdoptionError, DataError
+from costframe.core.errors import AdoptionError
+from costframe.plugin import DataError
 
 RNG = np.random.default_rng(0)
 CHOICES = [np.arange(5.0), np.arange(-2.0, 3.0), np.arange(-9, 10) / 8, np.arange(6.0)]

@@ -9,18 +9,10 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from stagewise_cases import outputs_of
 
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.cost.sampled_prices import SampledPrices
-from costframe.stagewise import fitting
+from costframe.plugin import PricedGroups, SampledPrices
+from costframe.stagewise import NormalEquations, fit_at_price, fitting
 from costframe.stagewise.calibration import calibrate
-from costframe.stagewise.fitting import (
-    NormalEquations,
-    ShrinkingInverse,
-    fit_at_price,
-    forward_select,
-    prune,
-    solve_scaled,
-)
+from costframe.stagewise.fitting import ShrinkingInverse, forward_select, prune, solve_scaled
 
 seeds = st.integers(0, 10_000)
 

@@ -11,13 +11,21 @@ from naive_stagewise import differences
 from stagewise_cases import LOSSES, evaluation_of, problem, soft_tree, targets, topology
 
 import costframe as cf
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.learners.bank import OpaqueLearner
-from costframe.stagewise.descent import SupportObjective, cycle, descend
-from costframe.stagewise.evaluation import best_thresholds, halving_threshold, passing_threshold
+from costframe.plugin import OpaqueLearner, PricedGroups
+from costframe.stagewise import (
+    Flow,
+    SupportObjective,
+    Topology,
+    WeightedSum,
+    as_stage_tree,
+    cycle,
+    descend,
+    halving_threshold,
+    passing_threshold,
+)
+from costframe.stagewise.evaluation import best_thresholds
 from costframe.stagewise.objective import Auxiliaries
 from costframe.stagewise.relaxed import RelaxedCost
-from costframe.stagewise.soft_tree import Flow, Topology, WeightedSum, as_stage_tree
 
 seeds = st.integers(0, 10_000)
 kinds, widths = st.sampled_from(list(LOSSES)), st.integers(1, 3)

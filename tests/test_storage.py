@@ -15,12 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_planned import LABORATORY, chain
 
-from costframe import Answer, CostModel, Route, StageTree, SteppedPredictor, WeakLearnerBank
-from costframe.core.errors import CostframeError, StorageError, printable
-from costframe.core.learners.bank import OpaqueLearner
-from costframe.core.learners.tree_table import TreeTable
-from costframe.core.stages.stops import Rung
-from costframe.core.storage.saving import load, save
+from costframe import Answer, CostframeError, CostModel, Route, StageTree, SteppedPredictor, WeakLearnerBank, load, save
+from costframe.core.errors import StorageError, printable
+from costframe.plugin import OpaqueLearner, Rung, TreeTable
 from costframe.testing.strategies import banks, feature_names, stage_trees
 
 HEAD = struct.Struct("<12sIQ")

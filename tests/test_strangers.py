@@ -5,10 +5,8 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.errors import ParameterError
-from costframe.core.predictors.predictor import Predictor
-from costframe.core.predictors.stepped import SteppedPredictor
-from costframe.plugin import CostAwareClassifier
+from costframe import Predictor, SteppedPredictor
+from costframe.plugin import CostAwareClassifier, ParameterError
 
 NAMES = ("age", "blood")
 COSTS = cf.CostModel.of({"age": 1.0, "blood": 5.0}, NAMES)

@@ -9,7 +9,7 @@ import pytest
 from naive_costs import full_cost
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
+from costframe.plugin import DataError, ParameterError
 
 MAKERS = [cf.datasets.make_parity, cf.datasets.make_selector, cf.datasets.make_coast, cf.datasets.make_islands]
 PARITY, SELECTOR, COAST, ISLANDS = MAKERS

@@ -11,9 +11,9 @@ import pytest
 from dataset_cases import read_rows
 from pyarrow import feather
 
-from costframe.core.errors import DataError
+from costframe.datasets import read_table
 from costframe.datasets.table_files import ModelRows, TableFile
-from costframe.datasets.tables import read_table
+from costframe.plugin import DataError
 
 FRAME = pd.DataFrame(
     {"größe": [1.5, 2.0, None, -4.25], "count": [1, 2, 3, 4], "city": ["Köln", "Bonn, Süd", "a;b", "x"]}

@@ -8,10 +8,9 @@ import pandas as pd
 from rich.console import Console
 
 import costframe as cf
-from costframe.core.cost.expected import ExpectedCost
+from costframe import ExpectedCost, Frontier
 from costframe.core.display import compare_cost, cost, saving
-from costframe.frontier.frontier import Frontier
-from costframe.frontier.points import Point
+from costframe.frontier import Point
 from costframe.plot import (
     AcquisitionDisplay,
     FrontierDisplay,

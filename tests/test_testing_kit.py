@@ -9,11 +9,9 @@ import pytest
 from broken_plugins import BROKEN, HONEST, OfTwoClasses, StumpsRegressor
 from planned_stumps import FeaturesAndResources
 
-from costframe import testing
+from costframe import Algorithm, SteppedPredictor, testing
 from costframe.core.errors import PluginError
-from costframe.core.predictors.stepped import SteppedPredictor
 from costframe.core.stages.links import LINKS
-from costframe.hooks import Algorithm
 from costframe.testing import ConformanceError, CountingSource, check_algorithm, laws, parametrize_algorithm
 from costframe.testing.case import COSTS
 from costframe.testing.check import checks

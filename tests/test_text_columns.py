@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import costframe as cf
-from costframe.core.errors import DataError
+from costframe.plugin import DataError
 
 N = 300
 RNG = np.random.default_rng(0)

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from costframe.core.errors import DataError, ParameterError
-from costframe.core.storage.saving import load as load_model
-from costframe.core.storage.saving import save
+from costframe import load as load_model
+from costframe import save
 from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
 from costframe.frontier.candidates import Entrant
+from costframe.plugin import DataError, ParameterError
 
 LABELS = np.arange(60) % 2
 

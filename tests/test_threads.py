@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.errors import ParameterError
-from costframe.core.learners.tree_table import TreeTable
-from costframe.core.machine import run_parallel, thread_count
+from costframe.plugin import ParameterError, TreeTable, run_parallel, thread_count
 
 
 def predictor():

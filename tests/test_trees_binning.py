@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe import engine
-from costframe.core.errors import DataError
 from costframe.core.learners.node_layout import lay_out_cuts
 from costframe.core.workers import ALONE
-from costframe.testing.parts import run_together
+from costframe.plugin import DataError
+from costframe.testing import run_together
+from costframe.trees import BinMapper
 from costframe.trees import bin_mapper as binning
-from costframe.trees.bin_mapper import BinMapper
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 hard = st.sampled_from([-inf, -HUGE, -1.0, -TINY, -0.0, 0.0, TINY, 1.0, np.nextafter(1.0, 2), 2.0, HUGE, inf, nan])

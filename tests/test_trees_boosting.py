@@ -5,20 +5,14 @@ import pytest
 from bank_cases import COSTS, NAMES, table
 
 import costframe as cf
-from costframe.core.errors import DataError, ParameterError
-from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.training.data import Rows
+from costframe import StageTree, WeakLearnerBank
+from costframe.plugin import DataError, ParameterError, Rows, TreeTable
+from costframe.trees import BinMapper, Monitor, SquaredLoss, TreeSettings, boost_folds, loss_for, regress_many
 from costframe.trees.banks import train_priced_bank
-from costframe.trees.bin_mapper import BinMapper
 from costframe.trees.boost import boost
-from costframe.trees.folds import boost_folds, regress_many
 from costframe.trees.grow import grow_tree
 from costframe.trees.linear_start import LinearStart
-from costframe.trees.losses import LogisticLoss, SquaredLoss, loss_for
-from costframe.trees.monitor import Monitor
-from costframe.trees.settings import TreeSettings
+from costframe.trees.losses import LogisticLoss
 
 
 def draw(n=300, n_classes=0):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from costframe import engine
 from costframe.core.learners.bits import bits_of
-from costframe.trees.prices import OncePrices
+from costframe.trees import OncePrices
 from costframe.trees.room import Task
 
 pytestmark = pytest.mark.engine

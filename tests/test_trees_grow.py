@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.core.errors import DataError
-from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.prices.needs import Needs
-from costframe.trees.bin_mapper import BinMapper, BinnedData
+from costframe.plugin import DataError, tree_leaves
+from costframe.trees import BinMapper, BinnedData, LazyPrices, NoPrices, OncePrices
 from costframe.trees.grow import grow_tree
-from costframe.trees.prices import LazyPrices, NoPrices, OncePrices
 from costframe.trees.room import new_room, widened
 
 UNLIMITED = 10**9

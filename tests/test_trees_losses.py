@@ -9,11 +9,10 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.core.errors import DataError, ParameterError
-from costframe.training.data import Rows
-from costframe.trees import losses
-from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from costframe.trees.ranking import LambdaRankLoss, PairwiseLoss, ranking_loss
+from costframe.plugin import DataError, ParameterError, Rows
+from costframe.trees import LambdaRankLoss, SquaredLoss, losses
+from costframe.trees.losses import LogisticLoss, SoftmaxLoss
+from costframe.trees.ranking import PairwiseLoss, ranking_loss
 
 pytestmark = pytest.mark.engine
 

@@ -17,13 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import costframe as cf
-from costframe.core.errors import BankError, DataError
 from costframe.core.tables.as_given import AsGiven, as_doubles
 from costframe.core.tables.frame_rows import read_frame
 from costframe.core.tables.given_rows import call_as_given, restore_rows
 from costframe.core.tables.kinds import has_kinds
-from costframe.core.tables.rows import as_rows
-from costframe.sources.fields import Field
+from costframe.plugin import BankError, DataError, as_rows
+from costframe.sources import Field
 
 SIZE = 6
 DAYS = pd.to_datetime(["2020-01-01", None, "1850-07-02"] * 2)

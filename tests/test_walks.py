@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
 
 import costframe as cf
-from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
-from costframe.core.learners.tree_table import TreeTable
+from costframe import WeakLearnerBank
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.prices.exact_prices import exact
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
+from costframe.plugin import OpaqueLearner, TreeTable
 from costframe.testing.case import same_bits
 from costframe.testing.counting import expect_as_reported, inquire
 from costframe.testing.laws_of_errors import expect_retries, inquiries

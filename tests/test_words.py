@@ -16,7 +16,7 @@ from costframe.frontier import Frontier
 from costframe.frontier.choices import distinct
 from costframe.frontier.intervals import NINE_OF_TEN, score_interval
 from costframe.frontier.words import describe_choice, describe_few_rows, describe_recommendation, next_buys
-from costframe.training.scoring import influence, score_named, standard_error
+from costframe.plugin import influence, score_named, standard_error
 
 point = partial(frontier_cases.point, score_error=0.02)
 

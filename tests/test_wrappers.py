@@ -7,10 +7,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
-from costframe.core.errors import ParameterError
+from costframe import SteppedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.predictor import AnnotatedPredictor
-from costframe.core.predictors.stepped import SteppedPredictor
+from costframe.plugin import ParameterError
 
 NAMES = tuple("abcde")
 PRICES = cf.CostModel.of({"a": 0.0, "b": 1.0, "c": 2.0, "d": 1.0, "e": 1.0}, NAMES)

@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 import costframe as cf
+from costframe import CostframeError
 from costframe.core.checks import as_items, check_name_list
-from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.datasets import Dataset
 from costframe.plot import AcquisitionDisplay, FrontierDisplay, StagesDisplay
+from costframe.plugin import DataError, ParameterError
 from costframe.sources import CallSource, InquiryLog, Lookup, Policy, Sources, TableSource, audit, measure
 from costframe.sources.logs import describe_audit
 

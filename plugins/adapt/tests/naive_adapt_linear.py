@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 
-from costframe.core.cost.groups import PricedGroups
+from costframe.plugin import PricedGroups
 
 
 def priced(groups, n_columns):

@@ -10,8 +10,7 @@ from naive_adapt_linear import parts, priced, some_groups
 from scipy.special import expit, logit
 
 from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
-from costframe.gates.composite import SURE
-from costframe.gates.penalized import GroupNorms
+from costframe.gates import SURE, GroupNorms
 from costframe_adapt.judge import solve_shares
 from costframe_adapt.linear import Problem, best_start, fit_linear, refit
 

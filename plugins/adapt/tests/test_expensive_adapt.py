@@ -29,8 +29,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import costframe as cf
+from costframe import CostframeError
 from costframe.adoption.fitted_model import PrefittedWarning
-from costframe.core.errors import CostframeError, ParameterError, StorageError
+from costframe.core.errors import StorageError
+from costframe.plugin import ParameterError
 from costframe_adapt import AdaptClassifier
 
 pytestmark = pytest.mark.usefixtures("few_rounds")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import costframe as cf
-from costframe.core.cost.accounts import Account
-from costframe.gates.composite import BOTH, CHEAP, EXPENSIVE, SURE, GateCurve, GatedPair, ModelOutputs
+from costframe.gates import CHEAP, EXPENSIVE, SURE, GateCurve, GatedPair
+from costframe.gates.composite import BOTH, ModelOutputs
+from costframe.plugin import Account, Rows
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
-from costframe.training.data import Rows
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.boosting import GateLoss
 

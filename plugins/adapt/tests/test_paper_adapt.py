@@ -5,7 +5,7 @@ import pytest
 from adapt_cases import EVERY_PRICE, FEATURES, table, three_classes, uneven
 
 import costframe as cf
-from costframe.core.errors import ParameterError
+from costframe.plugin import ParameterError
 from costframe_adapt import AdaptClassifier
 from costframe_miser import MiserClassifier
 

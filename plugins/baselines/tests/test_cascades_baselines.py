@@ -7,9 +7,8 @@ from bank_cases import COSTS, EVERY_PRICE, NAMES, boosted, table
 from scipy.optimize import check_grad
 
 import costframe as cf
-from costframe.stagewise.estimator import BankTask
-from costframe.stagewise.soft_tree import SoftTree, as_stage_tree
-from costframe.training.data import Rows, TrainingData
+from costframe.plugin import Rows, TrainingData
+from costframe.stagewise import BankTask, SoftTree, as_stage_tree
 from costframe_baselines.cascades import (
     CascadeObjective,
     learner_prices,

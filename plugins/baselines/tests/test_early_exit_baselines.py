@@ -8,10 +8,10 @@ from sklearn.frozen import FrozenEstimator
 from xgboost import XGBClassifier
 
 import costframe as cf
-from costframe.core.errors import CostframeError, ParameterError
-from costframe.core.stages.stages import Answer
+from costframe import Answer, CostframeError
 from costframe.datasets import Dataset
 from costframe.frontier import Frontier
+from costframe.plugin import ParameterError
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
 from costframe_baselines.exits import ConfidenceExits
 

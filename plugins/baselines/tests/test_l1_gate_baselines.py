@@ -11,8 +11,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import costframe as cf
-from costframe.core.cost.groups import PricedGroups
-from costframe.gates.penalized import fit_logistic, scores_of
+from costframe.gates import fit_logistic, scores_of
+from costframe.plugin import PricedGroups
 from costframe_baselines import L1GateClassifier
 from costframe_baselines.l1_gate import choose_columns, fit_gate
 

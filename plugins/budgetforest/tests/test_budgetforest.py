@@ -6,7 +6,7 @@ from kit_cases import parametrize_laws
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 
 import costframe as cf
-from costframe.core.errors import CostModelError, ParameterError
+from costframe.plugin import CostModelError, ParameterError
 from costframe_budgetforest import BudgetPruneClassifier, BudgetRFClassifier
 
 PRICES = np.array([0.1, 1.0, 2.0, 1.0, 4.0])

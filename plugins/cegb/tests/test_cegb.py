@@ -11,9 +11,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 import costframe as cf
 from costframe.testing.strategies import cost_models
-from costframe.trees.bin_mapper import BinMapper
+from costframe.trees import BinMapper, LazyPrices
 from costframe.trees.grow import grow_tree
-from costframe.trees.prices import LazyPrices
 from costframe_cegb import CEGBClassifier, CEGBRegressor
 
 NAMES = tuple(f"x{f}" for f in range(4))

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from costframe.core.errors import CostframeError, DataError
+from costframe import CostframeError
+from costframe.plugin import DataError
 from costframe_cegb import CEGBRegressor
 
 LABELS = tuple(f"c{i:02}" for i in range(12))

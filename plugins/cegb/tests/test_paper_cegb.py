@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from costframe.core.errors import ParameterError
+from costframe.plugin import ParameterError
 from costframe_cegb import CEGBClassifier, CEGBRanker, CEGBRegressor
 
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], float)

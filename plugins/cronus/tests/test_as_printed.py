@@ -5,9 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 import costframe as cf
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise.banks import BankRows, Squared
+from costframe.plugin import BankOutputs, PricedGroups
+from costframe.stagewise import BankRows, Squared
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRegressor
 from costframe_cronus import cronus as printed
 from costframe_cronus.cronus import CascadeSettings, relaxed_stages

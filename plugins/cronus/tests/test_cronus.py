@@ -9,16 +9,9 @@ from sklearn.metrics import average_precision_score
 from stagewise_cases import bank_rows, evaluation_of
 
 import costframe as cf
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.cost.sampled_prices import SampledPrices
-from costframe.core.learners.outputs import BankOutputs
-from costframe.stagewise import estimator
-from costframe.stagewise.banks import ensemble_weights
-from costframe.stagewise.calibration import calibrate_at_exits
-from costframe.stagewise.fitting import NormalEquations, fit_at_price
-from costframe.stagewise.soft_tree import Flow
+from costframe.plugin import BankOutputs, PricedGroups, Rows, SampledPrices, TrainingData
+from costframe.stagewise import Flow, NormalEquations, calibrate_at_exits, ensemble_weights, estimator, fit_at_price
 from costframe.testing.check import checks
-from costframe.training.data import Rows, TrainingData
 from costframe_cronus import CronusClassifier, ReweightedClassifier
 from costframe_cronus import cronus as training
 from costframe_cronus.cronus import CascadeSettings, as_cascade, exact_stages, initialize

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 import costframe as cf
-from costframe.core.errors import ParameterError
-from costframe.core.stages.stages import Answer
+from costframe import Answer
+from costframe.plugin import ParameterError
 from costframe_cronus import CronusRanker, ReweightedRanker, ReweightedRegressor
 
 NAMES = tuple("abcdef")

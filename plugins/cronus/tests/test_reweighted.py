@@ -8,8 +8,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
-from costframe.core.errors import CostframeError
-from costframe.training.sampling import dominated_duplicates
+from costframe import CostframeError
+from costframe.plugin import dominated_duplicates
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
 

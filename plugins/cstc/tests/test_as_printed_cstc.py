@@ -9,10 +9,8 @@ from scipy.optimize import minimize
 from stagewise_cases import LOSSES, bank_rows
 
 import costframe as cf
-from costframe.core.cost.groups import PricedGroups
-from costframe.stagewise.descent import cycle
-from costframe.stagewise.objective import RelaxedObjective
-from costframe.stagewise.soft_tree import SoftTree, Topology
+from costframe.plugin import PricedGroups
+from costframe.stagewise import RelaxedObjective, SoftTree, Topology, cycle
 from costframe_cstc import CSTCClassifier, CSTCRegressor
 from costframe_cstc.cstc import CSTCSettings, fine_tune, initialize, prune_by_loss
 

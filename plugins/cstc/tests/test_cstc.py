@@ -10,7 +10,7 @@ from kit_cases import parametrize_laws
 from stagewise_cases import evaluation_of
 
 import costframe as cf
-from costframe.core.errors import ParameterError
+from costframe.plugin import ParameterError
 from costframe.testing.check import checks
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRegressor

@@ -11,8 +11,8 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
+from costframe import CostframeError
 from costframe.core.cost.accounts import PrefixCost
-from costframe.core.errors import CostframeError
 from costframe_miser import MiserClassifier, MiserRanker, MiserRegressor
 
 WEIGHTED = {"check_class_weight_classifiers": "sets n_iter_no_change without validation data; here that is an error"}

@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from costframe.core.errors import CostframeError
+from costframe import Algorithm, CostframeError
 from costframe.core.plugins import registry
-from costframe.hooks import Algorithm
 from costframe.testing.check import checks
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 from costframe_planner.planner import train_plain

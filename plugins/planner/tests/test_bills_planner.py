@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.sets.archive import SetArchive
+from costframe.sets import SetArchive
 from costframe_planner import PlannerClassifier, PlannerRegressor
 
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}

@@ -8,8 +8,9 @@ import pytest
 from kit_cases import parametrize_laws
 
 import costframe as cf
-from costframe.core.errors import CostframeError, CostModelError, DataError, ParameterError
-from costframe.sets.archive import SetArchive
+from costframe import CostframeError
+from costframe.plugin import CostModelError, DataError, ParameterError
+from costframe.sets import SetArchive
 from costframe_cegb import CEGBClassifier
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor, planner
 

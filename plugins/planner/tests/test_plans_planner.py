@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from naive_costs import full_cost
 
 import costframe as cf
-from costframe.core.stages.stops import Rung, check_ladder
-from costframe.sets.archive import SetPrices
-from costframe.trees.folds import ManyFolds
+from costframe.core.stages.stops import check_ladder
+from costframe.plugin import Rung
+from costframe.sets import SetPrices
+from costframe.trees import ManyFolds
 from costframe_planner import planner
 from costframe_planner.path import PlanPoint, ladder_around
 from costframe_planner.planner import Routes, follow
