@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe.choices.frontier import Frontier
 from costframe.core.errors import CostframeError
-from costframe.frontier.checks import choose_algorithms
-from costframe.frontier.frontier import Frontier
+from costframe.study.algorithms import choose_algorithms
 from harness.points import NEAR, markdown
 from harness.sides import fit_algorithm
 from harness.tables import FREE, SCORES, STORED, load, options
@@ -28,7 +28,7 @@ from harness.tables import FREE, SCORES, STORED, load, options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from costframe.frontier.points import Point
+    from costframe.study.points import Point
 
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.5)
 RECOMMENDED = 1.0  # stands for the recommended model, which has no budget

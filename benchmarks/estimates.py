@@ -36,8 +36,8 @@ from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
 from costframe.datasets import Dataset
-from costframe.frontier.checks import choose_score_of_study
-from costframe.frontier.intervals import NINE_OF_TEN
+from costframe.study.estimates import NINE_OF_TEN
+from costframe.study.score_choice import choose_score_of_study
 from costframe.training.scoring import score_named, with_labels
 from harness.families import FAMILIES, draw_classes
 from harness.points import markdown, standard_error, with_errors
@@ -45,7 +45,7 @@ from harness.points import markdown, standard_error, with_errors
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from costframe.frontier.points import Point
+    from costframe.study.points import Point
 
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -26,7 +26,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
-from costframe.frontier.checks import choose_algorithms
+from costframe.study.algorithms import choose_algorithms
 from harness.pictures import DASHES, dress, sheet
 from harness.points import (
     BUDGETS,

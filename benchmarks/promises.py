@@ -28,12 +28,12 @@ from attrs import evolve, frozen
 from scipy.special import expit
 
 import costframe as cf
-from costframe.frontier import Frontier
-from costframe.frontier.promised import _Pool, cascades_of
-from costframe.frontier.rows import Rows
+from costframe.choices import Frontier
+from costframe.choices.model_pool import ModelPool, cascades_of
 from costframe.promises.choose import BrokenPromiseError, Judge, choose
 from costframe.promises.losses import losses_of
 from costframe.promises.sample import Answers
+from costframe.study.rows import Rows
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -128,7 +128,7 @@ def _nhanes(name: str, count: int) -> Family:
 class Known:
     """The answers of all candidates for all rows of a family."""
 
-    pool: _Pool
+    pool: ModelPool
     candidates: list[Any]
     answers: dict[str, Answers]
     whole: Any  # sample of all rows
@@ -137,7 +137,7 @@ class Known:
     @classmethod
     def of(cls, family: Family, promises: tuple[Any, ...]) -> Known:
         """Ask all points, and cascades with the safest of them on the validation rows."""
-        pool = _Pool.of(family.frontier)
+        pool = ModelPool.of(family.frontier)
         valid = pool.sample(Rows.of(*family.valid, None, None), promises)
         judge = Judge(promises, valid)
         candidates = [*pool.candidates, *cascades_of(pool.candidates, judge)]

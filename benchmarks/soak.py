@@ -27,7 +27,7 @@ from attrs import define, field
 
 import costframe as cf
 from costframe.core.plugins import TASKS, registry, two_classes_only
-from costframe.frontier.checks import check_saved
+from costframe.study.algorithms import check_saved
 from costframe.testing.case import expect, same_bits
 from costframe.testing.counting import expect_as_reported, inquire
 

@@ -4,6 +4,8 @@ from costframe import datasets as datasets
 from costframe import plot as plot
 from costframe import sources as sources
 from costframe.adoption.adopting import adopt as adopt
+from costframe.choices import BudgetSearch as BudgetSearch
+from costframe.choices import Frontier as Frontier
 from costframe.core.cost.expected import CostReport as CostReport
 from costframe.core.cost.expected import ExpectedCost as ExpectedCost
 from costframe.core.errors import CostframeError as CostframeError
@@ -22,8 +24,6 @@ from costframe.core.stages.stages import Answer as Answer
 from costframe.core.stages.stages import Route as Route
 from costframe.core.storage.saving import load as load
 from costframe.core.storage.saving import save as save
-from costframe.frontier import BudgetSearch as BudgetSearch
-from costframe.frontier import Frontier as Frontier
 from costframe.hooks import Algorithm as Algorithm
 from costframe.hooks import hookimpl as hookimpl
 from costframe.promises.certified import Certified as Certified

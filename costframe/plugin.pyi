@@ -72,13 +72,13 @@ from costframe.core.tables.row_hashes import draw_rows as draw_rows
 from costframe.core.tables.row_hashes import hash_rows as hash_rows
 from costframe.core.tables.rows import as_rows as as_rows
 from costframe.core.tables.rows import check_queries as check_queries
-from costframe.frontier.paths import FitsPath as FitsPath
-from costframe.frontier.paths import ModelPath as ModelPath
 from costframe.hooks import Algorithm as Algorithm
 from costframe.hooks import hookimpl as hookimpl
 from costframe.hooks import import_lazily as import_lazily
 from costframe.sources.source import KeyRefusedError as KeyRefusedError
 from costframe.sources.source import Source as Source
+from costframe.study.path_protocol import FitsPath as FitsPath
+from costframe.study.path_protocol import ModelPath as ModelPath
 from costframe.training.data import FitRows as FitRows
 from costframe.training.data import Rows as Rows
 from costframe.training.data import TrainingData as TrainingData

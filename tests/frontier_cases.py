@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from costframe.frontier import Point
+from costframe.choices import Point
 
 COSTS = {
     "unit": "CAD",

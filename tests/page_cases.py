@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import costframe as cf
-from costframe.frontier import Frontier, Point
+from costframe.choices import Frontier, Point
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

@@ -8,10 +8,10 @@ from planned_stumps import StumpsClassifier
 from sklearn.base import clone
 
 import costframe as cf
+from costframe.choices.sentences import describe_model
 from costframe.core import machine
-from costframe.frontier.paths import choose_points
-from costframe.frontier.words import describe_model
 from costframe.plugin import CostModelError, ParameterError, influence, score_named, with_labels
+from costframe.study.path_points import choose_points
 from costframe.training.scoring import error_cost
 
 PRICES = {"a": 0.1, "amount": 0.0, "b": 0.2}

@@ -9,8 +9,8 @@ from cli_cases import refused
 from frontier_cases import COSTS, some_rows
 
 import costframe as cf
+from costframe.choices import Frontier
 from costframe.datasets import read_table
-from costframe.frontier import Frontier
 
 PRICES = """unit = "CAD"
 [features]

@@ -10,10 +10,10 @@ from cli_cases import refused
 
 from costframe import Frontier, load
 from costframe.cli import arguments, results
-from costframe.frontier.runs import hold_alone
-from costframe.frontier.study import Study
-from costframe.frontier.trial import Trial
 from costframe.plugin import ParameterError
+from costframe.study.runs import hold_alone
+from costframe.study.study import Study
+from costframe.study.trial import Trial
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

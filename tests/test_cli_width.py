@@ -12,9 +12,9 @@ from rich.console import Console
 
 import costframe as cf
 from costframe import CostModel, Frontier
+from costframe.choices import Point
 from costframe.cli.commands import costframe
 from costframe.core.plugins import TASKS
-from costframe.frontier import Point
 from costframe.report.tables import EXPENDABLE, algorithms_table, paid_table, points_table
 from costframe.training.console import LEAST_WIDTH, output
 

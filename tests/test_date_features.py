@@ -17,9 +17,9 @@ from costframe.core.errors import InquiryError
 from costframe.core.tables.date_parts import MAKERS
 from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
-from costframe.frontier.candidates import Entrant
 from costframe.plugin import CostModelError, DataError
 from costframe.sources import Lookup, Sources, TableSource
+from costframe.study.entrants import Entrant
 
 DAY = dt.date(2024, 4, 3)
 ENTRIES = {"cost": 2.0, "parts": ["month", "weekday"]}

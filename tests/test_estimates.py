@@ -9,13 +9,17 @@ from attrs import evolve
 from frontier_cases import COSTS, some_rows
 
 import costframe as cf
-from costframe.frontier import Point, paths
-from costframe.frontier.estimates import Estimate, estimate_on_rows, join_folds, model_variance
-from costframe.frontier.optimism import correct_choice
-from costframe.frontier.paths import fit_along
-from costframe.frontier.rows import Rows, folds_of, halves_of
-from costframe.frontier.trial import Fitted, Trial, silent
+from costframe.choices import Point
+from costframe.choices.optimism import correct_choice
 from costframe.plugin import ParameterError, Traits, influence, score_named
+from costframe.study import path_folds
+from costframe.study.estimates import Estimate, estimate_on_rows, join_folds, model_variance
+from costframe.study.fitted import Fitted
+from costframe.study.folds import folds_of, halves_of
+from costframe.study.paths import fit_along
+from costframe.study.progress import silent
+from costframe.study.rows import Rows
+from costframe.study.trial import Trial
 
 
 class Binary:
@@ -147,7 +151,7 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
         judged.append((values(out.X), len(given)))
         return estimate_on_rows(score, out, model, predictions)
 
-    monkeypatch.setattr(paths, "estimate_on_rows", estimate)
+    monkeypatch.setattr(path_folds, "estimate_on_rows", estimate)
     divided = folds_of(train, valid, folds, classes=True)
     found, _ = fit_along(Trial("cegb", make, train, valid, None, "roc_auc", folds=divided), 4, None, silent)
     assert given[0] == values(train.X, valid.X)  # of the models themselves

@@ -16,18 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe import CostframeError
+from costframe.choices import Frontier
+from costframe.choices.sentences import describe_useless_budget
 from costframe.core.plugins import registry
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier
-from costframe.frontier.candidates import Entrant
-from costframe.frontier.estimates import difference_error
-from costframe.frontier.rows import Division
-from costframe.frontier.store import Store
-from costframe.frontier.study import Study, process_count
-from costframe.frontier.tradeoffs import FITS, fill, refine
-from costframe.frontier.trial import Fitted, silent
-from costframe.frontier.words import describe_useless_budget
 from costframe.plugin import ParameterError
+from costframe.study.bisection import refine
+from costframe.study.division import Division
+from costframe.study.entrants import Entrant
+from costframe.study.estimates import difference_error
+from costframe.study.fits_within_sets import FITS
+from costframe.study.fitted import Fitted
+from costframe.study.grid import fill
+from costframe.study.processes import process_count
+from costframe.study.progress import silent
+from costframe.study.store import Store
+from costframe.study.study import Study
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +262,7 @@ def test_what_a_sweep_refuses(data, algorithms, more, text):
 def test_algorithms_are_fitted_side_by_side_where_other_processes_can(
     data, tmp_path, monkeypatch, plugin, distribution, keeps, processes
 ):
-    monkeypatch.setattr("costframe.frontier.study.thread_count", lambda: 2)
+    monkeypatch.setattr("costframe.study.processes.thread_count", lambda: 2)
     owner = EntryPoint(plugin, "some.module", "costframe")
     vars(owner)["dist"] = distribution and SimpleNamespace(name=distribution, version="no distribution")
     monkeypatch.setitem(registry().owners, "cegb", owner)

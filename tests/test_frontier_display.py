@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 from matplotlib.text import Annotation, Text
 
-from costframe.frontier import Frontier, Point
+from costframe.choices import Frontier, Point
 from costframe.plot import FrontierDisplay
 from costframe.plugin import ParameterError
 from costframe.report.pictures import bar_boxes, line_boxes, marker_boxes, new_figure

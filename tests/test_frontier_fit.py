@@ -16,10 +16,11 @@ from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
 from costframe import CostframeError, FittedEstimator
+from costframe.choices import Frontier, Point
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier, Point
-from costframe.frontier.rows import Rows, folds_by
 from costframe.plugin import ParameterError
+from costframe.study.folds import folds_by
+from costframe.study.rows import Rows
 
 FEW = {"n_estimators": 5}
 PRICES = cf.CostModel.from_dict(COSTS)

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import costframe as cf
+from costframe.choices import Frontier
 from costframe.core.errors import PluginError
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier
-from costframe.frontier.candidates import Entrant
-from costframe.frontier.checks import choose_error_cost
-from costframe.frontier.paths import choose_points, fit_along
-from costframe.frontier.rows import Division
-from costframe.frontier.study import Study
+from costframe.study.division import Division
+from costframe.study.entrants import Entrant
+from costframe.study.path_points import choose_points
+from costframe.study.paths import fit_along
+from costframe.study.score_choice import choose_error_cost
+from costframe.study.study import Study
 from costframe.training.error_costs import ERROR_COST
 
 FEW = {"n_estimators": 12}

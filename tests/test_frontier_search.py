@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.frontier import BudgetSearch
-from costframe.frontier.search import UselessBudgetWarning
+from costframe.choices import BudgetSearch
+from costframe.choices.budget_search import UselessBudgetWarning
 from costframe.plugin import ParameterError
 
 
@@ -87,7 +87,7 @@ EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "rows of weight zer
     expected_failed_checks=lambda _search: EXPECTED,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore::costframe.frontier.search.UselessBudgetWarning")
+@pytest.mark.filterwarnings("ignore::costframe.choices.budget_search.UselessBudgetWarning")
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -162,7 +162,7 @@ def test_a_time_limit_ends_a_study_with_the_fits_that_have_ended(monkeypatch):
     """A fit in this process ends when it next reports progress; what ended before is chosen from."""
     X, y = rows_and_labels()
     clock = iter(range(10**6))
-    monkeypatch.setattr("costframe.frontier.study.time.monotonic", lambda: next(clock))  # a second at each look
+    monkeypatch.setattr("costframe.study.study.time.monotonic", lambda: next(clock))  # a second at each look
     given = [cf.CEGBClassifier(n_estimators=3), cf.MiserClassifier(n_estimators=3)]
     how = {"tradeoffs": [0.0, 0.001, 0.01], "cv": 0}
     whole = cf.Frontier.fit(given, X, y, **how)
@@ -185,7 +185,7 @@ def test_a_time_limit_ends_a_study_with_the_fits_that_have_ended(monkeypatch):
 def test_progress_tells_the_plan_then_the_time_left(monkeypatch, capsys):
     X, y = rows_and_labels()
     clock = iter(range(10**6))
-    monkeypatch.setattr("costframe.frontier.study.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("costframe.study.study.time.monotonic", lambda: next(clock))
     told = []
     given, how = [cf.CEGBClassifier(n_estimators=3)], {"tradeoffs": [0.0, 0.001, 0.01], "cv": 3}
     cf.Frontier.fit(given, X, y, **how, progress=lambda *event: told.append(event))

@@ -9,13 +9,14 @@ from attrs import evolve
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold
 
 import costframe as cf
-from costframe.frontier import Frontier
-from costframe.frontier.estimates import estimate_on_rows
-from costframe.frontier.rows import Division, Rows
+from costframe.choices import Frontier
 from costframe.plugin import DataError, ParameterError
+from costframe.study.division import Division
+from costframe.study.estimates import estimate_on_rows
+from costframe.study.rows import Rows
 
 # Nothing predicts the labels of other patients.
-pytestmark = pytest.mark.filterwarnings("ignore::costframe.frontier.search.UselessBudgetWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::costframe.choices.budget_search.UselessBudgetWarning")
 SMALL = cf.CEGBClassifier(n_estimators=2)
 
 

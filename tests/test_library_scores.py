@@ -28,11 +28,11 @@ from sklearn.metrics import (
 )
 
 import costframe as cf
+from costframe.choices import Frontier
+from costframe.choices.budget_search import UselessBudgetWarning
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier
-from costframe.frontier.checks import choose_score
-from costframe.frontier.search import UselessBudgetWarning
 from costframe.plugin import DataError, ParameterError, influence, resolve_score, score_named, with_labels
+from costframe.study.score_choice import choose_score
 from costframe.training.scoring import SCORES, best_value
 
 N = 240

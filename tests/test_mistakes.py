@@ -6,11 +6,11 @@ from attrs import evolve
 from scipy.stats import chi2
 
 import costframe as cf
-from costframe.frontier import Point
-from costframe.frontier.choices import Choices
-from costframe.frontier.intervals import interval_of_counts
-from costframe.frontier.mistakes import count_mistakes, mistakes_in_words
+from costframe.choices import Point
+from costframe.choices.choices import Choices
+from costframe.choices.intervals import interval_of_counts
 from costframe.plugin import with_labels
+from costframe.study.mistakes import count_mistakes, mistakes_in_words
 from costframe.training.error_costs import ERROR_COST
 from costframe.training.scoring import error_cost
 

@@ -14,11 +14,12 @@ from costframe import Answer, StageTree, WeakLearnerBank
 from costframe.core.errors import StorageError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import checksum
-from costframe.frontier.points import at_tradeoff
-from costframe.frontier.rows import Rows
-from costframe.frontier.tradeoffs import _beyond_mean, mix_to_budget
-from costframe.frontier.trial import Fitted, Trial
 from costframe.plugin import OpaqueLearner, ParameterError
+from costframe.study.fitted import Fitted
+from costframe.study.mixtures import _beyond_mean, mix_to_budget
+from costframe.study.points import at_tradeoff
+from costframe.study.rows import Rows
+from costframe.study.trial import Trial
 from costframe.testing.case import same_bits
 from costframe.testing.counting import inquire
 from costframe.testing.strategies import rows

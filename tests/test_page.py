@@ -12,8 +12,8 @@ from attrs import evolve
 from page_cases import HOSTILE, PLAIN, cascade, frontier, prices, rows
 
 import costframe as cf
+from costframe.choices import Frontier
 from costframe.core.errors import printable
-from costframe.frontier import Frontier
 from costframe.report.page import frontier_page, model_page, render_page
 
 

@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.frontier import BudgetSearch, Frontier
-from costframe.frontier.promised import certify
+from costframe.choices import BudgetSearch, Frontier
+from costframe.choices.promised import certify
 from costframe.plugin import CostModelError, DataError, ParameterError
 from costframe.promises import BrokenPromiseError
 from costframe.promises.cascades import DOUBTS, can_defer, cascade
@@ -23,7 +23,7 @@ from costframe.promises.choose import Candidate, Judge, choose
 from costframe.promises.promise import as_promises
 from costframe.promises.sample import Answers, Sample
 
-pytestmark = pytest.mark.filterwarnings("ignore::costframe.frontier.search.UselessBudgetWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::costframe.choices.budget_search.UselessBudgetWarning")
 SMALL = cf.CEGBClassifier(COSTS, n_estimators=12)
 NAMES = [*"abcd"]
 

@@ -8,11 +8,11 @@ from sklearn.metrics import roc_auc_score
 
 import costframe as cf
 from costframe import Frontier
+from costframe.choices.sentences import describe_bills, describe_choice, describe_model
 from costframe.datasets import Dataset
-from costframe.frontier.candidates import references_of
-from costframe.frontier.references import REFERENCES, describe_reference, is_reference
-from costframe.frontier.words import describe_bills, describe_choice, describe_model
 from costframe.plugin import ParameterError
+from costframe.study.entrants import references_of
+from costframe.study.references import REFERENCES, describe_reference, is_reference
 
 PRICES = {"features": {"free": 0.0, "also": 0.0, "dear": 4.0, "once": {"cost": 0.0, "once": 50.0}}}
 ERRORS = {"0": {"1": 10.0}, "1": {"0": 10.0}}

@@ -16,8 +16,8 @@ from costframe.core import plugins as registry_module
 from costframe.core.errors import AdoptionError, PluginError
 from costframe.core.plugins import GROUP, Registry, registry, two_classes_only
 from costframe.datasets import Dataset
-from costframe.frontier.checks import choose_algorithms
 from costframe.plugin import ParameterError
+from costframe.study.algorithms import choose_algorithms
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -103,7 +103,7 @@ def test_a_class_given_by_its_place_is_imported_and_checked_on_use(plug, monkeyp
     good = algorithm(classifier=f"{Kind.__module__}:Kind")
     points = [plug("bad", **brings(algorithm("odd", classifier=place))), plug("fine", **brings(good))]
     monkeypatch.setattr(registry_module, "registry", lambda: found)
-    monkeypatch.setattr("costframe.frontier.checks.registry", lambda: found)
+    monkeypatch.setattr("costframe.study.algorithms.registry", lambda: found)
     found = Registry.load(points)
     assert found.estimator_class("Kind") is Kind is estimator("good").__class__
     assert (set(found.algorithms), found.broken) == ({"good", "odd"}, {})
@@ -260,14 +260,14 @@ def test_three_classes_leave_an_algorithm_for_two_out_unless_it_is_named(monkeyp
     with pytest.raises(ParameterError, match="algorithm 'cronus': is for two classes, got 3"):
         choose_algorithms("classification", ["miser", "cronus"], 3)
     only = {"cronus": registry().algorithm("cronus")}
-    monkeypatch.setattr("costframe.frontier.checks.registry", lambda: Registry(registry().manager, only))
+    monkeypatch.setattr("costframe.study.algorithms.registry", lambda: Registry(registry().manager, only))
     with pytest.raises(PluginError, match="no installed algorithm takes 3 classes"):
         choose_algorithms("classification", None, 3)
 
 
 def test_sweeps_and_commands_go_on_without_it_and_say_so(monkeypatch, run, table):
     only = {name: registry().algorithm(name) for name in ("cronus", "reweighted")}
-    monkeypatch.setattr("costframe.frontier.checks.registry", lambda: Registry(registry().manager, only))
+    monkeypatch.setattr("costframe.study.algorithms.registry", lambda: Registry(registry().manager, only))
     X = np.random.default_rng(0).standard_normal((240, 3))
     y, costs, errors = np.digitize(X[:, 0], (-0.5, 0.5)), dict.fromkeys("abc", 1.0), {}
     data = Dataset.from_arrays(X, y, costs, feature_names=list("abc"), task="classification")

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
-from costframe.frontier import Frontier
-from costframe.frontier.estimates import Estimate
-from costframe.frontier.optimism import correct_choice
-from costframe.frontier.repeated import join_bills, join_scores
-from costframe.frontier.store import Fitted
+from costframe.choices import Frontier
+from costframe.choices.optimism import correct_choice
 from costframe.plugin import DataError
+from costframe.study.estimates import Estimate
+from costframe.study.fitted import Fitted
+from costframe.study.repeated_search import join_bills, join_scores
 
 SCORES = st.lists(st.tuples(st.floats(-2, 0), st.floats(-2, 0)), min_size=1, max_size=6)
 

@@ -8,11 +8,11 @@ from attrs import evolve
 from test_planned import LABORATORY, chain
 
 import costframe as cf
+from costframe.choices import Frontier, Point
+from costframe.choices.buys import next_buys
 from costframe.core.display import html_table
 from costframe.core.errors import brief, printable
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.frontier import Frontier, Point
-from costframe.frontier.words import next_buys
 from costframe.plugin import shown
 
 EVIL = "<script>alert(1)</script>\u202e\x1b[31m & more"

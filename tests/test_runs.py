@@ -23,16 +23,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
+from costframe.choices import Frontier
 from costframe.core.errors import StorageError
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier, study
-from costframe.frontier.candidates import Entrant
-from costframe.frontier.digests import digest
-from costframe.frontier.rows import Division
-from costframe.frontier.store import Store, pack_fits, unpack_fits
-from costframe.frontier.study import Reporter, Study, Task, UnfinishedError, listen
-from costframe.frontier.trial import Trial, silent
 from costframe.plugin import ParameterError
+from costframe.study import study
+from costframe.study.digests import digest
+from costframe.study.division import Division
+from costframe.study.entrants import Entrant
+from costframe.study.events import Task
+from costframe.study.failures import UnfinishedError
+from costframe.study.fit_files import pack_fits, unpack_fits
+from costframe.study.progress import silent
+from costframe.study.reports import Reporter, listen
+from costframe.study.store import Store
+from costframe.study.study import Study
+from costframe.study.trial import Trial
 
 FEW = {"n_estimators": 5}
 SWEEP = {"algorithms": ["miser", "cegb"], "tradeoffs": [0.0, 0.01, 0.1], "parameters": FEW, "cv": 0}

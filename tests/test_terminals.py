@@ -9,8 +9,8 @@ from rich.console import Console
 
 import costframe as cf
 from costframe import ExpectedCost, Frontier
+from costframe.choices import Point
 from costframe.core.display import compare_cost, cost, saving
-from costframe.frontier import Point
 from costframe.plot import (
     AcquisitionDisplay,
     FrontierDisplay,

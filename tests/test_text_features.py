@@ -16,8 +16,8 @@ from costframe import load as load_model
 from costframe import save
 from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
-from costframe.frontier.candidates import Entrant
 from costframe.plugin import DataError, ParameterError
+from costframe.study.entrants import Entrant
 
 LABELS = np.arange(60) % 2
 

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from costframe.frontier import Frontier
-from costframe.frontier.choices import distinct
-from costframe.frontier.intervals import NINE_OF_TEN, score_interval
-from costframe.frontier.words import describe_choice, describe_few_rows, describe_recommendation, next_buys
+from costframe.choices import Frontier
+from costframe.choices.buys import next_buys
+from costframe.choices.choices import distinct
+from costframe.choices.intervals import score_interval
+from costframe.choices.sentences import describe_choice, describe_few_rows, describe_recommendation
 from costframe.plugin import influence, score_named, standard_error
+from costframe.study.estimates import NINE_OF_TEN
 
 point = partial(frontier_cases.point, score_error=0.02)
 

@@ -36,12 +36,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
-from costframe.frontier.candidates import Entrant
-from costframe.frontier.paths import has_path
-from costframe.frontier.rows import Division
-from costframe.frontier.study import Study, Task
-from costframe.frontier.tradeoffs import fit_all
-from costframe.frontier.trial import silent
+from costframe.study.division import Division
+from costframe.study.entrants import Entrant
+from costframe.study.events import Task
+from costframe.study.paths import has_path
+from costframe.study.plan import fit_all
+from costframe.study.progress import silent
+from costframe.study.study import Study
 from harness.gdfs_points import gdfs_points
 from harness.points import measure
 from harness.tables import SCORES, SHARED, fitting_rows, load, load_table, shared_module
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from costframe.datasets import Dataset
-    from costframe.frontier.trial import Fitted
+    from costframe.study.fitted import Fitted
     from harness.points import Point
 
 POINTS = 42  # of a path; LightGBM has as many models

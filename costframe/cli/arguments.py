@@ -197,7 +197,7 @@ def split_names(lists: Sequence[str]) -> list[str] | None:
 def check_fit(algorithms: Iterable[str] | None, task: str | None, score: str | None) -> None:
     """Refuse unknown algorithms and scores, and algorithms without the task, before reading a table."""
     from costframe.core.plugins import registry
-    from costframe.frontier.checks import EVERY, choose_algorithms
+    from costframe.study.algorithms import EVERY, choose_algorithms
     from costframe.training.scoring import score_named
 
     for name in algorithms or ():

@@ -42,8 +42,8 @@ from costframe.cli.promise import PROMISED, Promised, check_on_test, promise_opt
 from costframe.core.errors import CostframeError, ParameterError
 
 if TYPE_CHECKING:
+    from costframe.choices.frontier import Frontier
     from costframe.cli.results import Screen
-    from costframe.frontier.frontier import Frontier
 
 FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")
 PATIENCE = 120.0  # seconds on a terminal
@@ -122,10 +122,11 @@ def compare(
     With --promise, the command also writes promised.model: the cheapest model, or cascade of two, that is certified on
     the test rows to keep all promises. If there is none, it says the best that can be promised, and ends with status 2.
     """
+    from costframe.choices.saving import remove_other_models
     from costframe.cli.results import Results, Screen
-    from costframe.frontier.checks import choose_algorithms, choose_score_of_study
-    from costframe.frontier.rows import Division
-    from costframe.frontier.saved import remove_other_models
+    from costframe.study.algorithms import choose_algorithms
+    from costframe.study.division import Division
+    from costframe.study.score_choice import choose_score_of_study
     from costframe.training.console import output as make_console
 
     began = time.monotonic()
@@ -179,14 +180,14 @@ def compare(
 
 
 def _hold(output: Path) -> contextlib.AbstractContextManager[None]:
-    from costframe.frontier.runs import hold_alone
+    from costframe.study.runs import hold_alone
 
     return hold_alone(output)
 
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:
     """Refuse a directory with fits or other results, unless the command is to resume or to replace them."""
-    from costframe.frontier.runs import holds_fits, holds_run
+    from costframe.study.runs import holds_fits, holds_run
 
     if resume and force:
         raise ParameterError("give either --resume or --force")
@@ -206,7 +207,7 @@ def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
 
     Fits of references alone are kept only after an interrupt: where no algorithm could be fitted, there is no result.
     """
-    from costframe.frontier.runs import clear_run, holds_fits, holds_references_only, holds_run
+    from costframe.study.runs import clear_run, holds_fits, holds_references_only, holds_run
 
     if not resume and (holds_run(output) or holds_fits(output)):
         clear_run(output)
@@ -223,7 +224,7 @@ def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
 
 def _end_with_fits(output: Path, without: str = "a first look") -> NoReturn:
     """End after an interrupt, and say what the directory has: all finished fits, or `without` any something else."""
-    from costframe.frontier.store import FITS
+    from costframe.study.fit_files import FITS
 
     ended = any((output / FITS).glob("*.fits"))
     what = "; all finished fits are" if ended else f" before the first fit ended; {without} is"
@@ -238,10 +239,10 @@ def _time_to_fit(limit: float, began: float) -> float:
 
 def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
     """Return the frontier of all fits, or after an interrupt of those that are finished, or else of the constant."""
-    from costframe.frontier import Frontier
-    from costframe.frontier.candidates import fit_constant
-    from costframe.frontier.runs import holds_fits, holds_run
-    from costframe.frontier.study import UnfinishedError
+    from costframe.choices import Frontier
+    from costframe.study.constant import fit_constant
+    from costframe.study.failures import UnfinishedError
+    from costframe.study.runs import holds_fits, holds_run
 
     failures: dict[str, CostframeError] = {}
     unfinished: list[str] = []

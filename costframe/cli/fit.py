@@ -39,9 +39,9 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.promises import Promise
 
 if TYPE_CHECKING:
+    from costframe.choices.frontier import Frontier
     from costframe.datasets import Dataset
-    from costframe.frontier.frontier import Frontier
-    from costframe.frontier.points import Point
+    from costframe.study.points import Point
     from costframe.training.console import Output
 
 EXAMPLES = """\b
@@ -93,7 +93,7 @@ def fit(
     """
     from costframe.core.storage.saving import content_of, write_content
     from costframe.datasets.leaks import Leak
-    from costframe.frontier.checks import check_saved, choose_algorithms
+    from costframe.study.algorithms import check_saved, choose_algorithms
     from costframe.training.console import output as make_console
 
     promises = read_promises(promised, confidence)
@@ -163,7 +163,7 @@ def _keep_promised(
 
 def _sweep(*given: Any, **terms: Any) -> tuple[Frontier, bool]:
     """Return the frontier of all fits, or after an interrupt of those that ended, and whether there was one."""
-    from costframe.frontier import Frontier
+    from costframe.choices import Frontier
     from costframe.training.console import show_progress
 
     so_far: list[Callable[[], Frontier]] = []
@@ -191,7 +191,7 @@ def _name_budget(*, interrupted: bool) -> Iterator[None]:
 def _report(
     console: Output, dataset: Dataset, frontier: Frontier, point: Point, budget: float | None, output: Path
 ) -> None:
-    from costframe.frontier.words import describe_model, describe_useless_budget
+    from costframe.choices.sentences import describe_model, describe_useless_budget
 
     with name_written_files(str(output)):
         console.print(describe_model(frontier, point, chosen=False), markup=False)

@@ -20,7 +20,8 @@ from costframe.core.plugins import estimator, registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
 from costframe.datasets.large_tables import LargeDataset, read_large_table
-from costframe.frontier.checks import check_score, name_failures
+from costframe.study.failures import name_failures
+from costframe.study.score_choice import check_score
 from costframe.training.cluster.fitting import open_client
 from costframe.training.console import Output
 from costframe.training.console import output as make_console

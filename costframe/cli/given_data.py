@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.prices.costs import CostModel
     from costframe.datasets import Dataset
-    from costframe.frontier.rows import Rows
+    from costframe.study.rows import Rows
 
 DEFAULT_DATA = "breast-cancer"
 
@@ -261,7 +261,7 @@ def open_labelled(model: str, fitted: FittedEstimator, data: str, asked: Asked) 
     CostframeError
         If DATA has no such labels or part, or is not the table of the run.
     """
-    from costframe.frontier.runs import find_run
+    from costframe.study.runs import find_run
 
     found = find_run(Path(model))
     score = None if found is None else str(found[1].get("score"))
@@ -293,7 +293,7 @@ def _labelled(
     model: str, data: str,
 ) -> Rows:  # fmt: skip
     """Return rows without features, with labels as the model has them."""
-    from costframe.frontier.rows import Rows
+    from costframe.study.rows import Rows
 
     return Rows(np.empty((len(y), 0)), _match(y, fitted, model, data), None, qid, groups)
 
@@ -317,7 +317,7 @@ def _read_as(folder: Path, run: dict[str, Any], model: str, data: str, asked: As
 
 
 def _check_same(dataset: Dataset, folder: Path, run: dict[str, Any], model: str, data: str) -> None:
-    from costframe.frontier.runs import digest_table
+    from costframe.study.runs import digest_table
 
     if digest_table(dataset) != run.get("table"):
         raise DataError(

@@ -41,7 +41,7 @@ def show_traceback(error: BaseException) -> None:
 
 def print_failures(failures: Mapping[str, CostframeError]) -> None:
     """Print the algorithms that could not be fitted, those with one reason in one line."""
-    from costframe.frontier.checks import failure_text
+    from costframe.study.failures import failure_text
 
     alike: dict[str, list[str]] = {}
     for algorithm, error in failures.items():

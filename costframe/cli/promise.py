@@ -26,9 +26,9 @@ from costframe.promises import Promise
 from costframe.promises.promise import CONFIDENCE
 
 if TYPE_CHECKING:
+    from costframe.choices.frontier import Frontier
     from costframe.core.predictors.fitted import FittedEstimator
     from costframe.datasets import Dataset
-    from costframe.frontier.frontier import Frontier
     from costframe.promises import Certified
     from costframe.training.console import Output
 
@@ -68,8 +68,8 @@ def check_on_test(promises: Sequence[Promise], dataset: Dataset) -> None:
     """Refuse promises that a data set, or its test rows, have not."""
     if not promises:
         return
-    from costframe.frontier.promised import check_promised
-    from costframe.frontier.rows import Rows
+    from costframe.choices.promised import check_promised
+    from costframe.study.rows import Rows
 
     rows = Rows.of_part(dataset.part("test"))
     check_promised(promises, rows, dataset.task, has_bills=dataset.costs.errors is not None)
@@ -162,8 +162,8 @@ def promise(
     point of the frontier, the best one, or a column of DATA, excess(MODEL), the error rate above that of a model, cost
     and bill.
     """
-    from costframe.frontier import Frontier
-    from costframe.frontier.promised import reader_of
+    from costframe.choices import Frontier
+    from costframe.choices.model_pool import reader_of
     from costframe.training.console import output as make_console
 
     promises = read_promises(promised, confidence)

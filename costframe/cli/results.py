@@ -15,24 +15,19 @@ from rich.console import Group
 from rich.live import Live
 from rich.markup import escape
 
+from costframe.choices.buys import next_buys
+from costframe.choices.frontier import Frontier
+from costframe.choices.sentences import describe_choice, describe_few_rows, describe_model, describe_useless_budget
 from costframe.cli.arguments import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets import Dataset
 from costframe.datasets.leaks import Leak
-from costframe.frontier.frontier import Frontier
-from costframe.frontier.points import Point
-from costframe.frontier.runs import RECOMMENDED
-from costframe.frontier.words import (
-    describe_choice,
-    describe_few_rows,
-    describe_model,
-    describe_useless_budget,
-    next_buys,
-)
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.page import frontier_page, render_page
 from costframe.report.tables import frontier_table, name_purchases, paid_table, points_table
+from costframe.study.points import Point
+from costframe.study.runs import RECOMMENDED
 from costframe.training.console import Lines, Output, progress_bar, update_bar
 
 if TYPE_CHECKING:

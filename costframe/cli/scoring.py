@@ -16,9 +16,9 @@ from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import contradicts
-from costframe.frontier.estimates import Estimate
-from costframe.frontier.rows import Rows
 from costframe.report.tables import mistakes_table
+from costframe.study.estimates import Estimate
+from costframe.study.rows import Rows
 from costframe.training.console import Output
 from costframe.training.error_costs import ErrorCosts
 from costframe.training.library_scores import LibraryScore
@@ -62,7 +62,7 @@ class Scored:
 
 def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
     """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
-    from costframe.frontier.checks import choose_score
+    from costframe.study.score_choice import choose_score
 
     n_classes = len(fitted.classes_) if fitted.kind == "classifier" else 0
     if score is None and of_run is not None:
@@ -115,7 +115,7 @@ def score_report(
     answers: Answers, report: CostReport, rows: Rows, score: str | LibraryScore
 ) -> tuple[CostReport, Scored]:
     """Score answers for rows, whose features are not asked, count mistakes, and add their costs to the report."""
-    from costframe.frontier.estimates import estimate_on_rows
+    from costframe.study.estimates import estimate_on_rows
 
     fitted, predictions = answers.fitted, np.concatenate(answers.predictions)
     if fitted.kind != "classifier" and predictions.ndim > 1:

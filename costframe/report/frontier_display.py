@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
+from costframe.choices.choices import Choices
+from costframe.choices.frontier import Frontier
 from costframe.core.display import cost as cost_text
 from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count, shown
-from costframe.frontier.choices import Choices
-from costframe.frontier.frontier import Frontier
-from costframe.frontier.points import Point
 from costframe.report.pictures import (
     COLORS,
     INK,
@@ -27,6 +26,7 @@ from costframe.report.pictures import (
     put_above,
     to_drawable,
 )
+from costframe.study.points import Point
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import score_label
 

@@ -15,6 +15,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from attrs import frozen
 
+from costframe.choices.buys import next_buys
+from costframe.choices.frontier import Frontier
+from costframe.choices.sentences import describe_model
+from costframe.choices.tables import columns_of, to_cells
 from costframe.core.arrays import F8
 from costframe.core.checks import needed
 from costframe.core.cost.expected import ExpectedCost
@@ -24,15 +28,13 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
-from costframe.frontier.frontier import Frontier
-from costframe.frontier.points import Point, at_tradeoff, best_first
-from costframe.frontier.store import MODELS
-from costframe.frontier.words import columns_of, describe_model, next_buys, to_cells
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.pictures import COLORS, GRAY, INK, PALE
 from costframe.report.stages_display import view_stages
 from costframe.report.stages_drawing import StageBox
 from costframe.report.tables import Payment, payments
+from costframe.study.fit_files import MODELS
+from costframe.study.points import Point, at_tradeoff, best_first
 from costframe.training.scoring import score_label
 
 if TYPE_CHECKING:

@@ -12,6 +12,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from costframe.choices.choices import distinct
+from costframe.choices.frontier import Frontier
+from costframe.choices.tables import columns_of, rows_of_frontier, to_cells
 from costframe.core.arrays import I8
 from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.core.display import cost, whole_percent
@@ -19,11 +22,8 @@ from costframe.core.errors import printable
 from costframe.core.plugins import two_classes_only
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import Dataset
-from costframe.frontier.choices import distinct
-from costframe.frontier.frontier import Frontier
-from costframe.frontier.points import Point
-from costframe.frontier.words import columns_of, rows_of_frontier, to_cells
 from costframe.hooks import Algorithm
+from costframe.study.points import Point
 
 BOUNDLESS = 10_000
 NARROW = 70  # a narrower table has the summary below the name

@@ -19,7 +19,7 @@ import costframe as cf
 from costframe.plugin import Answer, Route, StageTree, WeakLearnerBank
 
 if TYPE_CHECKING:
-    from costframe.frontier.points import Point
+    from costframe.study.points import Point
 
 # Two frontiers of a plugin have different marks, too: colors alone are not for everybody.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222")

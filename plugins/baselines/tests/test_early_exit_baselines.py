@@ -9,8 +9,8 @@ from xgboost import XGBClassifier
 
 import costframe as cf
 from costframe import Answer, CostframeError
+from costframe.choices import Frontier
 from costframe.datasets import Dataset
-from costframe.frontier import Frontier
 from costframe.plugin import ParameterError
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
 from costframe_baselines.exits import ConfidenceExits

@@ -1,0 +1,62 @@
+"""A frontier in four lines, and as a table of a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+
+from costframe.choices.choices import Choices
+from costframe.choices.sentences import describe_model
+from costframe.choices.tables import columns_of, rows_of_frontier, to_cells
+from costframe.core.display import html_table, saving
+from costframe.core.errors import brief, format_count
+from costframe.study.points import Point, plus_minus
+from costframe.study.references import is_reference
+
+
+def describe_frontier(frontier: Choices) -> str:
+    """Return four lines: the range of scores and costs, and the points that matter most."""
+    front = frontier.non_dominated() or frontier.points
+    sign, name = (-1, "errors") if frontier.has_bills else (1, frontier.score_name)
+    scores = f"{name} {sign * front[0].score:.3g} to {sign * front[-1].score:.3g}"
+    span = f"{scores} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
+    chosen = {"recommended": frontier.recommended(), "best": frontier.best(), "cheapest useful": frontier.useful()}
+    if frontier.has_bills:
+        least = min(frontier, key=frontier.bill)
+        chosen = {"recommended": frontier.recommended(), "least bill": least, "fewest errors": frontier.best()}
+    lines = [f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in chosen.items()]
+    return brief(frontier, _count(frontier), span, more=lines)
+
+
+def frontier_html(frontier: Choices) -> str:
+    """Return a table of at most six non-dominated points with the recommendation, without colors of its own."""
+    chosen = frontier.recommended()
+    points = rows_of_frontier(frontier, chosen)
+    columns = columns_of(frontier, ("model", "score", "cost", "saves"))
+    rows = to_cells(frontier, points, columns)
+    named = {
+        "model": "point",
+        "score": f"{frontier.score_name} \u00b1 error",
+        "cost": f"cost ({frontier.unit} per row)",
+    }
+    header = [named.get(column, column) for column in columns]
+    table = html_table(f"{_count(frontier)}; the best at each cost:", header, rows, points.index(chosen))
+    return f"<div>{table}<p>Recommended: {escape(describe_model(frontier, chosen))}</p></div>"
+
+
+def _count(frontier: Choices) -> str:
+    algorithms = {point.algorithm for point in frontier}
+    references = {point.algorithm for point in frontier if is_reference(point)}
+    of = format_count(len(algorithms - references), "algorithm") if algorithms > references else ""
+    also = format_count(len(references), "reference") if references else ""
+    return f"{format_count(len(frontier), 'point')} of {' and '.join(filter(None, (of, also)))}"
+
+
+def _in_words(frontier: Choices, point: Point) -> str:
+    """Return a point's name, score and cost, and the share of the price of all features that it saves."""
+    score = f"{frontier.score_name} {plus_minus(point.score, point.score_error)}"
+    if frontier.has_bills:
+        score = f"bill {plus_minus(frontier.bill(point), frontier.bill_error(point))}"
+    saved = f", saves {saving(point.cost, frontier.full_cost)}" if frontier.full_cost > 0 else ""
+    return (
+        f"{point.name or point.algorithm}, {score} at {plus_minus(point.cost, point.cost_error)} {frontier.unit}{saved}"
+    )

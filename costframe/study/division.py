@@ -1,0 +1,54 @@
+"""The division of a study's rows: to train on, to stop and choose by, to test on, and folds of the first two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.arrays import I8
+from costframe.datasets import Dataset
+from costframe.study.folds import Fold, folds_by, folds_of
+from costframe.study.rows import Rows
+from costframe.study.settings import check_share
+
+
+@frozen(eq=False)
+class Division:
+    """Rows to train on, to stop and choose by, and to test on, and folds of the first two."""
+
+    train: Rows
+    valid: Rows
+    test: Rows | None
+    folds: tuple[Fold, ...] = ()
+    folds_repeat: bool = False  # whether folds repeat single fits of estimators with a tradeoff too
+
+    @classmethod
+    def of_data(cls, data: Dataset, cv: Any = 0) -> Division:
+        """Divide a data set by its parts, and train and valid into a number of folds, or by a splitter."""
+        train, valid, test = map(Rows.of_part, map(data.part, ("train", "valid", "test")))
+        order = np.arange(len(train.y) + len(valid.y))
+        return cls(
+            train, valid, test, _folds(train, valid, cv, order, classes=data.task == "classification"), cv is not None
+        )
+
+    @classmethod
+    def of_rows(
+        cls, rows: Rows, valid: Rows | None, test: Rows | None, *, cv: Any, share: float, seed: Any, classes: bool
+    ) -> Division:
+        """Hold out a share of rows for validation if there are none, and make folds: of a number, or by a splitter."""
+        order = np.arange(len(rows.y) + (0 if valid is None else len(valid.y)))
+        if valid is None:
+            check_share("validation_fraction", share)
+            parts = rows.hold_out(share, seed, classes=classes)
+            order, (rows, valid) = np.concatenate(parts), map(rows.take, parts)
+        return cls(rows, valid, test, _folds(rows, valid, cv, order, classes=classes), cv is not None)
+
+
+def _folds(train: Rows, valid: Rows, cv: Any, order: I8, *, classes: bool) -> tuple[Fold, ...]:
+    """Divide train and valid into a number of folds, or by a splitter; see `folds_of` and `folds_by`."""
+    splits = hasattr(cv, "split") or hasattr(cv, "__iter__")
+    if splits and not isinstance(cv, str):
+        return folds_by(train, valid, cv, order)
+    return folds_of(train, valid, cv, classes=classes)

@@ -1,0 +1,164 @@
+"""Estimates of scores on fresh rows, from held-out rows or folds, joined and compared by the influences of rows.
+
+An estimate comes from the validation rows (`estimate_on_rows`), from folds of all rows that are not test rows
+(`join_folds`), or from the algorithm itself. It keeps the influence of each row, to compare two estimates on the same
+rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.core.arrays import F8, I8
+from costframe.core.errors import DataError
+from costframe.study.folds import LEAST
+from costframe.study.mistakes import count_mistakes
+from costframe.study.rows import Rows
+from costframe.training.library_scores import LibraryScore
+from costframe.training.scoring import influence, score_named, standard_error, with_labels
+
+NINE_OF_TEN = 1.645  # standard errors on both sides
+
+
+class UndefinedScoreError(DataError):
+    """A score is not a number on held-out rows."""
+
+
+@frozen(eq=False)
+class Estimate:
+    """An estimated score with its standard error."""
+
+    score: float
+    error: float
+    influence: F8 | None = field(default=None, repr=False)  # of each row; the last are those of valid
+    rows_lacked: float = 0.0  # share of the final model's training rows that the models of the estimate did not have
+    shared: float = 0.0  # part of the error that is the same for all models of a search, as its optimism is
+    between: float = 0.0  # variance of the score where it is that of one of two models, and open of which
+    mistakes: F8 | None = None  # (K, K), rows by class and answer, where errors have prices
+    weight: float = 1.0  # of the rows that it is from, or the number of their queries, as scores count them
+
+
+def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictions: F8) -> Estimate:
+    """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
+    y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)
+    score = score_named(name)(y, predictions, rows.weight, rows.qid)
+    if math.isnan(score):
+        raise UndefinedScoreError(
+            f"score: there is no {name} on {len(rows.y)} rows; they may lack a class or variation"
+        )
+    units = None if rows.groups is None else np.asarray(rows.units)
+    moved = influence(name, y, predictions, rows.weight, rows.qid, units)
+    moved = sum_by_unit(moved, units)
+    mistakes = count_mistakes(name, y, predictions)
+    return Estimate(float(score), standard_error(moved), moved, mistakes=mistakes, weight=_weight_of(rows))
+
+
+def _weight_of(rows: Rows) -> float:
+    """Return the weight of rows in a score of further ones too: the number of queries, or else the sum of weights."""
+    if rows.qid is not None:
+        return float(len(np.unique(rows.qid)))
+    return float(len(rows.y) if rows.weight is None else np.sum(rows.weight))
+
+
+def sum_by_unit(moved: F8, units: I8 | None) -> F8:
+    """Return the influences of rows, (n,), where their groups vary: the first row of a group has the group's."""
+    if units is None:
+        return moved
+    found = np.zeros(len(moved))
+    found[np.unique(units, return_index=True)[1]] = np.bincount(units, moved)
+    return found
+
+
+def of_bill(moved: F8 | None, spent: F8 | None) -> F8 | None:
+    """Return the influence of rows on minus the bill, given those on minus the cost of errors, and on the cost.
+
+    The latter are those of the last rows; None without both.
+    """
+    if moved is None or spent is None:
+        return None
+    found = moved.copy()
+    found[len(moved) - len(spent) :] -= spent
+    return found
+
+
+def mix_estimates(one: Estimate, other: Estimate, share: float) -> Estimate:
+    """Estimate the score of one of two models, which is the other one with probability `share`."""
+    assert one.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
+    assert other.influence is not None  # noqa: S101
+    moved = (1 - share) * one.influence + share * other.influence
+    between = share * (1 - share) * (other.score - one.score) ** 2
+    score = (1 - share) * one.score + share * other.score
+    mistakes = None
+    if one.mistakes is not None and other.mistakes is not None:
+        mistakes = (1 - share) * one.mistakes + share * other.mistakes
+    error, weight = standard_error(moved), one.weight
+    return Estimate(score, error, moved, between=between, mistakes=mistakes, weight=weight)
+
+
+def model_variance(folds: Sequence[Estimate]) -> float:
+    """Return the variance of the scores of folds beyond that of their rows; it may be negative.
+
+    It is 0 for halves of valid: their models share the training rows, and two scores do not tell a variance.
+    """
+    if len(folds) < LEAST:
+        return 0.0
+    return float(np.var([fold.score for fold in folds], ddof=1) - np.mean([fold.error**2 for fold in folds]))
+
+
+def join_folds(
+    folds: Sequence[Estimate], places: Sequence[I8], variance: float, *, rows_lacked: float = 0.0
+) -> Estimate:
+    """Join estimates of the same kind of model, each from the rows of one held-out fold.
+
+    `places`, int64, are the positions of each fold's rows among all rows; `variance` is of the true scores of models
+    trained in the same way on other rows, as the final model is. What is `between` two models is so in all folds alike.
+    """
+    share = np.array([fold.weight for fold in folds]) / sum(fold.weight for fold in folds)
+    moved = np.zeros(sum(len(place) for place in places))
+    for part, place, fold in zip(share, places, folds, strict=True):
+        if fold.influence is not None:
+            moved[place] = part * fold.influence
+    between = float(np.mean([fold.between for fold in folds]))
+    error = np.sqrt(standard_error(moved) ** 2 + max(variance, 0.0) * (1 + 1 / len(folds)) + between)
+    score = float(share @ [fold.score for fold in folds])
+    known = [fold.mistakes for fold in folds if fold.mistakes is not None]
+    mistakes = np.sum(known, axis=0) if len(known) == len(folds) else None
+    return Estimate(score, float(error), moved, rows_lacked=rows_lacked, mistakes=mistakes)
+
+
+def difference_error(one: F8, other: F8) -> float:
+    """Return the standard error of the difference of two scores, from the influences of their rows.
+
+    If one has fewer rows, its rows are the last ones of the other.
+    """
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    shared = product(longer[len(longer) - len(shorter) :], shorter)
+    return math.sqrt(max(product(one, one) + product(other, other) - 2 * shared, 0.0))
+
+
+def paired_error(moved: Sequence[F8], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)) -> float:
+    """Return the standard error of a difference, from two influences of rows and what errors have beyond their rows.
+
+    `shared` are parts of the errors that are of one cause, so that their difference counts.
+    """
+    beyond = sum(_beyond(error, each, same) for each, error, same in zip(moved, errors, shared, strict=True))
+    return math.sqrt(difference_error(*moved) ** 2 + beyond + (shared[1] - shared[0]) ** 2)
+
+
+def beyond_rows(known: Estimate) -> float:
+    """Return the variance of an estimate of its own, beyond that of its rows, as that of models between folds."""
+    return 0.0 if known.influence is None else _beyond(known.error, known.influence, known.shared)
+
+
+def _beyond(error: float, moved: F8, shared: float) -> float:
+    return max(error**2 - product(moved, moved) - shared**2, 0.0)
+
+
+def product(one: F8, other: F8) -> float:
+    """Return the scalar product of two float64 (n,), without BLAS, whose threads wait on a busy machine."""
+    return float(np.einsum("i,i", one, other))

@@ -1,0 +1,98 @@
+"""Estimates of a path's points by paths that leave folds out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from costframe.study.estimates import (
+    NINE_OF_TEN,
+    Estimate,
+    difference_error,
+    estimate_on_rows,
+    join_folds,
+    mix_estimates,
+    model_variance,
+)
+from costframe.study.folds import Fold
+from costframe.study.path_points import same_point
+from costframe.study.path_protocol import ModelPath
+from costframe.study.trial import Trial
+
+_JUMP = 0.25  # least difference of neighbors that is a jump, as a share of the gain of a whole path
+
+
+def estimate_on_fold(
+    trial: Trial, fold: Fold, model: Any, path: ModelPath, whole: ModelPath, chosen: Sequence[Any], *, own: bool
+) -> list[Estimate | None]:
+    """Estimate each chosen point of the whole path on a fold's held-out rows, by a point of the fold's path.
+
+    It is the path's counterpart of the point, or for the plain point the plain one; else a random choice between the
+    two models of the frontier with the nearest costs. It is None where the score jumps between these two, as with the
+    last of some features that tell little alone: neither stands for the point, which valid estimates, unless it has
+    trained on that, as those with estimates of their `own`.
+    """
+
+    def estimate(point: Any) -> Estimate:
+        predictor = path.predictor(point).of_queries(fold.out.qid)
+        return estimate_on_rows(trial.score, fold.out, model, predictor.predict(fold.out.X))
+
+    @functools.cache
+    def at(place: int) -> Estimate:
+        return estimate(front[place])
+
+    front, plain = path.frontier(), whole.plain()
+    costs = np.array([point.cost for point in front])
+    counterpart = getattr(path, "counterpart", None)
+    found = list[Estimate | None]()
+    for point in chosen:
+        same = path.plain() if same_point(point, plain) else counterpart and counterpart(point, whole)
+        if same is not None:
+            found.append(estimate(same))
+            continue
+        below = max(int(np.searchsorted(costs, point.cost, "right")) - 1, 0)
+        above = min(below + 1, len(front) - 1)
+        share = (point.cost - costs[below]) / (costs[above] - costs[below]) if above > below else 0.0
+        share = float(np.clip(share, 0.0, 1.0))
+        jumps = not own and 0 < share < 1 and _jumps(at(below), at(above), at(len(front) - 1).score - at(0).score)
+        found.append(None if jumps else mix_estimates(at(below), at(above), share))
+    return found
+
+
+def _jumps(one: Estimate, other: Estimate, gain: float) -> bool:
+    """Return whether two scores on the same rows surely differ, and by a large share of the gain of a whole path."""
+    assert one.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
+    assert other.influence is not None  # noqa: S101
+    apart = abs(other.score - one.score)
+    return apart > _JUMP * gain and apart > NINE_OF_TEN * difference_error(one.influence, other.influence)
+
+
+def join_over_folds(
+    chosen: Sequence[Any],
+    folds: Sequence[Fold],
+    found: Sequence[Sequence[Estimate | None]],
+    lacked: float,
+    *,
+    own: bool,
+) -> list[Estimate | None]:
+    """Join the estimates of each point over folds, with one variance of trained models for all points.
+
+    It is the mean variance of models that cost something: the F1 of a constant jumps between folds. Of a search, whose
+    models have estimates of their `own`, each point has its own variance, as some sets are found on all folds and
+    others on few. A point that no model of some fold stands for has none. Their models `lacked` a share of the rows.
+    """
+    points = [None if None in point else point for point in zip(*found, strict=True)]
+    known = [(place, each) for place, each in enumerate(points) if each is not None]
+    paid = [each for place, each in known if chosen[place].cost > 0] or [each for _, each in known]
+    varied = [model_variance(each) for each in paid if len({one.score for one in each}) > 1]
+    shared = float(np.mean(varied)) if varied else 0.0
+    places = [fold.place for fold in folds]
+    joined: list[Estimate | None] = [None] * len(points)
+    for place, each in known:
+        variance = model_variance(each) if own else shared
+        varies = len({one.score for one in each}) > 1
+        joined[place] = join_folds(each, places, variance if varies else 0.0, rows_lacked=lacked)
+    return joined

@@ -1,0 +1,57 @@
+"""Sets of features that promise to be good, by a quick search."""
+
+from __future__ import annotations
+
+import math
+
+from attrs import define, field, frozen
+
+from costframe.core.machine import thread_count
+from costframe.sets.archive import choose_spread, search_quickly
+from costframe.study.rows import Rows
+from costframe.training.library_scores import LibraryScore
+from costframe.training.scoring import influence, score_named, standard_error, with_labels
+from costframe.training.shell import CostAwareEstimator
+
+_SETS = 12  # sets of the archive's front, with the empty set and all features
+
+
+@frozen
+class PromisingSet:
+    """A set of features with its cost per row, and the score and standard error of a quick fit on it."""
+
+    columns: tuple[int, ...]
+    cost: float
+    score: float
+    error: float
+
+
+@define(eq=False)
+class PromisingSets:
+    """Promising feature sets of a table, searched once, at the first use."""
+
+    _found: tuple[PromisingSet, ...] | None = field(default=None, init=False)
+
+    def of(self, model: CostAwareEstimator, rows: Rows, score: str | LibraryScore) -> tuple[PromisingSet, ...]:
+        """Return sets by ascending cost, the empty set first, without the set of all features; () without a search."""
+        if self._found is None:
+            self._found = tuple(_search(model, rows, score))
+        return self._found
+
+
+def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> list[PromisingSet]:
+    data = model.training_data(rows.X, rows.y, rows.weight, qid=rows.qid)
+    archive = search_quickly(data, thread_count(model.get_params().get("n_jobs")))
+    if archive is None:
+        return []
+    found, y, of_codes = [], archive.rows.y, with_labels(name, archive.rows.labels, archive.rows.X)
+    weight, qid = archive.rows.uneven_weight, archive.rows.qid
+    for features in (each for each in choose_spread(archive, _SETS) if len(each) < len(data.feature_names)):
+        predictions = archive.held_out(features).predictions
+        score = float(score_named(of_codes)(y, predictions, weight, qid))
+        if not math.isfinite(score):  # the searched rows may lack a class
+            return []
+        error = standard_error(influence(of_codes, y, predictions, weight, qid))
+        columns = tuple(sorted(features))
+        found.append(PromisingSet(columns, archive.prices.of_set(features), score, error))
+    return found

@@ -1,0 +1,60 @@
+"""The score of a study: the one that the caller names, the cost of errors, or the task's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costframe.core.errors import DataError
+from costframe.core.prices.costs import CostModel
+from costframe.datasets import Dataset
+from costframe.training.library_scores import LibraryScore, QueryScore
+from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, error_cost, resolve_score
+
+if TYPE_CHECKING:
+    from costframe.datasets.large_tables import LargeDataset
+
+KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
+
+
+def choose_score(parameter: str, score: Any, task: str, n_classes: int) -> str | LibraryScore:
+    """Return the score to use, by default the task's own; refuse a score that the task does not have."""
+    found = default_score(task, n_classes) if score is None else resolve_score(score, parameter)
+    check_fitting(parameter, found, task, n_classes)
+    return SHORT_NAMES.get(found, found) if isinstance(found, str) else found
+
+
+def choose_error_cost(costs: CostModel, task: str, classes: NDArray[Any] | None, names: Sequence[str]) -> LibraryScore:
+    """Return the cost of errors as a score; refuse prices for another task or other classes."""
+    assert costs.errors is not None  # noqa: S101 - callers look
+    costs.errors.check_kind(KINDS[task], classes, names)
+    return error_cost(costs.errors, names)
+
+
+def check_score(data: Dataset | LargeDataset, score: Any) -> str | LibraryScore:
+    """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
+    name = choose_score("score", score, data.task, len(data.classes))
+    needs_both = str(name) in {"average_precision", "f1"} and len(data.classes) == 2
+    for part in ("valid", "test") if needs_both or str(name).startswith("roc_auc") else ():
+        absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
+        if absent:
+            raise DataError(f"{data.name}: class {min(absent)!r} has no row in {part!r}, so there is no {name}")
+    if by_query := QueryScore.named(name):
+        for part in ("valid", "test"):
+            by_query.check_grades(data.part(part).y, f"{data.name}, {part!r}")
+    return name
+
+
+def choose_score_of_study(data: Dataset, score: Any) -> str | LibraryScore:
+    """Return the score to use for a study of a data set: by default the cost of errors, if prices have errors.
+
+    It refuses rows of any part in which the value of a column cannot be a price, before anything is fitted.
+    """
+    if score is None and data.costs.errors is not None:
+        chosen = choose_error_cost(data.costs, data.task, np.array(data.classes), data.feature_names)
+        data.costs.errors.check_rows(data.X, data.feature_names, data.name)
+        return chosen
+    return check_score(data, score)

@@ -1,0 +1,265 @@
+"""Trials: fits of one algorithm with scores and exact costs."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+from sklearn.base import is_classifier
+
+from costframe.core.arrays import F8
+from costframe.core.cost.expected import CostReport, ExpectedCost
+from costframe.core.predictors.mixed import MixedPredictor
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.tables.rows import as_rows
+from costframe.study.estimates import Estimate, estimate_on_rows, join_folds, model_variance, sum_by_unit
+from costframe.study.fitted import Fitted
+from costframe.study.folds import Fold, count_outer_folds, folds_alike, folds_of, halves_of
+from costframe.study.mistakes import mistakes_in_words
+from costframe.study.points import Point
+from costframe.study.progress import Progress
+from costframe.study.promising_sets import PromisingSets
+from costframe.study.rows import Rows, optional_arguments
+from costframe.study.store import Store
+from costframe.training.data import Traits
+from costframe.training.error_costs import ERROR_COST
+from costframe.training.library_scores import LibraryScore
+from costframe.training.scoring import of_repeats
+
+STOPPING = 0.25  # share of training rows that stop a fit early where valid must not
+ROWS_REPLAYED = 50  # rounds step through rows one by one, which is slow
+
+
+@frozen(eq=False)
+class Trial:
+    """One algorithm on one table, to be fitted and measured at tradeoffs.
+
+    `make` returns an unfitted estimator for a tradeoff.
+    """
+
+    algorithm: str
+    make: Callable[[float], Any]
+    train: Rows
+    valid: Rows
+    test: Rows | None
+    score: str | LibraryScore
+    guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext  # context of the algorithm's own code
+    folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
+    fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
+    promising: PromisingSets = field(factory=PromisingSets)  # shared by trials on the same rows
+    store: Store = field(factory=Store)  # keeps what is fitted, and has what an interrupted study fitted
+    kept: Callable[[], None] = lambda: None  # called after each fit that the store has kept
+    stopping: Rows | None = None  # stop fits early, by default valid; then no fit has seen valid
+    label: str | None = None  # begins the names of points, by default the algorithm
+    has_tradeoff: bool = True  # else all tradeoffs give the same model
+    settings: tuple[object, ...] = ()  # JSON values on which fits depend beside the tradeoff
+
+    @property
+    def has_bills(self) -> bool:
+        """Whether the score is what errors cost."""
+        return str(self.score) == ERROR_COST
+
+    def recall(
+        self, what: Mapping[str, Any], fit: Callable[[], tuple[list[Fitted], list[tuple[float, float]]]]
+    ) -> tuple[list[Fitted], list[tuple[float, float]]]:
+        """Return what `fit` returns, without fitting if `what` is finished already."""
+        key = {"algorithm": self.algorithm, "settings": [self.label, *self.settings], **what}
+        return self.store.recall(key, self.label or self.algorithm, fit, self.kept)
+
+    def fit(self, tradeoff: float) -> Fitted:
+        """Fit on train, with early stopping, and measure."""
+        what = {"tradeoff": tradeoff, "repeat": self.fits_repeat}
+        return self.recall(what, lambda: ([self._fit_anew(tradeoff)], []))[0][0]
+
+    def _fit_anew(self, tradeoff: float) -> Fitted:
+        with self.guard():
+            began = time.perf_counter()
+            model = self._train(tradeoff, self.train, self._rows_to_stop(tradeoff))
+            seconds = time.perf_counter() - began
+            return self.measure(model, tradeoff, seconds, self.over_folds(model, tradeoff))
+
+    def _rows_to_stop(self, tradeoff: float) -> Rows | None:
+        """Return the validation rows of a fit: none if it would train on those that alone estimate its score."""
+        if self.stopping is not None:
+            return self.stopping
+        trains = Traits.of(self.make(tradeoff)).trains_on_validation
+        return None if trains and not self._folds_of_fits(tradeoff) else self.valid
+
+    def _train(self, tradeoff: float, train: Rows, valid: Rows | None) -> Any:
+        model = self.make(tradeoff)
+        if valid is None:
+            model.fit(train.X, train.y, **optional_arguments(train))
+        else:
+            model.fit(train.X, train.y, X_val=valid.X, y_val=valid.y, **optional_arguments(train, valid))
+        return model
+
+    def over_folds(self, fitted: Any, tradeoff: float) -> Estimate | None:
+        """Estimate the score of a fit at a tradeoff by fits that leave each fold out; None without folds.
+
+        A fit that reads nothing is scored itself: on fewer rows the tradeoff may buy features, whose cost it has not.
+        """
+        folds, each, reads = self._folds_of_fits(tradeoff), [], bool(fitted.predictor_.used_features)
+        if not folds:
+            return None
+        for fold in folds:
+            model = self._train(tradeoff, fold.train, fold.valid) if reads else fitted
+            predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
+            each.append(estimate_on_rows(self.score, fold.out, model, predictions))
+        variance, lacked = model_variance(each) if reads else 0.0, self.rows_lacked(folds, fitted)
+        return join_folds(each, [fold.place for fold in folds], variance, rows_lacked=lacked)
+
+    def rows_lacked(self, folds: Sequence[Fold], model: Any) -> float:
+        """Return the share of a model's training rows that models of folds do not have, in the mean; 0 of more."""
+        both = Traits.of(model).trains_on_validation and self.stopping is None
+
+        def count(train: Rows, valid: Rows) -> int:
+            return len(train.y) + (len(valid.y) if both else 0)
+
+        had = float(np.mean([count(fold.train, fold.valid) for fold in folds]))
+        return max(1.0 - had / count(self.train, self.valid), 0.0)
+
+    def _folds_of_fits(self, tradeoff: float) -> tuple[Fold, ...]:
+        """Return the folds that estimate single fits: those asked for, or some if the fits search on valid."""
+        if self.fits_repeat:
+            return self.folds
+        model = self.make(tradeoff)
+        if self.stopping is not None or not Traits.of(model).searches_thresholds:
+            return ()
+        return self.folds or folds_alike(self.train, self.valid, classes=is_classifier(model))
+
+    def folds_for(self, model: Any) -> tuple[Fold, ...]:
+        """Return the folds that estimate the scores of an estimator's path, or () if valid does.
+
+        Without folds, an estimator that searches thresholds on valid has halves of valid.
+        """
+        if self.folds or self.stopping is not None or not Traits.of(model).searches_thresholds:
+            return self.folds
+        return halves_of(self.train, self.valid, classes=is_classifier(model))
+
+    def folds_of_search(self, model: Any) -> tuple[Fold, ...]:
+        """Return the folds that repeat the whole fit of a path whose models have estimates of their own, or ().
+
+        They are those that the caller asked for. Else it is repeated where rows or events are few: a search compares
+        hundreds of sets by the rows that its own estimates come from.
+        """
+        if self.repeats_on_folds:
+            return self.folds
+        return folds_of(self.train, self.valid, self._count_of_search(model), classes=is_classifier(model))
+
+    @property
+    def repeats_on_folds(self) -> bool:
+        """Whether the folds that were asked for repeat a search that has estimates of its own."""
+        return self.fits_repeat or bool(self.folds and self.train.groups is not None)
+
+    def _count_of_search(self, model: Any) -> int:
+        return count_outer_folds(self.train, self.valid, classes=is_classifier(model))
+
+    def count_folds(self, model: Any) -> int:
+        """Return on how many folds an estimator's path is fitted again, as far as that is known before it is fitted.
+
+        Those that train on validation rows have estimates of their own, but of rows in groups.
+        """
+        in_groups = self.train.groups is not None and not self.folds
+        if self.stopping is not None or in_groups or not Traits.of(model).trains_on_validation:
+            return len(self.folds_for(model))
+        return len(self.folds) if self.repeats_on_folds else self._count_of_search(model)
+
+    def measure(
+        self,
+        model: Any,
+        tradeoff: float,
+        seconds: float,
+        known: Estimate | None = None,
+        cost: tuple[float, float] | None = None,
+    ) -> Fitted:
+        """Measure score and cost of a fitted model, on valid unless they are known; `cost` has its standard error."""
+        report = None
+        if known is None or cost is None:
+            on_valid, report = self._score_and_cost(model, self.valid)
+            known = on_valid if known is None else known
+        spent = None
+        if cost is None:
+            assert report is not None  # noqa: S101 - see above
+            cost, spent = _mean_cost(report, self.valid)
+        tested, last = None, self.valid
+        if self.test is not None:
+            last, (tested, report) = self.test, self._score_and_cost(model, self.test)
+        elif report is None:  # a search without test rows, with score and cost from folds
+            report = _cost(model, self.valid)
+        n_features, n_learners = _size(model.predictor_, report)
+        point = Point(
+            algorithm=self.algorithm,
+            tradeoff=float(tradeoff),
+            score=known.score,
+            score_error=known.error,
+            cost=cost[0],
+            cost_error=cost[1],
+            test_score=None if tested is None else tested.score,
+            test_error=None if tested is None else tested.error,
+            test_cost=None if tested is None else report.mean,
+            fixed=report.fixed,
+            n_features=n_features,
+            n_learners=n_learners,
+            rounds=_mean_rounds(model, last.X),
+            seconds=seconds,
+            rows_lacked=known.rows_lacked,
+            mistakes=mistakes_in_words(known.mistakes, getattr(model, "classes_", None)),
+            shared_error=known.shared,
+        )
+        return Fitted(point, model, known.influence, spent)
+
+    def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
+        report = _cost(model, rows)
+        assert report.predictions is not None  # noqa: S101 - routing is hard
+        return estimate_on_rows(self.score, rows, model, report.predictions), report
+
+
+def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:
+    """Fit a trial at a tradeoff, and report progress before and after."""
+    what = f"{trial.algorithm} at tradeoff {tradeoff:.3g}" if trial.has_tradeoff else trial.algorithm
+    progress(done, total, what)
+    fitted = trial.fit(tradeoff)
+    point = fitted.point
+    progress(
+        done + 1,
+        total,
+        f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g} ({point.seconds:.1f} s)",
+    )
+    return fitted
+
+
+def _cost(model: Any, rows: Rows) -> CostReport:
+    predictor = model.predictor_.of_queries(rows.qid)
+    return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
+
+
+def _mean_cost(report: CostReport, rows: Rows) -> tuple[tuple[float, float], F8]:
+    """Return the mean cost of rows, and its standard error for fresh ones; and the influence of each row on it."""
+    weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
+    moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)
+    return (report.mean, float(np.sqrt(moved @ moved))), sum_by_unit(of_repeats(moved, weight), rows.units)
+
+
+def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
+    """Return the numbers of features and learners of a predictor; for a stepped one, of features it acquired."""
+    if isinstance(predictor, MixedPredictor):
+        learners = sum(_size(each, report)[1] for each in (predictor.first, predictor.second))
+        return len(predictor.used_features), learners
+    if isinstance(predictor, StageTree):
+        return len(predictor.layout.used), len(np.unique(predictor.layout.learner))
+    if isinstance(predictor, PlannedPredictor):
+        return len(set().union(*(stop.features.tolist() for stop in predictor.stops))), len(predictor.bank)
+    return int(np.asarray(report.acquired).any(axis=0).sum()), 1
+
+
+def _mean_rounds(model: Any, X: Any) -> float:
+    rows = as_rows(X, model.predictor_.feature_names, model.predictor_.categories)
+    some = rows[:: max(1, len(rows) // ROWS_REPLAYED)]
+    report = ExpectedCost(model.costs_).evaluate(model.predictor_, some, rounds=True)
+    return float(np.mean(report.rounds)) if report.rounds is not None and len(report.rounds) else 0.0
