@@ -16,11 +16,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
-from costframe.adoption.adopted import float32_at_most
 from costframe.adoption.catboost import adopt_catboost, is_catboost, looks_like_catboost
 from costframe.adoption.checking import check_answers
 from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm, looks_like_lightgbm
 from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
+from costframe.adoption.thresholds import float32_at_most
 from costframe.adoption.xgboost import adopt_xgboost, is_xgboost, looks_like_xgboost
 from costframe.core.errors import AdoptionError
 from costframe.plugin import DataError

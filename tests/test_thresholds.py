@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.adoption.adopted import float32_at_most, float32_less
+from costframe.adoption.thresholds import float32_at_most, float32_less
 
 ANY = st.floats(width=64) | st.floats(width=32)
 FLOAT32 = np.finfo(np.float32)

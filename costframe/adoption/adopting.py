@@ -50,8 +50,8 @@ def adopt(
         If the model, or a part of it that the text names, cannot be adopted; or a file is malformed; or a live model
         answers otherwise than its parts tell, as one of a library's version to come might.
     """
-    from costframe.adoption.adopted import OpaqueOnlyError
     from costframe.adoption.checking import check_answers
+    from costframe.adoption.foreign import OpaqueOnlyError
     from costframe.adoption.opaque import adopt_opaque
     from costframe.core.plugins import registry
 

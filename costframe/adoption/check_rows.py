@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -11,31 +11,19 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.adoption.examples import accepted_row, known_texts, known_values
-from costframe.adoption.foreign import Handing, categories_inside, may_need_polars
-from costframe.core.arrays import B1, F8
-from costframe.core.learners.bank import WeakLearnerBank
+from costframe.adoption.handing import Handing, may_need_polars
+from costframe.adoption.inside import categories_inside
+from costframe.adoption.tested_values import Column
+from costframe.core.arrays import B1
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.as_given import OBJECT, STR, AsGiven
-from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.tables.given_rows import GivenColumn, GivenRows, restore_together
 from costframe.core.tables.kinds import FIRST
-from costframe.core.tables.operations import CHECKS, Operation
-from costframe.core.tables.preparation import OpaqueOperation, Preparation
-
-Column = F8
 
 _ROWS = 64
-_NODES = 2**14  # whose thresholds are looked at
 _MISSING = 0.2  # of the cells in further rows
 _DAY = datetime(2024, 1, 31)  # noqa: DTZ001 - as tables have them
-_INVERSE: dict[str, Callable[[Column, float], Column]] = {
-    "add": np.subtract,
-    "subtract": np.add,
-    "multiply": np.divide,
-    "divide": np.multiply,
-}
 
 
 @frozen(eq=False, slots=False)
@@ -169,88 +157,6 @@ def _of_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
         return AsGiven().numbers(drawn, None)
     texts = [None if hole else each for hole, each in zip(holes.tolist(), drawn, strict=True)]
     return AsGiven().numbers(texts, STR if isinstance(value, str) else None)
-
-
-def tested_values(predictor: Predictor) -> list[Column] | None:
-    """Return values of each column at which answers may change, None if they are not known."""
-    inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
-    if not isinstance(inner, StageTree) or not len(inner.bank.feature_names) or inner.bank.opaques:
-        return None
-    values = _tested(inner.bank)
-    if isinstance(predictor, PreparedPredictor):
-        values = _raw(predictor, values)
-    for name, labels in predictor.categories.items():
-        if isinstance(labels, AsGiven):
-            continue
-        if not isinstance(labels, tuple):
-            return None
-        values[predictor.feature_names.index(name)] = np.arange(float(len(labels) - (labels[-1] in {ONLY, OTHER})))
-    if isinstance(predictor, PreparedPredictor):
-        _keep_allowed(predictor.preparation, values)
-    spread = np.concatenate([np.arange(-2.0, 3.0), np.random.default_rng(2).normal(size=8)])
-    return [np.unique(each) if len(each) else spread for each in values]
-
-
-def _keep_allowed(preparation: Preparation, values: list[Column]) -> None:
-    """Keep those values of raw columns that the checks of a preparation allow."""
-    for each in preparation.operations:
-        f = each.reads[0] if each.reads else -1
-        if getattr(each, "kind", "") not in CHECKS or not 0 <= f < len(values):
-            continue
-        numbers = each.numbers[np.isfinite(each.numbers)]  # type: ignore[union-attr] # as no opaque one is a check
-        if each.kind == "known":  # type: ignore[union-attr] # as above
-            values[f] = numbers
-        else:
-            values[f] = np.append(values[f], np.arange(1.0, 4.0))
-            values[f] = values[f][(values[f] >= each.numbers[0]) & (values[f] <= each.numbers[1])]  # type: ignore[union-attr]
-
-
-def _tested(bank: WeakLearnerBank) -> list[Column]:
-    """Return the thresholds of a bank's trees, and the next numbers, or their categories, of each column."""
-    trees, n_features = bank.trees, len(bank.feature_names)
-    inner = np.flatnonzero((trees.feature >= 0) & np.isfinite(trees.threshold))
-    inner = inner[:: max(1, len(inner) // _NODES)]
-    limits = trees.threshold[inner]
-    feature = np.concatenate([trees.feature[inner]] * 2 + [np.repeat(trees.feature, trees.category_count)])
-    values = np.concatenate([limits, np.nextafter(limits, np.inf), trees.categories])
-    order = np.argsort(feature, kind="stable")
-    found = np.split(values[order], np.searchsorted(feature[order], np.arange(1, n_features)))
-    return [each[np.isfinite(each)] for each in found]
-
-
-def _raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
-    """Return values of raw columns from those of made columns, and from the operations between."""
-    preparation, first = prepared.preparation, len(prepared.feature_names)
-    maker: dict[int, Operation | OpaqueOperation] = {}
-    for operation in preparation.operations:
-        for _ in range(operation.width):
-            maker[first] = operation
-            first += 1
-    raw: list[list[Column]] = [[np.empty(0)] for _ in prepared.feature_names]
-    for column, values in zip(preparation.outputs, made, strict=True):
-        at, found = column, [values]
-        while at in maker and len(maker[at].reads) == 1:
-            found = _before(maker[at], found)
-            at = maker[at].reads[0]
-        if at < len(raw):
-            raw[at] += found
-    return [np.concatenate(each) for each in raw]
-
-
-def _before(operation: Operation | OpaqueOperation, found: list[Column]) -> list[Column]:
-    """Return values of a column from which an operation makes some values, or at which it changes."""
-    kind, numbers = getattr(operation, "kind", ""), getattr(operation, "numbers", np.empty(0))
-    if kind in _INVERSE:
-        with np.errstate(all="ignore"):
-            near = [_INVERSE[kind](values, float(numbers[0])) for values in found]
-        found = [values[np.isfinite(values)] for values in near]
-    elif kind in {"lookup", "replace"}:
-        table = numbers[kind == "lookup" :]
-        keys = table[: len(table) // 2]
-        found = [keys[np.isfinite(keys)], *(found if kind == "replace" else [])]
-    elif kind in {"bin", "greater"}:
-        found = [numbers, np.nextafter(numbers, np.inf)]
-    return found
 
 
 def _draw(values: Sequence[Column], rng: np.random.Generator) -> Column:

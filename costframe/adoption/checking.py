@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.adoption.check_rows import CheckRows, drawn_rows, handings, tested_values
+from costframe.adoption.check_rows import CheckRows, drawn_rows, handings
 from costframe.adoption.foreign import describe_error
+from costframe.adoption.tested_values import tested_values
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError
 from costframe.core.learners.tree_table import TINY

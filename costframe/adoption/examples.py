@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.adopted import is_of
-from costframe.adoption.foreign import categories_inside, everything_inside, is_unfitted
+from costframe.adoption.foreign import is_of, is_unfitted
+from costframe.adoption.inside import categories_inside, everything_inside
 from costframe.core.arrays import F8
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import is_missing

@@ -1,19 +1,26 @@
-"""Models inside models of scikit-learn, and the names of columns that these know."""
+"""Models inside models, and what these know: names of columns, categories, prices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from costframe.adoption.foreign import everything_inside
+from costframe.adoption.foreign import is_unfitted
+from costframe.adoption.lightgbm import is_lightgbm, pandas_categories
 from costframe.adoption.own import is_own, own_predictor
+from costframe.adoption.xgboost import is_xgboost
 from costframe.core.errors import AdoptionError
 from costframe.core.prices.costs import CostModel
 
+_VALUES = (  # estimators of scikit-learn to which a value is more than a double
+    "FunctionTransformer", "GaussianProcess", "HistGradientBoosting", "MissingIndicator", "OneHotEncoder",
+    "OrdinalEncoder", "SimpleImputer", "TargetEncoder",
+)  # fmt: skip
+_MOST = 1000  # estimators to look at inside a model
+_DOUBLES = ("IterativeImputer", "KBinsDiscretizer")  # which make doubles before one of those inside reads them
 _DEEPEST = 8  # models within models
-
 WRAPPERS = {
     "FrozenEstimator": "estimator",
     **dict.fromkeys(
@@ -23,6 +30,74 @@ WRAPPERS = {
     "RANSACRegressor": "estimator_",
 }
 """The attribute with the fitted model that a class only wraps."""
+
+
+def categories_inside(model: Any, names: Sequence[str]) -> dict[int, tuple[Any, ...]]:
+    """Return the categories of columns, by number, that models of LightGBM and XGBoost inside a model keep."""
+    found: dict[int, tuple[Any, ...]] = {}
+    place = {name: f for f, name in enumerate(names)} | {name.replace(" ", "_"): f for f, name in enumerate(names)}
+    for each in everything_inside(model):
+        for name, known in _kept_categories(each).items():
+            if name in place and known:
+                found.setdefault(place[name], known)
+    return found
+
+
+def _kept_categories(model: Any) -> dict[str, tuple[Any, ...]]:
+    if is_lightgbm(model):
+        return {} if is_unfitted(model) else pandas_categories(model)
+    if not is_xgboost(model) or is_unfitted(model):
+        return {}
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    if "c" not in (booster.feature_types or []) or not hasattr(booster, "get_categories"):  # kept since 3.1
+        return {}
+    listed = booster.get_categories(export_to_arrow=True).to_arrow()
+    return {name: tuple(known.to_pylist()) for name, known in listed or () if known is not None}
+
+
+def reads_numbers(model: Any) -> bool:
+    """Return whether a fitted estimator, with all inside it, reads numbers alone: doubles do for those of any kind.
+
+    So do scikit-learn's own, but for encoders and others that tell values by more.
+    """
+    name = type(model).__name__
+    if type(model).__module__.split(".")[0] != "sklearn" or name.startswith(_VALUES):
+        return False
+    if name in _DOUBLES:
+        return True
+    return all(reads_numbers(each) for each in estimators_inside(model))
+
+
+def everything_inside(model: Any) -> Iterator[Any]:
+    """Yield a model and all estimators and transformers inside it, once each."""
+    waiting, seen = [model], set[int]()
+    while waiting and len(seen) < _MOST:
+        each = waiting.pop(0)
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            waiting += estimators_inside(each)
+
+
+def estimators_inside(model: Any) -> list[Any]:
+    """Return the estimators and transformers in the attributes of another one, also those in lists and mappings."""
+    return _estimators(vars(model).values()) if hasattr(model, "__dict__") else []
+
+
+def _estimators(values: Any, depth: int = 0) -> list[Any]:
+    found = list[Any]()
+    for value in values:
+        if isinstance(value, Mapping) and depth < 3:
+            found += _estimators(value.values(), depth + 1)
+        elif (
+            isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
+        ) and depth < 3:
+            found += _estimators(value, depth + 1)
+        elif hasattr(value, "calibrators"):  # a member of CalibratedClassifierCV, which is no estimator itself
+            found.append(value.estimator)
+        elif hasattr(value, "fit") and not isinstance(value, type):
+            found.append(value)
+    return found
 
 
 def inner_of(model: Any) -> Any:

@@ -1,201 +1,28 @@
-"""Any model as a function of columns that the core can only call: fitted and evaluated, or an opaque learner."""
+"""Adoption of any model or function as one opaque learner, which the core can only call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
+from attrs import evolve
 
-from costframe.adoption.adopted import choose_names
+from costframe.adoption.callable_model import CallableModel, Method, OfClassOne, WithLabels
+from costframe.adoption.classes import classes_of, fits_several
 from costframe.adoption.examples import accepted_row, known_texts, known_values, may_crash
-from costframe.adoption.foreign import (
-    Handing,
-    categories_inside,
-    describe_error,
-    is_unfitted,
-    reads_numbers,
-)
-from costframe.adoption.inside import names_inside, prices_inside
-from costframe.core.arrays import F8
-from costframe.core.errors import (
-    AdoptionError,
-    BankError,
-    CostframeError,
-    DataError,
-    ParameterError,
-    quote_names,
-    shown,
-)
+from costframe.adoption.foreign import describe_error, is_unfitted
+from costframe.adoption.inside import names_inside, prices_inside, reads_numbers
+from costframe.adoption.names import choose_names
+from costframe.core.errors import AdoptionError, BankError, DataError, quote_names
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
-from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.given_rows import GivenRows, ReadsGiven, ReadsNumbers, call_as_given, restore_together
-from costframe.training.data import Rows, TrainingData
-from costframe.training.shell import CostAwareEstimator
+from costframe.core.tables.given_rows import call_as_given
 
-Method = Literal["predict_proba", "decision_function", "predict"]
-
-
-@frozen(eq=False)
-class CallableModel(ReadsGiven):
-    """The outputs of a fitted model, float64 (n,) or (n, K), as a picklable function of rows (n, d)."""
-
-    model: Any
-    method: Method
-    handing: Handing
-
-    @classmethod
-    def of(cls, model: Any, names: Sequence[str], method: Method) -> CallableModel:
-        """Return a method of a fitted model of some columns."""
-        own = tuple(map(str, getattr(model, "feature_names_in_", names)))
-        return cls(model, method, evolve(Handing.of(model, len(names)), categories=categories_inside(model, own)))
-
-    def __call__(self, rows: Any) -> F8:
-        """Return the model's outputs; it gets rows as they came, with feature names in a frame."""
-        return np.asarray(self.call(self.method, rows), np.float64)
-
-    def call(self, method: str, rows: Any) -> Any:
-        """Return what a method of the model gives for rows, a sparse table as it is."""
-        if not isinstance(rows, np.ndarray | GivenRows):
-            return getattr(self.model, method)(rows)
-        return self.handing.call(getattr(self.model, method), rows)
-
-
-def require_probabilities(parameter: str, model: Any, expected: str = "a model") -> None:
-    """Refuse a class, and estimators without class probabilities, also those whose trees could be adopted."""
-    if isinstance(model, type):
-        raise ParameterError(f"{parameter}: expected {expected}, got the class {model.__name__}; call it")
-    if hasattr(model, "fit") and hasattr(model, "get_params") and not hasattr(model, "predict_proba"):
-        raise ParameterError(
-            f"{parameter}: expected a classifier with predict_proba, {type(model).__name__} has none"
-            "; scikit-learn's CalibratedClassifierCV gives it one"
-        )
-
-
-def labels_for(model: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of the classes, (M,), for fitting this model: xgboost takes only numbers from zero."""
-    return np.arange(len(classes)) if type(model).__module__.split(".")[0] == "xgboost" else classes
-
-
-def refit(
-    model: Any,
-    rows: Rows,
-    labels: NDArray[Any],
-    names: tuple[str, ...],
-    data: TrainingData,
-    *,
-    parameter: str,
-    seed: int,
-    framed: bool,
-) -> Any:
-    """Fit a copy of an estimator on the columns `names` of rows; if `framed`, on a pandas frame if pandas is installed.
-
-    `seed` is for random states that the user has not fixed. It refuses an estimator without sample weights if the rows
-    have weights; errors name the estimator by `parameter`.
-    """
-    copy = clone(model)
-    _seed(copy, seed)
-    if isinstance(copy, CostAwareEstimator):
-        priced = data.costs.to_dict()
-        priced["features"] = {name: priced["features"][name] for name in names}
-        copy.set_params(costs=CostModel.from_dict(priced))
-    X, y, weight = rows.X[:, [data.feature_names.index(name) for name in names]], labels.copy(), rows.uneven_weight
-    given = {}
-    if weight is not None and has_fit_parameter(copy, "sample_weight"):
-        given = {"sample_weight": weight.copy()}  # copies, because foreign code may write to its arguments
-    elif weight is not None:
-        if rows.counts is None:
-            raise ParameterError(
-                f"{parameter}: {type(model).__name__} takes no sample weights, and rows have some, of "
-                "their own or by class_weight"
-            )
-        X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
-    try:
-        copy.fit(Handing(names if framed else None).hand(restore_together(X)), y, **given)
-    except (CostframeError, MemoryError):
-        raise
-    except Exception as error:
-        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe_error(error)}") from error
-    return copy
-
-
-def _seed(model: Any, seed: int) -> None:
-    """Set the random states that the user has not fixed."""
-    parameters = model.get_params()
-    unset = {
-        name: seed
-        for name, value in sorted(parameters.items())
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    }
-    if unset:
-        model.set_params(**unset)
-
-
-_SEVERAL = ("MultiLogloss", "MultiCrossEntropy")  # CatBoost's losses of several labels a row
 _METHODS = ("predict_proba", "decision_function", "predict")
-
-
-@frozen(eq=False)
-class OfClassOne(ReadsNumbers):
-    """A function's probabilities of class 1, (n,) or (n, 1); the function may give both classes."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, rows: Any) -> F8:
-        """Take the second of two columns."""
-        values = call_as_given(self.function, rows)
-        return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
-
-
-@frozen(eq=False)
-class WithLabels(ReadsGiven):
-    """The labels that a classifier itself predicts, as scores, and beside them the values of another method, if any.
-
-    Of two classes the score is -1/2 or 1/2, of more it is 1 for the label and 0 for others.
-    """
-
-    model: CallableModel
-    classes: tuple[Any, ...]
-    values: Callable[..., Any] | None
-
-    @property
-    def n_scores(self) -> int:
-        """Number of scores of labels."""
-        return 1 if len(self.classes) == 2 else len(self.classes)
-
-    def __call__(self, rows: Any) -> F8:
-        """Return scores of labels and values: float64 (rows, any)."""
-        place = {label: number for number, label in enumerate(self.classes)}
-        found = np.ravel(np.asarray(self.model.call("predict", rows))).tolist()
-        if strange := [label for label in found if label not in place]:
-            raise ValueError(f"predicts {shown(strange[0])}, which is none of its classes {shown(self.classes)}")
-        codes = np.array([place[label] for label in found], np.int64)
-        scores: F8 = np.eye(len(self.classes))[codes]
-        if self.n_scores == 1:
-            scores = scores[:, 1:] - 0.5
-        if self.values is None:
-            return scores
-        return np.hstack([scores, call_as_given(self.values, rows).reshape(len(scores), -1)])
-
-
-@frozen(eq=False)
-class OfPredictor(ReadsNumbers):
-    """What a predictor predicts for rows."""
-
-    predictor: Predictor
-
-    def __call__(self, rows: Any) -> F8:
-        """Return its predictions."""
-        return self.predictor.predict(rows)
 
 
 def opaque_tree(
@@ -311,30 +138,6 @@ def _read(
     if count is None:
         count = len(given if own is None else own)  # type: ignore[arg-type] # one of them is there
     return choose_names(given, own, count, title)
-
-
-def classes_of(model: Any) -> Any:
-    """Return the labels of a classifier's classes, a list of arrays if there are several labels a row, else None."""
-    classes = getattr(model, "classes_", None)
-    if isinstance(classes, list) and classes and np.ndim(classes[0]):
-        return classes
-    only_raw = type(model).__name__ == "CatBoost"  # whose predictions are raw values by default
-    return None if only_raw or classes is None or not len(classes) else np.asarray(classes)
-
-
-def fits_several(model: Any) -> bool:
-    """Return whether several of a classifier's classes may fit a row."""
-    binarizer = getattr(model, "label_binarizer_", getattr(model, "_label_binarizer", None))
-    loss = model.get_all_params().get("loss_function", "") if hasattr(model, "get_all_params") else ""
-    return str(getattr(binarizer, "y_type_", "")).startswith("multilabel") or loss.startswith(_SEVERAL)
-
-
-def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
-    """Return the labels of a classifier's classes, of two for one prediction; None if several fit a row."""
-    classes = classes_of(model)
-    if classes is None or isinstance(classes, list) or len(classes) < 2 or fits_several(model):
-        return None
-    return classes if n_predictions == len(classes) or (n_predictions, len(classes)) == (1, 2) else None
 
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:

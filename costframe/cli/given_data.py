@@ -137,8 +137,8 @@ def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:
     if is_saved(path):
         loaded = load_fitted(path)
         return evolve(loaded, predictor_=_only_needed(loaded.predictor_, costs))
-    from costframe.adoption.adopted import is_unnamed
     from costframe.adoption.adopting import adopt
+    from costframe.adoption.names import is_unnamed
 
     predictor = adopt(path)
     own = predictor.feature_names

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.fitted_model import FittedModel, GivenModel
+from costframe.adoption.given.model import FittedModel, GivenModel
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank

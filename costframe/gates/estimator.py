@@ -11,7 +11,9 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import ArrayLike
 
-from costframe.adoption.fitted_model import FittedModel, GivenColumns, GivenModel, read_probabilities
+from costframe.adoption.given.columns import GivenColumns
+from costframe.adoption.given.model import FittedModel, GivenModel
+from costframe.adoption.given.probabilities import read_probabilities
 from costframe.core.arrays import F8
 from costframe.core.checks import as_items, check_number
 from costframe.core.errors import ParameterError, shown

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_softmax, softmax
 
-from costframe.adoption.adopted import of_columns
+from costframe.adoption.names import of_columns
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from costframe.adoption.adopting import adopt
+from costframe.adoption.classes import labels_for, require_probabilities
 from costframe.adoption.foreign import describe_error
-from costframe.adoption.opaque import labels_for, require_probabilities
 from costframe.core.errors import AdoptionError, CostframeError, DataError, ParameterError, quote_names
 from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator, kind_of

@@ -18,7 +18,6 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from costframe.adoption.adopted import OpaqueOnlyError, Part, choose_names, is_of, one_answer, parse_json
 from costframe.adoption.catboost.trees import (
     CATEGORICAL,
     DEEPEST,
@@ -32,6 +31,10 @@ from costframe.adoption.catboost.trees import (
     ctr_reason,
     tabulate,
 )
+from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.foreign import OpaqueOnlyError, is_of
+from costframe.adoption.names import choose_names
+from costframe.adoption.trees import one_answer
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError, shown
 from costframe.core.learners.tree_table import TreeTable

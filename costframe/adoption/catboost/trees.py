@@ -14,7 +14,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from costframe.adoption.adopted import float32_at_most
+from costframe.adoption.thresholds import float32_at_most
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError, quote_names
 from costframe.core.learners.tree_table import TreeTable

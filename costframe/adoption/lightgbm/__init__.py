@@ -17,8 +17,11 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
-from costframe.adoption.adopted import Part, choose_names, is_of, one_answer
+from costframe.adoption.documents import Part
+from costframe.adoption.foreign import is_of
 from costframe.adoption.lightgbm.text import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, Range, SavedModel, read_text
+from costframe.adoption.names import choose_names
+from costframe.adoption.trees import one_answer
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError, BankError, StageError, quote_names, shown
 from costframe.core.learners.tree_table import PLAIN, TINY, WHOLE, ZERO_MISSING, TreeTable, ranges

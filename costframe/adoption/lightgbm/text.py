@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.adopted import Part, parse_json
+from costframe.adoption.documents import Part, parse_json
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, shown
 

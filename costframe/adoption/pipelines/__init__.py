@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.adopted import OpaqueOnlyError, choose_names
 from costframe.adoption.examples import known_values
-from costframe.adoption.foreign import is_unfitted
+from costframe.adoption.foreign import OpaqueOnlyError, is_unfitted
+from costframe.adoption.names import choose_names
 from costframe.adoption.own import is_own
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.sparse import absent_is_missing, over_sparse

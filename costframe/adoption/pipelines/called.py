@@ -12,7 +12,8 @@ from attrs import evolve, frozen
 from scipy import sparse
 
 from costframe.adoption.examples import accepted_row, known_texts
-from costframe.adoption.foreign import Handing, describe_error
+from costframe.adoption.foreign import describe_error
+from costframe.adoption.handing import Handing
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError, DataError, quote_names
 from costframe.core.tables.as_given import AsGiven

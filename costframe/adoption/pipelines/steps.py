@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.adopted import is_of
-from costframe.adoption.foreign import Handing, describe_error, is_unfitted, reads_numbers
+from costframe.adoption.foreign import describe_error, is_of, is_unfitted
+from costframe.adoption.handing import Handing
+from costframe.adoption.inside import reads_numbers
 from costframe.adoption.pipelines.called import CallableTransformer, makes_numbers, try_called
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.table import Table, call_apart

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from scipy import sparse
 
-from costframe.adoption.foreign import Handing
+from costframe.adoption.handing import Handing
 from costframe.adoption.pipelines.called import CallableTransformer, try_transformer
 from costframe.adoption.pipelines.recipe import Recipe
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from costframe.adoption.adopted import OpaqueOnlyError, choose_names
+from costframe.adoption.foreign import OpaqueOnlyError
+from costframe.adoption.names import choose_names
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.predictors.predictor import Predictor
 
@@ -45,8 +46,8 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
         If the class is not supported, the model is not fitted, or it has a part that cannot be adopted exactly, which
         the text names.
     """
+    from costframe.adoption.classes import labels_of
     from costframe.adoption.inside import names_inside
-    from costframe.adoption.opaque import labels_of
     from costframe.adoption.sklearn.wrappers import PASSING, adopt_inner
     from costframe.core.predictors.prepared import PreparedPredictor
     from costframe.core.predictors.stage_tree import StageTree

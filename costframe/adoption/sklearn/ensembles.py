@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.opaque import Method
+from costframe.adoption.callable_model import Method
 from costframe.adoption.sklearn.joined_columns import refused
 from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term, constant_term

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from costframe.adoption.adopted import OpaqueOnlyError
+from costframe.adoption.foreign import OpaqueOnlyError
 from costframe.core.arrays import F8, I8
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.predictors.predictor import Predictor

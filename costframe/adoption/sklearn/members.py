@@ -12,9 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.adopted import is_of
+from costframe.adoption.callable_model import Method, OfClassOne
+from costframe.adoption.classes import classes_of
+from costframe.adoption.foreign import is_of
 from costframe.adoption.inside import inner_of, members_of
-from costframe.adoption.opaque import Method, OfClassOne, classes_of, opaque_member, opaque_tree
+from costframe.adoption.opaque import opaque_member, opaque_tree
 from costframe.adoption.own import gives_its_scores, is_own
 from costframe.adoption.sklearn.joined_columns import JoinedColumns
 from costframe.adoption.sklearn.terms import SCORED, Term, add_terms

@@ -9,8 +9,10 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from costframe.adoption.adopted import OpaqueOnlyError, float32_at_most, one_answer
+from costframe.adoption.foreign import OpaqueOnlyError
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
+from costframe.adoption.thresholds import float32_at_most
+from costframe.adoption.trees import one_answer
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable

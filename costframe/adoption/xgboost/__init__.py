@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.adoption.adopted import Part, is_of, parse_json
+from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.foreign import is_of
 from costframe.adoption.xgboost.models import BOOSTERS, adopt_document, read_best_rounds
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.stage_tree import StageTree

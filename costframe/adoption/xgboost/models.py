@@ -19,7 +19,10 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from costframe.adoption.adopted import Part, choose_names, float32_less, one_answer, parse_json
+from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.names import choose_names
+from costframe.adoption.thresholds import float32_less
+from costframe.adoption.trees import one_answer
 from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank

@@ -2,7 +2,7 @@
 
 import pytest
 
-from costframe.adoption import fitted_model
+from costframe.adoption.given import model as given_model
 from costframe_adapt import boosting, linear
 
 
@@ -13,5 +13,5 @@ def few_rounds():
         patch.setattr(boosting, "_ROUNDS", 2)
         patch.setattr(linear, "_ROUNDS", 4)
         patch.setattr(linear, "_ROUNDS_TRIED", 2)
-        patch.setattr(fitted_model, "FOLDS", 2)
+        patch.setattr(given_model, "FOLDS", 2)
         yield

@@ -30,7 +30,7 @@ from sklearn.svm import SVC
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.adoption.fitted_model import PrefittedWarning
+from costframe.adoption.given.model import PrefittedWarning
 from costframe.core.errors import StorageError
 from costframe.plugin import ParameterError
 from costframe_adapt import AdaptClassifier
@@ -199,7 +199,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.filterwarnings("ignore::costframe.adoption.fitted_model.PrefittedWarning")
+@pytest.mark.filterwarnings("ignore::costframe.adoption.given.model.PrefittedWarning")
 def test_what_is_no_expensive_model_is_refused_by_name(name):
     make, given, message = REFUSED[name]
     given = {"X": FRAME, "y": Y} | given

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from costframe.adoption import (
     GivenColumns,
     check_classes,
+    fit_copy,
     is_unfitted,
     labels_for,
     probability_tree,
-    refit,
     require_probabilities,
 )
 from costframe.plugin import (
@@ -63,7 +63,7 @@ def read_forest(model: Any, data: TrainingData, classes: NDArray[Any], seed: int
     columns = GivenColumns.choose(data.feature_names, None, "model")
     if not isinstance(model, Predictor) and is_unfitted(model):
         labels = labels_for(model, classes)
-        model = refit(
+        model = fit_copy(
             model, data.train, labels[data.train.y], data.feature_names, data, parameter="model", seed=seed,
             framed=framed,
         )  # fmt: skip

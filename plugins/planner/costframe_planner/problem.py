@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
-from costframe.adoption import CallableModel, describe_error, is_unfitted, labels_for, refit, require_probabilities
+from costframe.adoption import CallableModel, describe_error, fit_copy, is_unfitted, labels_for, require_probabilities
 from costframe.plugin import (
     F8,
     I8,
@@ -73,7 +73,9 @@ class Base:
         """Fit a copy on some columns of rows, and return its scores as a function of rows."""
         names = tuple(self.data.feature_names[f] for f in columns)
         labels = rows.y if self.labels is None else self.labels[rows.y]
-        model = refit(self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed)
+        model = fit_copy(
+            self.model, rows, labels, names, self.data, parameter="base", seed=self.seed, framed=self.framed
+        )
         if self.labels is None:
             return _Scores(CallableModel.of(model, names, "predict"), None, 0, 0.0)
         known = _places(model, self.labels)

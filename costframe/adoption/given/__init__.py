@@ -1,0 +1,1 @@
+"""Models that a user gives to an estimator, fitted or not."""
