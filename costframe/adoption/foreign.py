@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
-
 from costframe.core.errors import AdoptionError
 
 
@@ -29,6 +26,9 @@ def is_unfitted(model: Any) -> bool:
     """Return whether a model is a scikit-learn estimator that is not fitted."""
     if not (hasattr(model, "fit") and hasattr(model, "get_params")):
         return False
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
     try:
         check_is_fitted(model)
     except (NotFittedError, TypeError):
