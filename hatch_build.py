@@ -1,4 +1,4 @@
-"""The build hook: wheels and editable installs hold the compiled engine.
+"""The build hook: wheels and editable installs hold the compiled engine, and the compiled parts of plugins.
 
 The environment variable COSTFRAME_PLATFORM names a platform to build a wheel for, a key of `engine/build.py`'s TARGETS.
 """
@@ -33,11 +33,13 @@ class EngineHook(BuildHookInterface[Any]):
             return
         if PLATFORM and PLATFORM not in engine.TARGETS:
             raise SystemExit(f"COSTFRAME_PLATFORM: expected one of {', '.join(engine.TARGETS)}, got {PLATFORM!r}")
-        folder = Path(self.root, "build", PLATFORM) if PLATFORM else engine.TARGET
+        folder = Path(self.root, "build", PLATFORM) if PLATFORM else None
         files = engine.build(folder, platform=PLATFORM, tell=tell)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{PLATFORM or engine.PLATFORM}"
-        build_data["force_include"] |= {str(file): f"costframe/{file.name}" for file in files}
+        build_data["force_include"] |= {
+            str(file): f"{Path(package).name}/{file.name}" for file, package in files.items()
+        }
 
 
 def tell(text: str) -> None:

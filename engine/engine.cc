@@ -1,5 +1,5 @@
 // The C interface for columns, paths and the training of stages: each function takes pointers and the sizes that
-// `costframe/engine.py` has checked.
+// `costframe/engine` has checked.
 #include "binning.h"
 #include "forward_selection.h"
 #include "interface.h"
@@ -8,10 +8,6 @@
 #include "ranking.h"
 
 using namespace costframe;
-
-#define TEXT_OF(word) #word
-#define TEXT(word) TEXT_OF(word)
-EXPORT const char* made_of() { return TEXT(MADE_OF); }  // see build.py
 
 EXPORT bool has_avx2() {
 #if defined(__x86_64__) || defined(_M_X64)

@@ -1,4 +1,4 @@
-// The grower's task, its memory and its prices, as `costframe/engine.py` lays them out: fields in the same order.
+// The grower's task, its memory and its prices, as `costframe/engine/growing.py` lays them out: fields in the same order.
 // What the fields hold is written in `costframe/trees/room.py` and `prices.py`.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The C interface of growing and boosting trees; structs are as `costframe/engine.py` lays them out.
+// The C interface of growing and boosting trees; structs are as `costframe/engine/growing.py` lays them out.
 #include "boosting.h"
 #include "interface.h"
 #include "regression.h"

@@ -77,7 +77,7 @@ def test_there_are_links_to_check():
         ("../costframe/plot.py", "api/plot.md"),
         ("../costframe/datasets/__init__.py", "api/datasets.md"),
         ("../costframe/trees", None),
-        ("../costframe/engine.py", None),
+        ("../costframe/engine", None),
         ("gallery", "gallery/index.md"),
         ("gallery/latency.py", "gallery/latency.md"),
         ("notebooks/story.ipynb", "notebooks/story.md"),

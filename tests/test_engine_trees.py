@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import engine
+from costframe.engine.fast_calls import check_arguments
+from costframe.engine.signatures import read_parameters
 from costframe.plugin import TreeTable
 from costframe.trees import BinMapper, LazyPrices, NoPrices
 from costframe.trees.grow import grow_tree
@@ -114,11 +116,12 @@ ODD = {
 
 def drawn(data, parameter, sizes):
     """What a parameter takes; or now and then something odd."""
-    if parameter.types[0] in engine._structs:
-        struct = engine._structs[parameter.types[0]]
-        own = sizes | data.draw(st.sampled_from([{}] * 8 + [{"U": 3, "U+1": 4}]))
-        shapes = [[own[size.text] for size in each.sizes] for each in struct.fields]
-        return struct(*(np.zeros(shape, each.dtypes[0]) for shape, each in zip(shapes, struct.fields, strict=True)))
+    if parameter.layout is not None:
+        drawn_sizes = sizes | data.draw(st.sampled_from([{}] * 8 + [{"U": 3, "U+1": 4}]))
+        fields = parameter.layout.fields
+        shapes = [[drawn_sizes[size.text] for size in each.sizes] for each in fields]
+        arrays = [np.zeros(shape, each.dtypes[0]) for shape, each in zip(shapes, fields, strict=True)]
+        return getattr(engine, parameter.layout.name)(*arrays)
     if not parameter.sizes:
         return data.draw(st.integers(0, 9))
     array = np.zeros([sizes[each.text] for each in parameter.sizes], data.draw(st.sampled_from(parameter.dtypes)))
@@ -126,15 +129,15 @@ def drawn(data, parameter, sizes):
 
 
 @pytest.mark.parametrize("signature", [
-    "(X: f8[n,d], hashes: >u8[n])",
-    "(left: f8[n,C], right: f8[n,M], high: >f8[M,C])",
-    "(scores: f8[n], starts: i8[n+1], gradient: >f8[n])",
-    "(codes: u2|u4[n,d], hessians: f8[n?], sums: i8[3])",
+    "X: f8[n,d], hashes: >u8[n]",
+    "left: f8[n,C], right: f8[n,M], high: >f8[M,C]",
+    "scores: f8[n], starts: i8[n+1], gradient: >f8[n]",
+    "codes: u2|u4[n,d], hessians: f8[n?], sums: i8[3]",
 ])  # fmt: skip
 @given(data=st.data())
 def test_fast_calls_pass_what_is_checked(signature, data):
     sizes = {"n": 3, "d": 2, "C": 2, "M": 4, "n+1": 4, "n?": data.draw(st.sampled_from([0, 3])), "3": 3}
-    parameters = engine._parse(signature, whole=False)
+    parameters = read_parameters(signature, {}, whole=False)
     arguments = [drawn(data, each, sizes) for each in parameters]
     passed, known = [], {}
     try:
@@ -143,20 +146,23 @@ def test_fast_calls_pass_what_is_checked(signature, data):
     except TypeError:
         passed = None
     try:
-        found = engine._checking(parameters, lambda *those: list(those))(*arguments)
+        found = check_arguments(parameters, lambda *those: list(those))(*arguments)
     except TypeError:
         found = None
     assert found == passed
 
 
-@pytest.mark.parametrize("name", sorted(engine._structs))
+STRUCTS = [struct for name in sorted(engine.__all__) if isinstance(struct := getattr(engine, name), engine.Struct)]
+
+
+@pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.layout.name)
 @given(data=st.data())
-def test_fast_structs_are_those_that_are_checked(name, data):
-    struct, sizes = engine._structs[name], {str(size): size for size in range(300)}
-    for size in struct.tells | struct.may_tell:
+def test_fast_structs_are_those_that_are_checked(struct, data):
+    sizes = {str(size): size for size in range(300)}
+    for size in struct.layout.tells | struct.layout.may_tell:
         sizes[size] = data.draw(st.integers(0, 2))
         sizes |= {f"{size}+1": sizes[size] + 1, f"{size}?": sizes[size], f"{size}+1?": sizes[size] + 1}
-    fields = [drawn(data, each, sizes) for each in struct.fields]
+    fields = [drawn(data, each, sizes) for each in struct.layout.fields]
     try:
         wanted = struct._check(*fields)
     except TypeError:

@@ -55,7 +55,7 @@ def test_a_misspelt_name_gets_a_near_one(name, words):
         getattr(cf, name)
 
 
-@pytest.mark.parametrize("face", ["plugin", "trees", "stagewise", "sets", "gates", "adoption"])
+@pytest.mark.parametrize("face", ["plugin", "engine", "trees", "stagewise", "sets", "gates", "adoption"])
 def test_faces_have_all_names_of_their_stubs(face):
     module = importlib.import_module(f"costframe.{face}")
     assert all(getattr(module, name) is not None for name in module.__all__)

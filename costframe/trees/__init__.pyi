@@ -1,25 +1,5 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
-from costframe.engine import ENTROPY as ENTROPY
-from costframe.engine import GINI as GINI
-from costframe.engine import PAIRS as PAIRS
-from costframe.engine import BudgetPrices as BudgetPrices
-from costframe.engine import BudgetRule as BudgetRule
-from costframe.engine import BudgetTree as BudgetTree
-from costframe.engine import ForestNodes as ForestNodes
-from costframe.engine import Purchases as Purchases
-from costframe.engine import Record as Record
-from costframe.engine import count_buyers as count_buyers
-from costframe.engine import count_labels as count_labels
-from costframe.engine import count_purchases as count_purchases
-from costframe.engine import fill_purchases as fill_purchases
-from costframe.engine import grow_budget_tree as grow_budget_tree
-from costframe.engine import inherit_shares as inherit_shares
-from costframe.engine import list_items as list_items
-from costframe.engine import price_levels as price_levels
-from costframe.engine import prune_one_by_one as prune_one_by_one
-from costframe.engine import prune_trees as prune_trees
-from costframe.engine import raise_shares as raise_shares
 from costframe.trees.annealed import Annealing as Annealing
 from costframe.trees.annealed import Start as Start
 from costframe.trees.annealed import anneal as anneal

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri, pdtrik
 
+from costframe.engine import Record
 from costframe.plugin import (
     B1,
     F8,
@@ -31,18 +32,14 @@ from costframe.plugin import (
     row_numbers,
     run_parallel,
 )
-from costframe.trees import (
+from costframe.trees import BinMapper, BinnedData, Predicted, Predictions
+from costframe_budgetforest.engine import (
     ENTROPY,
     GINI,
     PAIRS,
-    BinMapper,
-    BinnedData,
     BudgetPrices,
     BudgetRule,
     BudgetTree,
-    Predicted,
-    Predictions,
-    Record,
     grow_budget_tree,
 )
 

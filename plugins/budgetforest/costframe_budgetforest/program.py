@@ -8,11 +8,11 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from costframe.engine import Record
 from costframe.plugin import B1, F8, I8, U8, CostModelError, PriceArrays, Rows, tree_leaves
-from costframe.trees import (
+from costframe_budgetforest.engine import (
     ForestNodes,
     Purchases,
-    Record,
     count_buyers,
     count_labels,
     count_purchases,

@@ -34,7 +34,8 @@ from costframe.plugin import (
     TrainingData,
     TreeTable,
 )
-from costframe.trees import Predicted, count_labels, inherit_shares
+from costframe.trees import Predicted
+from costframe_budgetforest.engine import count_labels, inherit_shares
 from costframe_budgetforest.forest import Forest, ForestPoint, Judge
 from costframe_budgetforest.program import (
     Program,

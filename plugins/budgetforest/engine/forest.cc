@@ -1,4 +1,4 @@
-// The C interface of BudgetRF and BudgetPrune; structs are as `costframe/engine.py` lays them out.
+// The C interface of BudgetRF and BudgetPrune; structs are as `costframe_budgetforest/engine.py` lays them out.
 #include "budget_forest.h"
 #include "interface.h"
 #include "pruning.h"
