@@ -68,7 +68,7 @@ from costframe.core.sums import sum_products as sum_products
 from costframe.core.sums import to_grid as to_grid
 from costframe.core.tables.categories import Categories as Categories
 from costframe.core.tables.frames import by_partition as by_partition
-from costframe.core.tables.row_hashes import draw_rows as draw_rows
+from costframe.core.tables.row_draws import draw_rows as draw_rows
 from costframe.core.tables.row_hashes import hash_rows as hash_rows
 from costframe.core.tables.rows import as_rows as as_rows
 from costframe.core.tables.rows import check_queries as check_queries
@@ -83,6 +83,7 @@ from costframe.training.data import FitRows as FitRows
 from costframe.training.data import Rows as Rows
 from costframe.training.data import TrainingData as TrainingData
 from costframe.training.data import Traits as Traits
+from costframe.training.dominated import dominated_duplicates as dominated_duplicates
 from costframe.training.estimator import CostAwareClassifier as CostAwareClassifier
 from costframe.training.estimator import CostAwareRanker as CostAwareRanker
 from costframe.training.estimator import CostAwareRegressor as CostAwareRegressor
@@ -95,7 +96,6 @@ from costframe.training.progress import track as track
 from costframe.training.progress import track_share as track_share
 from costframe.training.row_reader import unfrozen as unfrozen
 from costframe.training.sampling import deal_folds as deal_folds
-from costframe.training.sampling import dominated_duplicates as dominated_duplicates
 from costframe.training.sampling import halves as halves
 from costframe.training.sampling import held_out as held_out
 from costframe.training.sampling import least_rows as least_rows

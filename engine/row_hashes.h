@@ -15,15 +15,18 @@ inline u64 mix(u64 word) {
     return word ^ (word >> 31);
 }
 
-// Zeros of both signs are equal, and so are all NaN; `hashes` are mixed with what is there, such as that of a label.
+// The bits of a value; zeros of both signs are equal, and so are all NaN.
+inline u64 word_of(double x) {
+    constexpr u64 missing = 0x7FF8000000000000;
+    return x == 0.0 ? 0 : std::isnan(x) ? missing : std::bit_cast<u64>(x);
+}
+
+// `hashes` are mixed with what is there, such as that of a label.
 inline void hash_rows(Matrix<const double> X, Vector<u64> hashes) {
-    constexpr u64 start = 0x9E3779B97F4A7C15, missing = 0x7FF8000000000000;
+    constexpr u64 start = 0x9E3779B97F4A7C15;
     for (i64 row = 0; row < X.rows; ++row) {
         u64 mixed = start + hashes[row];
-        for (double x : X[row]) {
-            const u64 word = x == 0.0 ? 0 : std::isnan(x) ? missing : std::bit_cast<u64>(x);
-            mixed = mix(mixed ^ word) + start;
-        }
+        for (double x : X[row]) mixed = mix(mixed ^ word_of(x)) + start;
         hashes[row] = mix(mixed);
     }
 }

@@ -5,6 +5,7 @@
 #include "float32.h"
 #include "interface.h"
 #include "plan.h"
+#include "row_digests.h"
 #include "row_hashes.h"
 #include "scores.h"
 #include "step.h"
@@ -33,6 +34,10 @@ struct Planned {
 }  // namespace
 
 EXPORT void hash_rows(const double* X, i64 n, i64 d, u64* hashes) { costframe::hash_rows({X, n, d}, span(hashes, n)); }
+
+EXPORT void digest_rows(const double* X, i64 n, i64 d, const i64* columns, i64 c, const double* y, u64* digests) {
+    costframe::digest_rows({X, n, d}, span(columns, c), span(y, n), span(digests, n));
+}
 
 EXPORT void add_exactly(const double* values, i64 n, i64* sums) {
     costframe::add_exactly(span(values, n), span(sums, digits_of_doubles + 3));

@@ -1,5 +1,7 @@
 """Folds, halves, samples and rows held out: told by what is in the rows, the same in any order of them."""
 
+from hashlib import blake2b
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -7,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe import CostModel
-from costframe.core.tables.row_hashes import sample_rows
+from costframe.core.tables.row_draws import sample_rows, shuffle_kinds
+from costframe.core.tables.row_hashes import digest_rows
 from costframe.plugin import DataError, Rows, TrainingData, deal_folds, least_rows, sample_by_hash, split_off
 
 NAMES = ("b", "c", "a")
@@ -61,6 +64,26 @@ def test_a_row_that_is_there_often_does_not_fill_a_sample():
     rows, mass = sample_rows(values[:, np.newaxis], None, 4)
     assert sorted(rows[:, 0]) == sorted(set(rows[:, 0]))
     assert mass.tolist() == [1000.0] * 4
+
+
+@pytest.mark.parametrize("d", [0, 1, 14, 15, 16, 31, 40])
+def test_digests_of_rows_are_those_of_blake2b(d):
+    """Blocks of the digest have 16 values, of which the label is the last."""
+    rng = np.random.default_rng(d)
+    X, y, columns = rng.choice([0.0, -0.0, np.nan, -np.nan, np.inf, 1.5], (60, d)), rng.integers(0, 2, 60), np.arange(d)
+    table = np.column_stack([X[:, columns[::-1]], y]) + 0.0
+    table[np.isnan(table)] = np.nan
+    expected = [int.from_bytes(blake2b(row.tobytes(), digest_size=8).digest(), "big") for row in table]
+    assert digest_rows(X, columns[::-1], y).tolist() == expected
+
+
+def test_items_are_shuffled_within_their_kinds():
+    kinds = np.array([2, 0, 2, 2, 0, 5])
+    place, first = shuffle_kinds(kinds, np.random.default_rng(0))
+    assert sorted(place[kinds == 0]) == [0, 1]
+    assert sorted(place[kinds == 2]) == [2, 3, 4]
+    assert first.tolist() == [2, 0, 2, 2, 0, 5]
+    assert len({tuple(shuffle_kinds(kinds, np.random.default_rng(seed))[0]) for seed in range(50)}) == 12
 
 
 # --- rows held out to choose by ----------------------------------------------------------------------------------

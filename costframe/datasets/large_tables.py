@@ -21,6 +21,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.columns import as_categories, decode_column, null_texts, table_of
 from costframe.core.tables.parquet_files import ParquetFiles
+from costframe.core.tables.row_draws import shuffle_kinds
 from costframe.datasets.dataset import Dataset
 from costframe.datasets.ids import find_ids
 from costframe.datasets.leaks import find_leaks
@@ -122,14 +123,10 @@ def _draw_share(groups: I8, qid: I8 | None, share: float, seed: int) -> B1:
     """
     every = np.arange(len(groups))
     first, items = (every, every) if qid is None else np.unique(qid, return_index=True, return_inverse=True)[1:]
-    order = np.random.default_rng(seed).permutation(len(first))
-    order = order[np.argsort(groups[first][order], kind="stable")]
-    sizes = np.bincount(groups[first])
-    begin = np.cumsum(sizes) - sizes
-    most = np.maximum((share * sizes).astype(np.int64), _FEW)
-    kept = np.zeros(len(first), np.bool_)
-    kept[order] = np.arange(len(order)) - begin[groups[first][order]] < most[groups[first][order]]
-    return kept[items]
+    kinds = groups[first]
+    place, begin = shuffle_kinds(kinds, np.random.default_rng(seed))
+    most = np.maximum((share * np.bincount(kinds)).astype(np.int64), _FEW)
+    return np.asarray((place - begin < most[kinds])[items])
 
 
 def is_large(path: str | os.PathLike[str]) -> bool:

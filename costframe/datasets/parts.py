@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from costframe.core.arrays import I8
 from costframe.core.errors import DataError, shown
+from costframe.core.tables.row_draws import shuffle_kinds
 
 SPLIT = "split"
 PARTS = ("train", "valid", "test")
@@ -114,12 +115,8 @@ def check_parts(split: NDArray[np.str_], y: NDArray[Any], classes: Sequence[Any]
 
 def _deal(codes: I8, turns: NDArray[np.str_], rng: np.random.Generator) -> NDArray[np.str_]:
     """Deal parts to n items in turn, in random order, class by class: str (n,)."""
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    begin = np.searchsorted(codes[order], codes[order])
-    split = np.empty(len(codes), turns.dtype)
-    split[order] = turns[(np.arange(len(codes)) - begin) % len(turns)]
-    return split
+    place, first = shuffle_kinds(codes, rng)
+    return np.asarray(turns[(place - first) % len(turns)])
 
 
 def _rarest(codes: I8, units: I8) -> I8:

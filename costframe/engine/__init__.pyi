@@ -65,6 +65,7 @@ from costframe.engine.rows import add_products as add_products
 from costframe.engine.rows import bin_rows as bin_rows
 from costframe.engine.rows import choose_cuts as choose_cuts
 from costframe.engine.rows import collect_distinct as collect_distinct
+from costframe.engine.rows import digest_rows as digest_rows
 from costframe.engine.rows import exp_float32 as exp_float32
 from costframe.engine.rows import hash_rows as hash_rows
 from costframe.engine.rows import mark_unknown as mark_unknown

@@ -21,7 +21,8 @@ from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import apply_link, squeeze
 from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.training.data import Rows, TrainingData
-from costframe.training.sampling import dominated_duplicates, held_out, split_off
+from costframe.training.dominated import dominated_duplicates
+from costframe.training.sampling import held_out, split_off
 from costframe.trees.boost import bin_rows, boost_at_prices, tree_grower
 from costframe.trees.losses import LogisticLoss, SoftmaxLoss, loss_for
 from costframe.trees.monitor import Monitor

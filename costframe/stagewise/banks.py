@@ -25,7 +25,7 @@ from costframe.core.tables.categorical import find_categorical
 from costframe.core.tables.frames import column_names
 from costframe.core.tables.rows import as_feature_names, as_rows, check_target, check_weights
 from costframe.training.data import Rows, TrainingData
-from costframe.training.sampling import dominated_duplicates
+from costframe.training.dominated import dominated_duplicates
 from costframe.trees.banks import USUAL, boost_trees, train_priced_bank
 from costframe.trees.losses import SoftmaxLoss, loss_for
 from costframe.trees.scaling import check_sizes

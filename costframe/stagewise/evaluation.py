@@ -18,7 +18,8 @@ from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.prices.price_arrays import PriceArrays
-from costframe.core.tables.row_hashes import RowDraw, draw_rows, hash_rows
+from costframe.core.tables.row_draws import RowDraw, draw_rows
+from costframe.core.tables.row_hashes import hash_rows
 from costframe.stagewise.banks import BankRows, Loss, Squared, as_counts, outputs_on, targets_of
 from costframe.stagewise.soft_tree import Flow, SoftTree, Topology, as_stage_tree, stage_numbers
 from costframe.training.data import Rows, TrainingData

@@ -1,22 +1,19 @@
-"""Hashes of rows, and the held-out rows, halves, folds and samples that they choose, however the rows are ordered."""
+"""Held-out rows, halves, folds and samples of training rows: hashes choose them, the same in any order of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from costframe.core.arrays import B1, F8, I8
-from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.arrays import B1, I8
 from costframe.core.sums import to_grid
-from costframe.core.tables.row_hashes import hash_table, number_copies
+from costframe.core.tables.row_hashes import digest_rows, hash_table, number_copies
 from costframe.training.data import Rows, TrainingData
 
-_CELLS = 1 << 20  # of a table at a time
 _SHARE = 0.2  # of the rows to hold out
 _FEWEST = 20  # held-out rows of each class, or queries; with fewer, training rows replace them
 _FEW_EQUAL = 8  # largest weight of equal rows that count as copies of one row
@@ -31,9 +28,7 @@ def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
     keys = hash_table(rows.X, hash_table(labels, n_threads=n_threads), n_threads=n_threads)
     if rows.qid is not None:
         query = np.unique(rows.qid, return_inverse=True)[1]
-        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
-        np.add.at(sums, query, keys)  # modulo 2^64, in any order
-        keys = hash_table(np.empty((len(keys), 0)), keys ^ sums[query])
+        keys = hash_table(np.empty((len(keys), 0)), keys ^ _sum_by_query(keys, query)[query])
     copies = number_copies(keys, rows.workers)
     return hash_table(copies[:, np.newaxis], keys, n_threads=n_threads)
 
@@ -41,21 +36,19 @@ def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
 def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
     """Return a hash of each row's values, or of its query's, that does not depend on order or weights: uint64 (n,)."""
     names = data.feature_names
-    order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
-    numbers, step = np.empty(len(rows), np.uint64), max(1, _CELLS // (len(names) + 1))
-    for begin in range(0, len(rows), step):  # a copy of the whole table would be large
-        table = np.empty((len(rows.X[begin : begin + step]), len(names) + 1))
-        table[:, :-1], table[:, -1] = rows.X[begin : begin + step, order], rows.y[begin : begin + step]
-        table += 0.0  # one zero, and one NaN
-        table[np.isnan(table)] = np.nan
-        numbers[begin : begin + step] = [int.from_bytes(blake2b(row.data, digest_size=8).digest()) for row in table]
-    if rows.qid is not None:
-        query = np.unique(rows.qid, return_inverse=True)[1]
-        _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
-        sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
-        np.add.at(sums, query[first], numbers[first])  # modulo 2^64, in any order
-        numbers = sums[query]
-    return numbers
+    numbers = digest_rows(rows.X, np.array(sorted(range(len(names)), key=names.__getitem__), np.int64), rows.y)
+    if rows.qid is None:
+        return numbers
+    query = np.unique(rows.qid, return_inverse=True)[1]
+    _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
+    return _sum_by_query(numbers[first], query[first])[query]
+
+
+def _sum_by_query(numbers: NDArray[np.uint64], query: I8) -> NDArray[np.uint64]:
+    """Return the sum of numbers, (n,), of each query, modulo 2^64 and so in any order: uint64 (queries,)."""
+    sums = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
+    np.add.at(sums, query, numbers)
+    return sums
 
 
 def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
@@ -161,33 +154,3 @@ def sampling_keys(
 def sample_by_hash(rows: Rows, data: TrainingData, most: int) -> Rows:
     """Return at most `most` rows, chosen by their hashes, in the order of these."""
     return rows.take(least_rows(sampling_keys(rows, data, row_numbers(rows, data)), most))
-
-
-def dominated_duplicates(X: F8, prices: PriceArrays) -> B1:
-    """Find columns with the values of another column that never costs more: bool (d,).
-
-    Of columns with equal prices the first stays. A bank trained without prices would use both.
-    """
-    needs, alike = prices.direct_needs, dict[bytes, list[int]]()
-    direct = np.split(needs.need, needs.first[1:-1])
-    for f, column in enumerate(X.T):
-        plain = np.where(np.isnan(column), np.nan, column) + 0.0  # one NaN, one zero
-        alike.setdefault(blake2b(plain.tobytes(), digest_size=16).digest(), []).append(f)
-    found = np.ones(X.shape[1], np.bool_)
-    for group in alike.values():
-        first: dict[object, int] = {}  # of features with the same prices, only the first can stay
-        for f in group:
-            first.setdefault((prices.cost[f], prices.once[f], prices.split[f], frozenset(direct[f].tolist())), f)
-        for f in (apart := list(first.values())):
-            found[f] = any(
-                _dominates(prices, g, f) and (g < f or not _dominates(prices, f, g)) for g in apart if g != f
-            )
-    return found
-
-
-def _dominates(prices: PriceArrays, one: int, other: int) -> bool:
-    """Check that no price of a feature is above the other's, and that the other needs all its resources."""
-    amounts = (prices.cost, prices.once, prices.split)
-    return all(price[one] <= price[other] for price in amounts) and bool(
-        prices.direct_needs.unpaid(one) <= prices.direct_needs.unpaid(other)
-    )

@@ -14,7 +14,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
-from costframe.core.tables.row_hashes import draw
+from costframe.core.tables.row_draws import draw
 from costframe.training.data import Rows
 from costframe.training.progress import track
 from costframe.training.sampling import row_keys

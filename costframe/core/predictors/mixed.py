@@ -25,7 +25,8 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO, Limits, names_of
 from costframe.core.stages.ends import Ends, join_ends
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.row_hashes import draw, hash_table
+from costframe.core.tables.row_draws import draw
+from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_names, as_rows
 
 __all__ = ["MixedPredictor"]

@@ -10,7 +10,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.stages.stages import Stage
-from costframe.core.tables.row_hashes import sample_rows
+from costframe.core.tables.row_draws import sample_rows
 from costframe.core.workers import ALONE, Workers
 
 MOST_ROWS = 1000
