@@ -13,6 +13,7 @@ import sys
 import warnings
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,15 +95,18 @@ def models(folder: Path) -> Iterator[tuple[str, Any, tuple[Any, ...], np.ndarray
         paid, half = costs if recipe is None else plain, ROWS // 2
         chosen = {"tradeoff": tradeoff} if "tradeoff" in has else {}
         chosen |= {"recipe": recipe} if recipe else {}
+        chosen |= {"random_state": 0} if "random_state" in has else {}
         chosen |= {"full_share": 0.3} if recipe and name == "adapt" else {}
         X, y, qid = draw(task)
         held = {"X_val": X[half:], "y_val": y[half:]}
         held |= {} if qid is None else {"qid": qid[:half], "qid_val": qid[half:]}
         label = f"{name} {task} {recipe} {tradeoff}"
-        yield label, kind(costs=paid, random_state=0, **chosen), (X[:half], y[:half], held), X, paid
+        yield label, kind(costs=paid, **chosen), (X[:half], y[:half], held), X, paid
     for name, algorithm in known.items():
         if algorithm.classifier is not None:
-            model = algorithm.classifier(costs=cancer.costs, random_state=0)
+            model = algorithm.classifier(costs=cancer.costs)
+            if "random_state" in model.get_params():
+                model.set_params(random_state=0)
             yield f"{name} embedded", model, (train.X, train.y, {}), test.X, cancer.costs
 
 
@@ -138,8 +142,8 @@ def main() -> int:
     if action == "freeze":
         np.savez_compressed(path, **freeze(folder))
         return 0
-    (folder / "now").mkdir(exist_ok=True)
-    old, new = np.load(path), freeze(folder / "now")
+    with TemporaryDirectory() as now:
+        old, new = np.load(path), freeze(Path(now))
     wrong = [f"only before: {key}" for key in old.files if key not in new]
     wrong += [f"only now: {key}" for key in new if key not in old.files]
     for key in set(old.files) & set(new):
