@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from costframe.datasets.table_files import ModelRows, TableFile
+from costframe.datasets.model_rows import ModelRows
+from costframe.datasets.table_files import TableFile
 
 
 def some_frame(n=60, **more):

@@ -17,7 +17,8 @@ import costframe as cf
 from costframe.core import machine
 from costframe.core.tables.parquet_files import ParquetFiles
 from costframe.datasets import read_table
-from costframe.datasets.large_tables import is_large, read_large_table
+from costframe.datasets.large_tables import is_large
+from costframe.datasets.tables import read_large_table
 from costframe.plugin import DataError
 
 N = 400

@@ -12,7 +12,8 @@ from dataset_cases import read_rows
 from pyarrow import feather
 
 from costframe.datasets import read_table
-from costframe.datasets.table_files import ModelRows, TableFile
+from costframe.datasets.model_rows import ModelRows
+from costframe.datasets.table_files import TableFile
 from costframe.plugin import DataError
 
 FRAME = pd.DataFrame(

@@ -119,11 +119,10 @@ def _columns(
         dataset = load_named(data)
         refuse_for_named(data, {"--target": target, "--ignore": ignore, "--missing": missing})
         return _Columns(list(dataset.feature_names), [], known or dataset.costs, {}, list(dataset.classes), [])
-    from costframe.datasets.dialects import find_indices
-    from costframe.datasets.parts import SPLIT
-    from costframe.datasets.price_draft import find_ignored, find_one_hot
+    from costframe.datasets.parts import QID, SPLIT
+    from costframe.datasets.price_guesses import find_ignored, find_one_hot
+    from costframe.datasets.reading import find_indices
     from costframe.datasets.table_files import TableFile
-    from costframe.datasets.tables import QID
 
     opened = TableFile.open(data, missing)
     indices, notes = find_indices(opened.names(), others := {*ignore, *([] if target is None else [target])})
@@ -149,7 +148,9 @@ def _look(
 ) -> tuple[list[Any], list[Leak]]:
     """Return the labels of a target, none if it is no target of a classification, and hints on features."""
     from costframe.datasets.hints import find_hints
-    from costframe.datasets.tables import QID, Reading, outline
+    from costframe.datasets.outline import outline
+    from costframe.datasets.parts import QID
+    from costframe.datasets.reading import Reading
 
     how = Reading.of(Path(target), target, None, None, (), (), 0)
     with contextlib.suppress(DataError):  # `compare` tells what is wrong

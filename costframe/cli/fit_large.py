@@ -19,7 +19,8 @@ from costframe.core.errors import DataError, ParameterError, format_count, print
 from costframe.core.plugins import estimator, registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
-from costframe.datasets.large_tables import LargeDataset, read_large_table
+from costframe.datasets.large_tables import LargeDataset
+from costframe.datasets.tables import read_large_table
 from costframe.study.failures import name_failures
 from costframe.study.score_choice import check_score
 from costframe.training.cluster.fitting import open_client

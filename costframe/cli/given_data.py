@@ -92,7 +92,7 @@ def read_file(path: str, costs: str | None, **how: Any) -> Dataset:
     from costframe.datasets import read_table
 
     if is_larger_than_memory(path):
-        from costframe.datasets.large_tables import read_large_table
+        from costframe.datasets.tables import read_large_table
 
         return read_large_table(path, costs=costs, **how).sampled(how["seed"])
     return read_table(path, costs=costs, **how)
@@ -180,7 +180,8 @@ def open_blocks(
         X = features_of(dataset, predictor, model, data)
         yield X if part is None else X[dataset.split == part], {}
         return
-    from costframe.datasets.table_files import ModelRows, TableFile
+    from costframe.datasets.model_rows import ModelRows
+    from costframe.datasets.table_files import TableFile
 
     file = TableFile.open(data, cells.missing, cells.decimal)
     if file.note is not None:
@@ -328,9 +329,10 @@ def _check_same(dataset: Dataset, folder: Path, run: dict[str, Any], model: str,
 
 def _of_file(model: str, fitted: FittedEstimator, data: str, asked: Asked, score: str | None) -> LabelledRows:
     """Open the rows of a file, block by block; of a part, those that its column ``split`` names."""
-    from costframe.datasets.parts import SPLIT
+    from costframe.datasets.outline import outline
+    from costframe.datasets.parts import QID, SPLIT
+    from costframe.datasets.reading import Reading
     from costframe.datasets.table_files import TableFile
-    from costframe.datasets.tables import QID, Reading, outline
 
     part, target = asked.part, str(asked.target)
     opened, read = TableFile.open(data, asked.cells.missing, asked.cells.decimal), fitted.predictor_.feature_names

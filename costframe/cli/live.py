@@ -55,7 +55,7 @@ class Keys:
         """Read keys as the file writes them; only a file with types, such as Parquet, has keys that are numbers."""
         from costframe.core.tables.categories import is_missing
         from costframe.core.tables.columns import decode_column
-        from costframe.datasets.dialects import find_indices
+        from costframe.datasets.reading import find_indices
         from costframe.datasets.table_files import TableFile
 
         file = TableFile.open(path)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from costframe.core.checks import needed
 from costframe.core.errors import CostframeError, PluginError
+from costframe.datasets.breast_cancer import breast_cancer
 from costframe.datasets.dataset import Dataset, Rows
-from costframe.datasets.synthetic import make_coast, make_islands, make_parity, make_quadrants, make_selector
+from costframe.datasets.plane import make_coast, make_islands
+from costframe.datasets.synthetic import make_parity, make_quadrants, make_selector
 from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ def names() -> list[str]:
 def costframe_datasets() -> Mapping[str, Callable[[], Dataset]]:
     """Return the loaders of the built-in data sets."""
     return {
-        "breast-cancer": _breast_cancer,
+        "breast-cancer": breast_cancer,
         "parity": make_parity,
         "quadrants": make_quadrants,
         "selector": make_selector,
@@ -78,12 +80,6 @@ def costframe_datasets() -> Mapping[str, Callable[[], Dataset]]:
         "synthetic-1": make_coast,
         "synthetic-2": make_islands,
     }
-
-
-def _breast_cancer() -> Dataset:
-    from costframe.datasets.synthetic import breast_cancer
-
-    return breast_cancer()
 
 
 def __dir__() -> list[str]:

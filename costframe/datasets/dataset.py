@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from costframe.core.arrays import F8, I8
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_choice, check_mapping, check_name_list, check_number
-from costframe.core.errors import (
-    CostModelError,
-    DataError,
-    ParameterError,
-    brief,
-    format_count,
-    quote_names,
-    shown,
-    suggestion,
-)
+from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.rows import check_nested, check_queries, refuse_text
+from costframe.datasets.column_prices import order_prices, source_of
 from costframe.datasets.parts import PARTS, Kinds, check_parts, split_rows
 
 TASKS = ("classification", "regression", "ranking")
@@ -36,12 +27,13 @@ class Rows:
 
     Attributes
     ----------
-    X : float64 (rows, d)
-    y : (rows,)
+    X : float64 (n, d)
+        Of a table larger than memory a lazy array of dask.
+    y : (n,)
         Class labels, values, or grades of relevance.
-    qid : int64 (rows,) or None
+    qid : int64 (n,) or None
         The query of each row, ascending; for rankings.
-    groups : int64 (rows,) or None
+    groups : int64 (n,) or None
         The group of each row, such as the patient.
     """
 
@@ -52,6 +44,12 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def take(self, chosen: B1) -> Rows:
+        """Keep some rows, bool (n,)."""
+        X = self.X if chosen.all() else self.X[np.flatnonzero(chosen)]
+        units = (None if values is None else values[chosen] for values in (self.qid, self.groups))
+        return Rows(X, self.y[chosen], *units)
 
 
 @frozen(eq=False, repr=False)
@@ -243,9 +241,7 @@ class Dataset:
         """Return the rows of "train", "valid" or "test"."""
         if not isinstance(name, str) or name not in PARTS:
             raise DataError(f"part: expected one of {', '.join(PARTS)}, got {shown(name)}")
-        chosen = self.split == name
-        units = (None if each is None else each[chosen] for each in (self.qid, self.groups))
-        return Rows(self.X[chosen], self.y[chosen], *units)
+        return Rows(self.X, self.y, self.qid, self.groups).take(self.split == name)
 
     def with_costs(self, costs: object) -> Dataset:
         """Return the same rows with other prices of exactly the same features, without the perfect cost."""
@@ -268,7 +264,8 @@ class Dataset:
 
 def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[F8, NDArray[Any]]:
     """Return rows, float64 (n, d), and labels; refuse arrays of other shapes by name."""
-    refuse_text(X, "X")
+    if not (isinstance(X, np.ndarray) and X.dtype == np.float64):
+        refuse_text(X, "X")
     try:
         rows = np.asarray(X, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -281,42 +278,3 @@ def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[F8, NDArray[Any]
         if values is not None and len(values) != len(rows):
             raise DataError(f"expected as many rows everywhere, got X {rows.shape} and {name} ({len(values)},)")
     return rows, np.asarray(y)
-
-
-def order_prices(
-    costs: CostModel,
-    names: Sequence[str],
-    *,
-    table: str = "the table",
-    source: str = "its prices",
-    others: Mapping[str, str] | None = None,
-    ignored: Iterable[str] = (),
-    way_out: str = "",
-) -> CostModel:
-    """Return the prices in the order of the columns `names`; refuse prices of other features.
-
-    Prices of columns in `ignored`, and of those that the prices themselves ignore, are left out. The error names the
-    table and the source of the prices; `others` are columns that are not features, with a text for each, and `way_out`
-    says what helps where a column has no price.
-    """
-    price, known = {feature.name: feature for feature in costs.features}, {*names, *ignored, *costs.ignore}
-    unpriced = [name for name in names if name not in price]
-    absent = [name for name in costs.names if name not in known]
-    if unpriced or absent:
-        parts = [
-            f"columns without a price: {_side(unpriced, absent)}",
-            f"prices without a column: {_side(absent, unpriced)}",
-        ]
-        parts += [f"{name!r} is {what}" for name, what in (others or {}).items() if name in absent]
-        parts += [way_out] if unpriced and way_out else []
-        raise CostModelError(f"{table} and {source} do not fit: {'; '.join(parts)}")
-    return evolve(costs, features=tuple(price[name] for name in names), ignore=())
-
-
-def source_of(costs: object, otherwise: str) -> str:
-    """Return a name for prices: their file, if they have one."""
-    return os.fsdecode(costs) if isinstance(costs, str | os.PathLike) else otherwise
-
-
-def _side(lone: Sequence[str], other: Sequence[str]) -> str:
-    return f"{quote_names(lone)}{suggestion(lone[0], other)}" if lone else "none"

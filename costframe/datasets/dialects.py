@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
 
@@ -17,13 +17,12 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from costframe.core.cells import unguard
-from costframe.core.errors import DataError, format_count, quote_names, shown
+from costframe.core.errors import DataError, format_count, shown
 from costframe.core.numerals import Spelling, find_spelling, is_numeral
 from costframe.core.tables.columns import MISSING_TEXTS
 
 _CHUNK = 1 << 16  # bytes that show the separator and the spelling of numbers
 _LONGEST = 1 << 24  # of a line
-
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _RARE = "|"  # where no other separator fits
 _NAMES = _SEPARATORS | {_RARE: "bars"}
@@ -32,9 +31,7 @@ _ENCODINGS = {_WINDOWS: "Windows-1252", _UTF_16: "UTF-16"}
 _UNDEFINED = b"\x81\x8d\x8f\x90\x9d"  # in Windows-1252
 _LETTERS_IN_UTF_8 = re.compile(rb"\xc3[\x80-\xbf]|\xe2\x80")  # accented letters and quotes of the west
 _SAVE = "save it as UTF-8 (in Excel: 'CSV UTF-8')"
-
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?\r?\n')  # a line that Excel understands
-_INDEX = re.compile(r"Unnamed: \d+(?:\.\d+)?")
 
 
 @frozen
@@ -120,12 +117,6 @@ def _name_index(header: list[str]) -> tuple[str, ...]:
         names = chain([name], (f"{name}.{i}" for i in count(1)))
         header[place] = next(each for each in names if each not in header)
     return tuple(header) if nameless else ()
-
-
-def find_indices(names: Iterable[str], but: Collection[str] = ()) -> tuple[list[str], list[str]]:
-    """Return the columns that are an index that `to_csv` wrote, except some, and a note on them if there are any."""
-    indices = [name for name in names if _INDEX.fullmatch(name) and name not in but]
-    return indices, [f"{quote_names(indices)}: left out, an index without a name"] if indices else []
 
 
 def _read_begin(file: Path) -> tuple[bytes, bool]:

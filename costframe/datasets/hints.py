@@ -30,6 +30,7 @@ _TIMES = frozenset({
     "week", "w", "months", "month", "m", "mo", "years", "year", "y", "yr", "yrs", "hours", "hour", "h", "is", "has",
     "was", "any", "first", "second", "final", "hospital", "hosp", "icu", "flag", "status", "event",
 })  # fmt: skip
+_IF_SO = "if it is not known before the target, it belongs into the list `ignore`"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -60,9 +61,6 @@ def find_hints(
         elif name not in free and (mark := known.find_mark(values[rows], is_categorical=is_categorical)):
             marks[name] = mark
     return [*notes, *describe_marks(marks, len(columns))]
-
-
-_IF_SO = "if it is not known before the target, it belongs into the list `ignore`"
 
 
 def _values(column: Any, name: str) -> tuple[F8, bool]:

@@ -13,7 +13,7 @@ from costframe.core.arrays import I8
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.row_draws import shuffle_kinds
 
-SPLIT = "split"
+SPLIT, QID = "split", "qid"  # columns with the part, and the query, of each row
 PARTS = ("train", "valid", "test")
 # Parts of the shuffled rows of each class, in turn: 60/20/20, and a class's first row is in train.
 _TURNS = np.array(["train", "valid", "train", "test", "train"])

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from costframe.core.arrays import B1, I8
 from costframe.core.errors import ParameterError, shown
+from costframe.core.tables.row_draws import shuffle_kinds
 from costframe.study.rows import Rows
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
@@ -157,7 +158,8 @@ def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> I8:
     if (absent := _absent(rows)) is not None:
         kinds = np.where(absent, kinds.max() + 1, kinds)  # so that the others are dealt evenly
     first = np.unique(units, return_index=True)[1]
-    return _deal(kinds[first], number, np.random.default_rng(seed))[units]
+    place, _ = shuffle_kinds(kinds[first], np.random.default_rng(seed))
+    return (place % number)[units]
 
 
 def _is_small(valid: Rows) -> bool:
@@ -171,14 +173,6 @@ def _fit_together(train: Rows, valid: Rows) -> bool:
         return False
     kinds = [(list(rows.X.columns), list(rows.X.dtypes)) for rows in (train, valid) if hasattr(rows.X, "dtypes")]
     return not kinds or kinds[0] == kinds[1]
-
-
-def _deal(kinds: I8, number: int, rng: np.random.Generator) -> I8:
-    """Return the folds of n items, dealt in turn and in random order, kind by kind: int64 (n,)."""
-    order = rng.permutation(len(kinds))
-    fold = np.empty(len(kinds), np.int64)
-    fold[order[np.argsort(kinds[order], kind="stable")]] = np.arange(len(kinds)) % number
-    return fold
 
 
 def _make_fold(rows: Rows, fold: I8, k: int, number: int) -> Fold:
