@@ -28,10 +28,10 @@ from costframe.hooks import Algorithm as Algorithm
 from costframe.hooks import hookimpl as hookimpl
 from costframe.promises.certified import Certified as Certified
 from costframe.promises.promise import Promise as Promise
-from costframe.sources.drivers import predict_many as predict_many
-from costframe.sources.drivers import predict_one as predict_one
-from costframe.sources.drivers import predict_one_async as predict_one_async
-from costframe.sources.drivers import predict_stream as predict_stream
+from costframe.sources.many_rows import predict_many as predict_many
+from costframe.sources.one_row import predict_one as predict_one
+from costframe.sources.one_row import predict_one_async as predict_one_async
+from costframe.sources.streams import predict_stream as predict_stream
 from costframe.stagewise.banks import train_bank as train_bank
 from costframe_adapt.estimators import AdaptClassifier as AdaptClassifier
 from costframe_baselines.estimators import AffordableClassifier as AffordableClassifier

@@ -32,8 +32,8 @@ from costframe.sources import (
     SQLSource,
     TableSource,
     audit,
+    event_loop,
     predict_stream_async,
-    threads,
 )
 
 FRAME, TREE = table(20), tree()
@@ -202,10 +202,10 @@ def check_no_thread_nor_task_is_left():
         lambda: not any(each.name == "costframe-call" for each in threading.enumerate()),
         lambda: str(threading.enumerate()),
     )
-    if threads._background is not None:
+    if event_loop._background is not None:
         wait_until(
-            lambda: not asyncio.all_tasks(threads._background[1]),
-            lambda: str(asyncio.all_tasks(threads._background[1])),
+            lambda: not asyncio.all_tasks(event_loop._background[1]),
+            lambda: str(asyncio.all_tasks(event_loop._background[1])),
         )
 
 

@@ -23,8 +23,9 @@ from costframe import CostframeError
 from costframe.core.errors import InquiryError, printable
 from costframe.core.predictors.fitted import as_predictor
 from costframe.sources import CallSource, Field, Lookup, Sources
-from costframe.sources.http import _parse, _resolve
-from costframe.sources.logs import describe_audit
+from costframe.sources.audits import describe_audit
+from costframe.sources.documents import resolve_pointer
+from costframe.sources.http import _parse
 
 FRAME, TREE = table(12), tree()
 ROWS = FRAME[list(NAMES)].to_numpy()
@@ -316,9 +317,9 @@ def test_documents_and_pointers(document, steps, data):
     try:
         right = walk(document, pointer)
     except KeyError:
-        assert _resolve(document, pointer) == []
+        assert resolve_pointer(document, pointer) == []
         return
-    (found,) = _resolve(document, pointer)
+    (found,) = resolve_pointer(document, pointer)
     if isinstance(right, dict | list):
         assert isinstance(found, InquiryError)
     else:

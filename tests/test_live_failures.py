@@ -30,8 +30,8 @@ from costframe.sources import (
     predict_one,
     predict_stream,
 )
+from costframe.sources.keys import as_key, as_text
 from costframe.sources.partitions import _listed
-from costframe.sources.source import as_key, as_text
 
 FRAME, TREE = table(), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)

@@ -16,7 +16,8 @@ import costframe as cf
 from costframe.core.errors import InquiryError, SourceError
 from costframe.plugin import ParameterError
 from costframe.sources import HTTPSource, Lookup, Policy, Sources, SQLSource, TableSource, predict_one, predict_stream
-from costframe.sources.source import TripError, as_type
+from costframe.sources.keys import as_type
+from costframe.sources.source import TripError
 
 FRAME, TREE = table().assign(number=range(60)), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)

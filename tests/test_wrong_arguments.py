@@ -18,7 +18,7 @@ from costframe.datasets import Dataset
 from costframe.plot import AcquisitionDisplay, FrontierDisplay, StagesDisplay
 from costframe.plugin import DataError, ParameterError
 from costframe.sources import CallSource, InquiryLog, Lookup, Policy, Sources, TableSource, audit, measure
-from costframe.sources.logs import describe_audit
+from costframe.sources.audits import describe_audit
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 3))

@@ -52,7 +52,7 @@ def audit(
     Give it the --until that `costframe predict` was given. The exit status is 1 if any row differs.
     """
     from costframe.sources import audit as replay
-    from costframe.sources.logs import describe_audit
+    from costframe.sources.audits import describe_audit
 
     fitted, prices = open_model(model, costs)
     found = replay(log, wrap(fitted), prices, periods=periods)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from costframe.core.prices.costs import CostModel
     from costframe.core.tables.unknown_values import Coverage
     from costframe.sources.sources import Sources
-    from costframe.sources.told import SourcesEnd
+    from costframe.sources.summary import SourcesSummary
 
 _DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[A-Za-z0-9]")
 _CODE = 8  # letters of a code such as 3f2a99cd: as many are rarely the same number in a name and all keys by chance
@@ -135,7 +135,7 @@ class LiveRun:
     def run(self, *, resume: bool, force: bool) -> int:
         """Predict all rows and write the output; return the exit status."""
         from costframe.sources import Sources
-        from costframe.sources.told import SourcesEnd
+        from costframe.sources.summary import SourcesSummary
 
         self._check_files()
         with Sources.load(self.sources, self.prices) as sources:
@@ -143,7 +143,7 @@ class LiveRun:
             self._columns(keys, [])  # before anything is paid
             found = self._read_kept(keys, resume=resume, force=force)
             print_error(keys.note)
-            left, ended = [i for i in range(len(keys.rows)) if i not in found], SourcesEnd()
+            left, ended = [i for i in range(len(keys.rows)) if i not in found], SourcesSummary()
             try:
                 with self._open_kept(keys, found) as file:
                     for i, record in self._predict(sources, keys, left, ended):
@@ -159,7 +159,7 @@ class LiveRun:
                 if not found:
                     self.kept.unlink(missing_ok=True)
                 raise
-            ended.add(SourcesEnd.of(sources))
+            ended.add(SourcesSummary.of(sources))
         self._write(keys, [found[i] for i in range(len(keys.rows))])
         self.kept.unlink(missing_ok=True)
         return self._close(list(found.values()), ended)
@@ -188,7 +188,7 @@ class LiveRun:
         return columns
 
     def _predict(
-        self, sources: Sources, keys: Keys, left: list[int], told: SourcesEnd
+        self, sources: Sources, keys: Keys, left: list[int], told: SourcesSummary
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield rows as they end; add to `told` what the sources of other processes tell."""
         from costframe.sources import InquiryLog, Sources, predict_stream
@@ -327,7 +327,7 @@ class LiveRun:
         labels = [record.get("label") for record in records]
         return {"prediction": labels} | {f"probability_{label}": spread(p) for label, p in named}
 
-    def _close(self, records: list[dict[str, Any]], ended: SourcesEnd) -> int:
+    def _close(self, records: list[dict[str, Any]], ended: SourcesSummary) -> int:
         """Print what the run paid, and how it ended."""
         unit, count = printable(self.prices.unit), max(1, len(records))
         paid, vain = (sum(record[name] for record in records) for name in ("cost", "failed_cost"))

@@ -17,7 +17,7 @@ def costframe_sources() -> Mapping[str, str]:
         "sql": "costframe.sources.sql:SQLSource",
         "redis": "costframe.sources.redis:RedisSource",
         "http": "costframe.sources.http:HTTPSource",
-        "table": "costframe.sources.source:read_source",
+        "table": "costframe.sources.table:read_source",
     }
 
 

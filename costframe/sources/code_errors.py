@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import traceback
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,21 @@ _SOME = 3
 _OURS = Path(__file__).parent
 
 
-class Broken:
+class CodeTrial:
     """Whether the code of a source has failed for every key so far."""
 
     def __init__(self) -> None:
-        self._worked = False
+        self.has_worked = False  # for some key, for good
         self._keys: set[Hashable] = set()  # that failed so, before any came
 
     def judge(self, replies: dict[Hashable, Any]) -> str | None:
         """Take the replies of a trip, or the errors of its keys; return what is wrong if the code fails for all keys.
 
-        It is right for good as soon as one key has a reply, or fails otherwise.
+        As soon as one key has a reply, `has_worked` is true, and there is nothing left to judge.
         """
-        if self._worked:
-            return None
         errors = [_cause(reply) for reply in replies.values()]
         if not all(isinstance(error, _ALWAYS + _AFTER_SOME) for error in errors):
-            self._worked = any(not isinstance(reply, BaseException) for reply in replies.values())
+            self.has_worked = any(not isinstance(reply, BaseException) for reply in replies.values())
             return None
         self._keys.update(replies)
         if not any(isinstance(error, _ALWAYS) for error in errors) and len(self._keys) < _SOME:
@@ -42,7 +39,7 @@ class Broken:
 
 def is_code_error(error: BaseException) -> bool:
     """Return whether an error is one of code, raised by other code than an installed library's."""
-    frames = [each for each in _frames(error) if Path(each.filename).parent != _OURS]  # which may be installed, too
+    frames = [frame for frame in _frames(error) if Path(frame.filename).parent != _OURS]  # which may be installed, too
     return isinstance(error, _ALWAYS) and not (frames and "site-packages" in Path(frames[-1].filename).parts)
 
 
@@ -50,27 +47,12 @@ def describe_code_error(error: BaseException) -> str:
     """Return an error's kind and place; its own text may hold a secret."""
     if isinstance(error, ParameterError):
         return str(error)
-    frames = [each for each in _frames(error) if Path(each.filename).parent != _OURS]
-    frames = [each for each in frames if "asyncio" not in Path(each.filename).parts] or frames
+    frames = [frame for frame in _frames(error) if Path(frame.filename).parent != _OURS]
+    frames = [frame for frame in frames if "asyncio" not in Path(frame.filename).parts] or frames
     if not frames:
         return f"its code cannot be called: {type(error).__name__}"
     file, name = printable(Path(frames[-1].filename).name), frames[-1].name
     return f"its code fails by {type(error).__name__} at {file}, line {frames[-1].lineno}, in {name}"
-
-
-def check_takes(function: Callable[..., Any], names: tuple[str, ...], where: str) -> None:
-    """Refuse a function that cannot be called with arguments of these names, by position."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of some built-in functions
-        return
-    try:
-        signature.bind(*names)
-    except TypeError as error:
-        called = getattr(function, "__qualname__", type(function).__name__)
-        raise ParameterError(
-            f"{where}: expected a function of ({', '.join(names)}), got {printable(called)}{signature}: {error}"
-        ) from None
 
 
 def _cause(reply: Any) -> Any:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from decimal import Decimal
 from typing import Any
 
 from costframe.core.errors import InquiryError
+
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
 def read_json(document: bytes | str) -> Any:
@@ -35,3 +38,17 @@ def scalar(document: Any) -> Any:
     if isinstance(document, dict | list):
         return InquiryError(f"expected a value, got {'a list' if isinstance(document, list) else 'an object'}")
     return document
+
+
+def resolve_pointer(document: object, pointer: str) -> list[object]:
+    """Return the value at a JSON pointer (RFC 6901) in a list, or an empty list; a plain name is a key at the top."""
+    steps = pointer.split("/")[1:] if pointer.startswith("/") else [pointer]
+    for step in steps:
+        name = step.replace("~1", "/").replace("~0", "~") if pointer.startswith("/") else step
+        if isinstance(document, dict) and name in document:
+            document = document[name]
+        elif isinstance(document, list) and _INDEX.fullmatch(name) and int(name) < len(document):
+            document = document[int(name)]
+        else:
+            return []
+    return [scalar(document)]

@@ -9,26 +9,6 @@ from attrs import frozen
 from costframe.core.errors import CostframeError
 from costframe.sources.source import LackingError, TripError
 
-
-@frozen
-class Failure:
-    """Why a source failed.
-
-    Parameters
-    ----------
-    text : str
-        In words of ours, with the code of the source.
-    is_shared : bool
-        Whether it is the source's, whatever it is asked for; else one key of a trip may be the cause.
-    is_lasting : bool
-        Whether every further trip will meet it.
-    """
-
-    text: str
-    is_shared: bool = False
-    is_lasting: bool = False
-
-
 _SHARED, _LASTING = {"is_shared": True}, {"is_shared": True, "is_lasting": True}
 
 _SQLSTATES = {  # the longest that a state begins with
@@ -91,6 +71,25 @@ _CLASSES = {  # of exceptions of many libraries, which need not be there; the fi
 }
 
 
+@frozen
+class Failure:
+    """Why a source failed.
+
+    Parameters
+    ----------
+    text : str
+        In words of ours, with the code of the source.
+    is_shared : bool
+        Whether it is the source's, whatever it is asked for; else one key of a trip may be the cause.
+    is_lasting : bool
+        Whether every further trip will meet it.
+    """
+
+    text: str
+    is_shared: bool = False
+    is_lasting: bool = False
+
+
 def explain(error: BaseException) -> Failure:
     """Return the kind of a source's exception, with its text only where it is ours."""
     if isinstance(error, CostframeError):
@@ -108,9 +107,9 @@ def describe_failure(error: BaseException) -> str:
 
 def sqlstate(error: BaseException) -> str:
     """Return the five letters by which databases tell their errors; an empty text of an exception without."""
-    for each in (error, getattr(error, "orig", None)):  # wrapped, by SQLAlchemy
+    for raised in (error, getattr(error, "orig", None)):  # wrapped, by SQLAlchemy
         for name in ("sqlstate", "pgcode"):
-            code = getattr(each, name, None)
+            code = getattr(raised, name, None)
             if isinstance(code, str) and len(code) == 5 and code.isascii() and code.isalnum():
                 return code
     return ""
@@ -125,7 +124,7 @@ def _kind(error: BaseException) -> tuple[tuple[str, dict[str, bool]], str]:
             if str(error).startswith(what):
                 return (what, _LASTING), name
         return _longest(_SQLITE, name), name
-    names = {each.__name__ for each in type(error).__mro__}
+    names = {base.__name__ for base in type(error).__mro__}
     return next((kind for name, kind in _CLASSES.items() if name in names), ("", {})), ""
 
 

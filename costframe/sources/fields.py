@@ -27,11 +27,11 @@ _TRUTHS = {"true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "1": 1.0, "false": 0.0, 
 
 
 def _as_markers(markers: Any) -> tuple[str, ...]:
-    found = as_items(markers, ordered=False)
-    listed = (markers,) if found is None else found
-    if wrong := [each for each in listed if not isinstance(each, str)]:
+    items = as_items(markers, ordered=False)
+    texts = (markers,) if items is None else items
+    if wrong := [marker for marker in texts if not isinstance(marker, str)]:
         raise ParameterError(f"missing: expected texts that stand for a missing value, got {shown(wrong[0])}")
-    return tuple(each.strip().lower() for each in listed)
+    return tuple(marker.strip().lower() for marker in texts)
 
 
 @frozen
@@ -195,19 +195,19 @@ def as_fields(features: Any, missing: Iterable[str] = ("",)) -> dict[str, Field]
     if listed is None:
         raise ParameterError(f"features: expected names, or names with their places, got {shown(features)}")
     entries = listed.items() if isinstance(listed, Mapping) else [(name, name) for name in listed]
-    found: dict[str, Field] = {}
+    made: dict[str, Field] = {}
     for name, entry in entries:
         if not isinstance(name, str):
             raise ParameterError(f"features: expected names that are texts, got {shown(name)}")
-        if name in found:
+        if name in made:
             raise ParameterError(f"features: {shown(name)} is there twice")
         try:
-            found[name] = _as_field(name, entry, missing)
+            made[name] = _as_field(name, entry, missing)
         except (ParameterError, TypeError) as error:
             raise ParameterError(f"features, {shown(name)}: {error}") from None
-    if not found:
+    if not made:
         raise ParameterError("features: expected at least one, got none")
-    return found
+    return made
 
 
 def _as_field(name: str, entry: Any, missing: Iterable[str]) -> Field:

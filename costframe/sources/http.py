@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Collection, Hashable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Collection, Hashable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -16,24 +14,16 @@ from attrs import define, field
 
 from costframe.core.checks import check_number, needed
 from costframe.core.errors import InquiryError, ParameterError, shown
-from costframe.sources.documents import read_json, scalar
-from costframe.sources.source import (
-    MOST_BYTES,
-    KeyRefusedError,
-    Reply,
-    Source,
-    TripError,
-    Wanted,
-    answer_each,
-    as_text,
-)
+from costframe.sources.documents import read_json, resolve_pointer
+from costframe.sources.http_client import HTTPClient
+from costframe.sources.keys import as_text
+from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, answer_each
 
 _MOST_REDIRECTS = 3
 _ABSENT = {404, 410}
 _TRY_AGAIN = {408, 425, 429}  # and all from 500
 _MAY_WAIT = {429, 503}  # their Retry-After
 _SECONDS = re.compile("[0-9]{1,9}")
-_INDEX = re.compile("0|[1-9][0-9]{0,8}")
 
 
 @define(eq=False, repr=False)
@@ -93,11 +83,11 @@ class HTTPSource(Source):
 
     async def connect(self, places: Collection[str]) -> None:  # noqa: ARG002 - no request without a key
         """Make the client; its connections open with the first requests."""
-        self._client = self._client or _Client(self)
+        self._client = self._client or HTTPClient(self)
 
     async def fetch(self, wanted: Wanted) -> Reply:
         """Get the documents of all keys, some side by side; a key that fails fails alone."""
-        client = self._client = self._client or _Client(self)
+        client = self._client = self._client or HTTPClient(self)
         asks = {key: partial(self._get, client, key, places) for key, places in wanted.items()}
         replies = await answer_each(asks, client.free)
         return {key: reply for key, reply in replies.items() if reply is not None}
@@ -130,77 +120,12 @@ class HTTPSource(Source):
                     return None
                 check_status(response)
                 document = await _read_document(response, self.most_bytes)
-                return {place: value for place in places for value in _resolve(document, place)}
+                return {place: value for place in places for value in resolve_pointer(document, place)}
         raise InquiryError(f"the service redirects more than {_MOST_REDIRECTS} times")
 
 
 def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
-
-
-class _Client:
-    """Requests with a source's headers and connections, which follow no redirect by themselves.
-
-    They go through httpx's transports, for its client logs whole addresses, and brings cookies from one key to another.
-    Each connection has a transport, which is closed if its request fails: a pool keeps places of cancelled requests for
-    ever. A request holds `free`.
-    """
-
-    def __init__(self, source: Any) -> None:
-        import httpx
-
-        self.free = asyncio.Semaphore(source.connections)
-        limits, verify = httpx.Limits(max_connections=1), httpx.create_ssl_context(trust_env=False)
-        self._connect = partial(httpx.AsyncHTTPTransport, verify=verify, limits=limits, trust_env=False)
-        self._open, self._idle, self._closing = set[Any](), list[Any](), set[asyncio.Task[None]]()
-        self._headers = {"accept": "application/json", "accept-encoding": "identity", **source.headers}
-
-    @asynccontextmanager
-    async def get(self, url: Any) -> AsyncIterator[Any]:
-        """Send a request; its answer is open in the block."""
-        import httpx
-
-        plain = url.copy_with(username=None, password=None)
-        request = httpx.Request("GET", plain, headers=self._headers)
-        if url.userinfo:
-            request = next(httpx.BasicAuth(url.username, url.password).auth_flow(request))
-        transport, response = await self._send(request)
-        try:
-            async with aclosing(response):
-                yield response
-        except BaseException:
-            self._close(transport)
-            raise
-        self._idle.append(transport)
-
-    async def _send(self, request: Any) -> tuple[Any, Any]:
-        """Send a request; once more on a new connection where the service has ended the old one meanwhile."""
-        import httpx
-
-        while True:
-            is_old = bool(self._idle)
-            transport = self._idle.pop() if is_old else self._connect()
-            self._open.add(transport)
-            try:
-                return transport, await transport.handle_async_request(request)
-            except BaseException as error:
-                self._close(transport)
-                if not (is_old and isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)):
-                    raise
-            while self._idle:  # likely ended, too
-                self._close(self._idle.pop())
-
-    def _close(self, transport: Any) -> None:
-        self._open.discard(transport)
-        task = asyncio.ensure_future(transport.aclose())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        for transport in self._open.copy():
-            self._close(transport)
-        await asyncio.gather(*self._closing, return_exceptions=True)
 
 
 def check_status(response: Any) -> None:
@@ -244,17 +169,3 @@ def _parse(body: bytes) -> object:
         return read_json(body)
     except (ValueError, RecursionError):
         raise InquiryError("the service answers with something else than JSON") from None
-
-
-def _resolve(document: object, pointer: str) -> list[object]:
-    """Return the value at a JSON pointer (RFC 6901) in a list, or an empty list; a plain name is a key at the top."""
-    steps = pointer.split("/")[1:] if pointer.startswith("/") else [pointer]
-    for step in steps:
-        name = step.replace("~1", "/").replace("~0", "~") if pointer.startswith("/") else step
-        if isinstance(document, dict) and name in document:
-            document = document[name]
-        elif isinstance(document, list) and _INDEX.fullmatch(name) and int(name) < len(document):
-            document = document[int(name)]
-        else:
-            return []
-    return [scalar(document)]

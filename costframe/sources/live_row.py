@@ -7,86 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names
-from costframe.core.predictors.inquiry import Inquiry, Ledger, Prediction, supply_inquiries
-from costframe.core.predictors.predictor import Known, Predictor, RowRequest
-from costframe.core.prices.costs import CostModel
-from costframe.core.prices.exact_prices import left_of
-from costframe.core.prices.price_arrays import as_cap, names_of
-from costframe.sources.trips import Outcome
-
-
-@frozen(eq=False)
-class RowTerms:
-    """What all rows of a call have in common; see `predict_one` for the arguments."""
-
-    predictor: Predictor
-    costs: CostModel
-    acquisition: str = "path"
-    known: Known = ()
-    max_cost: float | None = field(default=None, converter=as_cap)
-    unavailable: tuple[str, ...] = field(default=(), converter=names_of)
-    policies: Mapping[str, str] = field(factory=dict)  # what a row does without a feature that did not come
-
-    ledger: Ledger = field(init=False)
-    resource_names: tuple[str, ...] = field(init=False)
-    columns: dict[str, int] = field(init=False)
-    priced: tuple[str, ...] = field(init=False)  # prices of errors, which cannot be missing
-
-    def __attrs_post_init__(self) -> None:
-        request = RowRequest.of(self.predictor, self.costs, self.acquisition, self.known, None, ())
-        object.__setattr__(self, "ledger", request.ledger)
-        object.__setattr__(self, "resource_names", request.prices.resource_names)
-        object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
-        object.__setattr__(self, "priced", self.predictor.error_columns(self.costs))
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """Features that a row may ask for."""
-        spared = {*self.known, *self.unavailable}
-        return tuple(name for name in self.predictor.label_features(self.costs) if name not in spared)
-
-    def inquire(self, known: Known, spent: float, unavailable: Iterable[str]) -> Inquiry:
-        """Begin an inquiry that may still spend what is left of the cap."""
-        cap = None if self.max_cost is None else left_of(self.max_cost, spent)
-        return self.predictor.inquire(
-            self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable)
-        )
-
-
-def supply_rows(rows: Sequence[LiveRow], outcomes: Sequence[Outcome], *, late: bool) -> list[Exception | None]:
-    """Supply rows of a round; return the errors that end rows. Rows without failures go on together."""
-    plain = [i for i, each in enumerate(outcomes) if not (late or each.failed or each.lost)]
-    errors = dict[int, Exception | None]()
-    if plain:
-        inquiries = [rows[i].take(outcomes[i]) for i in plain]
-        errors |= zip(plain, supply_inquiries(inquiries, [outcomes[i].values for i in plain]), strict=True)
-    for i, outcome in enumerate(outcomes):
-        if i not in errors:
-            try:
-                rows[i].supply(outcome, late=late)
-            except Exception as error:  # noqa: BLE001 - a row that fails, also in a learner, never ends the others
-                errors[i] = error
-    for i, end in errors.items():
-        if isinstance(end, InquiryError) and not isinstance(end, SourceError):  # a value that the model refuses
-            errors[i] = rows[i].error(str(end))
-    return [errors.get(i) for i in range(len(rows))]
-
-
-def warm_up(terms: RowTerms) -> None:
-    """Walk made-up rows, of which nothing is kept, so that the model is laid out when the first row comes.
-
-    Rows take missing values, zeros, and no values, as at a deadline; a model that refuses such a row is left at that.
-    """
-    for value in (math.nan, 0.0, None):
-        with suppress(Exception):
-            row = LiveRow(terms)
-            while needs := row.needs:
-                outcome = Outcome({} if value is None else dict.fromkeys(needs, value))
-                if any(supply_rows([row], [outcome], late=value is None)):
-                    break
+from costframe.core.predictors.inquiry import Inquiry, Prediction, supply_inquiries
+from costframe.core.prices.price_arrays import names_of
+from costframe.sources.rounds import Outcome
+from costframe.sources.terms import RowTerms
 
 
 class LiveRow:
@@ -151,7 +78,7 @@ class LiveRow:
         Raises
         ------
         SourceError
-            If a feature did not come, and the policy is to raise. A late row has an answer by all means.
+            If a feature did not come, and the policy is to raise. A late row always gets an answer.
         """
         self._note(outcome)
         came = {name: outcome.values[name] for name in self.needs if name in outcome.values}
@@ -165,7 +92,7 @@ class LiveRow:
         if late:
             self.late_after, self._late = self._rounds, bool(failed)
         policies = self._policies(failed, late=late)
-        self._go_on(policies if late else policies | dict.fromkeys(outcome.broken.intersection(failed), "raise"))
+        self._advance(policies if late else policies | dict.fromkeys(outcome.broken.intersection(failed), "raise"))
         if late:
             self.end()
 
@@ -176,7 +103,7 @@ class LiveRow:
         self._late |= bool(self.needs)
         while self.needs:
             self._failures |= dict.fromkeys(set(self.needs) - self._failures.keys(), "the deadline passed")
-            self._go_on(self._policies(self.needs, late=True))
+            self._advance(self._policies(self.needs, late=True))
 
     def _policies(self, failed: Iterable[str], *, late: bool) -> dict[str, str]:
         policies, priced = {name: self.terms.policies.get(name, "without") for name in failed}, self.terms.priced
@@ -208,8 +135,8 @@ class LiveRow:
         error.cost, error.failed_cost, error.failures = self.cost, self._failed_cost, dict(self._failures)
         return error
 
-    def _go_on(self, failed: Mapping[str, str]) -> None:
-        """Go on with the values that came, and those that failed with their policies."""
+    def _advance(self, failed: Mapping[str, str]) -> None:
+        """Supply the values that came, and treat those that failed by their policies."""
         if raising := [name for name, policy in failed.items() if policy == "raise"]:
             reasons = dict.fromkeys(self._failures[name] for name in raising)
             raise self.error(f"no value of {quote_names(raising)}: {printable('; '.join(reasons))}")
@@ -237,3 +164,36 @@ class LiveRow:
         paid = self.terms.ledger.resources_paid(bought)
         resources = [self.terms.resource_names[r] for r in sorted(paid)]
         return before | dict.fromkeys(resources) | self._values
+
+
+def supply_rows(rows: Sequence[LiveRow], outcomes: Sequence[Outcome], *, late: bool) -> list[Exception | None]:
+    """Supply rows of a round; return the errors that end rows. Rows without failures go on together."""
+    whole = [i for i, outcome in enumerate(outcomes) if not (late or outcome.failed or outcome.lost)]
+    errors = dict[int, Exception | None]()
+    if whole:
+        inquiries = [rows[i].take(outcomes[i]) for i in whole]
+        errors |= zip(whole, supply_inquiries(inquiries, [outcomes[i].values for i in whole]), strict=True)
+    for i, outcome in enumerate(outcomes):
+        if i not in errors:
+            try:
+                rows[i].supply(outcome, late=late)
+            except Exception as error:  # noqa: BLE001 - a row that fails, also in a learner, never ends the others
+                errors[i] = error
+    for i, end in errors.items():
+        if isinstance(end, InquiryError) and not isinstance(end, SourceError):  # a value that the model refuses
+            errors[i] = rows[i].error(str(end))
+    return [errors.get(i) for i in range(len(rows))]
+
+
+def warm_up(terms: RowTerms) -> None:
+    """Walk made-up rows, of which nothing is kept, so that the model is laid out when the first row comes.
+
+    Rows take missing values, zeros, and no values, as at a deadline. Where the model refuses such a row, its walk ends.
+    """
+    for value in (math.nan, 0.0, None):
+        with suppress(Exception):
+            row = LiveRow(terms)
+            while needs := row.needs:
+                outcome = Outcome({} if value is None else dict.fromkeys(needs, value))
+                if any(supply_rows([row], [outcome], late=value is None)):
+                    break

@@ -12,9 +12,9 @@ from attrs import evolve
 from costframe.core.checks import LARGEST_WHOLE, check_number
 from costframe.core.errors import ParameterError, SourceError, printable, quote_names, shown
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
-from costframe.sources.partitions import key_blocks
+from costframe.sources.drive import key_blocks
+from costframe.sources.event_loop import run
 from costframe.sources.sources import Sources
-from costframe.sources.threads import run
 
 
 def measure(
@@ -73,9 +73,9 @@ def measure(
     prices.select(list(served))
     if same := [name for name in lookups if name in prices.names]:
         raise ParameterError(f"sources: expected lookups named unlike features, got {quote_names(same)}")
-    own, shared, trip = _time_all(sources, lookups, rows, repeats, clock, work_clock)
+    alone, shared, trip = _time_all(sources, lookups, rows, repeats, clock, work_clock)
     if costs is None:
-        timed = {name: {"cost": own[name], "time": own[name], "needs": [of]} for name, of in served.items()}
+        timed = {name: {"cost": alone[name], "time": alone[name], "needs": [of]} for name, of in served.items()}
         return CostModel.of({
             "unit": "ms",
             "trip_time": trip,
@@ -85,10 +85,10 @@ def measure(
     known = {price.name for price in prices.resources}
 
     def timed_feature(price: FeaturePrice) -> FeaturePrice:
-        if price.name not in own:
+        if price.name not in alone:
             return price
         more = () if (of := served[price.name]) in known else (of,)
-        return evolve(price, time=own[price.name], needs=(*price.needs, *more))
+        return evolve(price, time=alone[price.name], needs=(*price.needs, *more))
 
     resources = [evolve(price, time=shared.get(price.name, price.time)) for price in prices.resources]
     resources += [ResourcePrice(name, 0.0, time=shared[name]) for name in lookups if name not in known]
@@ -129,6 +129,6 @@ def _time_all(
             for feature in order * repeats:
                 further[feature].append(waited(key, feature))
             first[name].append(begun - median(further[order[0]][-repeats:]))
-    own = {feature: 1000.0 * max(0.0, median(times)) for feature, times in further.items()}
+    alone = {feature: 1000.0 * max(0.0, median(times)) for feature, times in further.items()}
     shared = {name: 1000.0 * max(0.0, median(times[1:] or times)) for name, times in first.items()}
-    return own, shared, 1000.0 * median(works)
+    return alone, shared, 1000.0 * median(works)

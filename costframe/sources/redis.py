@@ -11,7 +11,8 @@ from attrs import define, field
 
 from costframe.core.checks import check_number, needed
 from costframe.core.errors import CostframeError, InquiryError, ParameterError, quote_names, shown
-from costframe.sources.source import MOST_BYTES, LackingError, Reply, Source, TripError, Wanted, as_text
+from costframe.sources.keys import as_text
+from costframe.sources.source import MOST_BYTES, LackingError, Reply, Source, TripError, Wanted
 
 _PART = 65_536
 _SCANNED = 1000  # names that Redis goes through at once
@@ -94,8 +95,8 @@ class RedisSource(Source):
             reply[key] = got if isinstance(got, Exception) else dict(zip(wanted[key], got, strict=True))
         empty = [key for key, got in reply.items() if isinstance(got, dict) and all(v is None for v in got.values())]
         if empty:
-            there = await self._ask(("EXISTS", names[key]) for key in empty)
-            for key, is_there in zip(empty, there, strict=True):
+            answers = await self._ask(("EXISTS", names[key]) for key in empty)
+            for key, is_there in zip(empty, answers, strict=True):
                 if is_there == 0:
                     del reply[key]
         return reply
@@ -193,12 +194,12 @@ class _Sample:
 
     def add(self, name: Any, fields: dict[str, Any]) -> None:
         """Note a hash with whether it has each field, or errors in the place of that."""
-        if any(isinstance(each, Exception) for each in fields.values()):
-            self.others += any("WRONGTYPE" in str(each) for each in fields.values())
+        if any(isinstance(reply, Exception) for reply in fields.values()):
+            self.others += any("WRONGTYPE" in str(reply) for reply in fields.values())
             return
-        there = [field for field, is_there in fields.items() if is_there]
-        self.hashes, self.fitting = self.hashes + 1, self.fitting + bool(there)
-        self.lacking = {field: None for field in self.lacking if field not in there}
+        present = [field for field, is_there in fields.items() if is_there]
+        self.hashes, self.fitting = self.hashes + 1, self.fitting + bool(present)
+        self.lacking = {field: None for field in self.lacking if field not in present}
         self.first = self.first or name
 
 
@@ -213,7 +214,7 @@ def _plain(field: Any) -> str:
 
 def _kind(error: BaseException) -> str:
     """Return the class by which an error is known, or an empty text."""
-    return next((each.__name__ for each in type(error).__mro__ if each.__name__ in _KINDS), "")
+    return next((base.__name__ for base in type(error).__mro__ if base.__name__ in _KINDS), "")
 
 
 def _explain(error: Exception) -> Exception:

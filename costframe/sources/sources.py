@@ -1,21 +1,16 @@
-"""Sources: the lookups behind a model, asked side by side, and files of them."""
+"""The sources of a model: its lookups, asked side by side, and their connections."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import inspect
 import os
-import re
-import tomllib
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote
 
-from costframe.core.checks import as_path, check_functions
+from costframe.core.checks import check_functions
 from costframe.core.errors import (
     CostframeError,
     InquiryError,
@@ -30,153 +25,15 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.unknown_values import Coverage
+from costframe.sources.event_loop import run
 from costframe.sources.failures import describe_failure
-from costframe.sources.fields import as_fields
-from costframe.sources.live_row import RowTerms, warm_up
-from costframe.sources.lookups import POLICY_NAMES, Lookup, Policy, check_served
-from costframe.sources.source import Source, as_key
-from costframe.sources.threads import run
-from costframe.sources.trips import Outcome, Trips
-
-_VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
-_COMMON = ("kind", "features", "resource", "by", "missing")  # keys of every source, besides those of policies
-_MOST_BYTES = 10_000_000
-
-
-def load_lookups(path: str | os.PathLike[str], costs: CostModel | None) -> dict[str, Lookup]:
-    """Read lookups from the tables ``[sources.NAME]`` of a TOML file; other tables are left unread.
-
-    Raises
-    ------
-    ParameterError
-        If the file is not such a file; the error names the file and the entry, and quotes no value of an option.
-    """
-    file = as_path(path)
-    table = _read(file)
-    entries = table.get("sources")
-    if not isinstance(entries, Mapping) or not entries:
-        raise ParameterError(f"{file}: expected tables [sources.NAME], at least one")
-    lookups = {}
-    for name, entry in entries.items():
-        try:
-            lookups[name] = _lookup(name, entry, file, costs)
-        except (ParameterError, TypeError) as error:
-            raise ParameterError(f"{file}: sources.{name}: {error}") from None
-    return lookups
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise ParameterError(f"{file}: expected at most {_MOST_BYTES:,} bytes, got more")
-        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ParameterError(f"{file}: expected a text in UTF-8, got other bytes") from None
-    except OSError as error:
-        raise ParameterError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"{file}: expected valid TOML, got: {error}") from None
-    except (ValueError, RecursionError):  # an integer of thousands of digits; tables within tables
-        raise ParameterError(f"{file}: expected valid TOML of usual depth") from None
-
-
-def _lookup(name: str, entry: Any, file: Path, costs: CostModel | None) -> Lookup:
-    if not isinstance(entry, Mapping):
-        raise ParameterError(f"expected a table, got {shown(entry)}")
-    kind = entry.get("kind")
-    if not isinstance(kind, str):
-        raise ParameterError("kind: expected the name of a kind of source")
-    policy = Policy(**{key: value for key, value in entry.items() if key in POLICY_NAMES})
-    features = as_fields(_features(name, entry, costs), entry.get("missing", ("",)))
-    options = {key: value for key, value in entry.items() if key not in {*_COMMON, *POLICY_NAMES}}
-    return Lookup(_make(kind, options, file), features, entry.get("by"), policy)
-
-
-def _features(name: str, entry: Mapping[str, Any], costs: CostModel | None) -> Any:
-    """Return the entry `features`, or the names of those that need the resource."""
-    if "features" in entry:
-        if "resource" in entry:
-            raise ParameterError("resource: expected features or a resource, got both")
-        return entry["features"]
-    resource = entry.get("resource", name)
-    if costs is None:
-        raise ParameterError("features: expected their places; without prices no resource tells them")
-    if resource not in costs.resource_names:
-        raise ParameterError(f"features: expected their places, or a resource of the prices, got {shown(resource)}")
-    return [feature.name for feature in costs.features if resource in feature.needs]
-
-
-def _make(kind: str, options: Mapping[str, Any], file: Path) -> Source:
-    """Make a source of a registered kind; its options are texts from the file or the environment."""
-    from costframe.core.plugins import registry
-
-    make = registry().source(kind)
-    known = [each for each in inspect.signature(make).parameters if each != "folder"]
-    if unknown := [key for key in options if key not in known]:
-        raise ParameterError(f"{quote_names(unknown)}: a source of kind {kind} has {quote_names(known, 20)}")
-    parameters = inspect.signature(make).parameters.values()
-    given, secrets = {}, list[_Secret]()
-    for key, value in options.items():
-        given[key] = _fill_in(key, value, secrets)
-    if lacking := [
-        each.name for each in parameters if each.default is each.empty and each.name not in {*given, "folder"}
-    ]:
-        raise ParameterError(f"kind {kind}: expected {quote_names(lacking)}")
-    folder = {"folder": file.parent} if "folder" in inspect.signature(make).parameters else {}
-    try:
-        source = make(**given, **folder)
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and quote what it was given
-        text = describe_failure(error)
-        for secret in filter(None, reversed(secrets)):  # whole texts before their parts
-            text = text.replace(secret, secret.written)
-        raise ParameterError(text) from None
-    if not isinstance(source, Source):
-        raise ParameterError(f"kind {kind}: expected its plugin to make a Source, got {type(source).__name__}")
-    return source
-
-
-class _Secret(str):
-    """A text with environment variables in it; where an error text quotes it, it shows their names."""
-
-    __slots__ = ("written",)
-    written: str
-
-    @classmethod
-    def of(cls, text: str, written: str) -> Self:
-        secret = cls(text)
-        secret.written = written
-        return secret
-
-    def __repr__(self) -> str:
-        return repr(self.written)
-
-
-def _fill_in(key: str, value: Any, secrets: list[_Secret]) -> Any:
-    """Put environment variables in the place of $NAME and ${NAME}, and note the texts that have some.
-
-    $$ is a dollar sign.
-    """
-    if isinstance(value, Mapping):
-        return {name: _fill_in(f"{key}.{name}", one, secrets) for name, one in value.items()}
-    if not isinstance(value, str):
-        return value
-
-    def found(match: re.Match[str]) -> str:
-        if match[1]:
-            return "$"
-        name = match[2] or match[3]
-        if name not in os.environ:
-            raise ParameterError(f"{key}: the environment variable {name} is not set")
-        secrets.append(_Secret.of(os.environ[name], match[0]))
-        text = secrets[-1]
-        return quote(text, safe="") if key == "url" and match[0] != value else text  # a part of an address
-
-    before, filled = len(secrets), _VARIABLE.sub(found, value)
-    if len(secrets) == before:
-        return filled
-    secrets.append(_Secret.of(filled, value))
-    return secrets[-1]
-
+from costframe.sources.files import load_lookups
+from costframe.sources.keys import as_key
+from costframe.sources.live_row import warm_up
+from costframe.sources.lookup import Lookup, check_served
+from costframe.sources.rounds import Batch, Outcome
+from costframe.sources.terms import RowTerms
+from costframe.sources.trips import Trips
 
 Watch = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 """Takes a lookup's name and a number of keys; its context is their fetch, and a function takes how many keys failed."""
@@ -262,12 +119,16 @@ class Sources:
     @property
     def without_keys(self) -> dict[str, bool]:
         """For each lookup that said so far which keys it has, whether it has none."""
-        return {name: not trips.found for name, trips in self._trips.items() if trips.found or trips.absent}
+        return {
+            name: not trips.keys_with_row
+            for name, trips in self._trips.items()
+            if trips.keys_with_row or trips.keys_without_row
+        }
 
     @property
     def coverage(self) -> dict[str, Coverage]:
         """For each feature that was asked for so far, what keys with a row had of it; see `Coverage`."""
-        return {name: each for trips in self._trips.values() for name, each in trips.coverage.items()}
+        return {name: lacked for trips in self._trips.values() for name, lacked in trips.coverage.items()}
 
     @property
     def failures(self) -> dict[str, str]:
@@ -298,19 +159,19 @@ class Sources:
             For each row; failures are part of it.
         """
         await self._bind()
-        plans = {name: _Plan() for name in self._lookups}
+        batches = {name: Batch() for name in self._lookups}
         outcomes = {row: Outcome() for row in wants}
-        ways: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}  # many rows want the same
+        by_lookup: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}  # many rows want the same
         for row, (key, features) in wants.items():
-            if features not in ways:
-                ways[features] = self._by_lookup(features)
-            for name, mine in ways[features].items():
+            if features not in by_lookup:
+                by_lookup[features] = self._by_lookup(features)
+            for name, served in by_lookup[features].items():
                 try:
-                    plans[name].add(as_key(key, self._lookups[name].key), mine, outcomes[row])
+                    batches[name].add(as_key(key, self._lookups[name].key), served, outcomes[row])
                 except InquiryError as error:
-                    outcomes[row].failed |= dict.fromkeys(mine, str(error))
-        asked = {name: plan for name, plan in plans.items() if plan.wants}
-        trips = [self._ask(name, plan, categories, deadline) for name, plan in asked.items()]
+                    outcomes[row].failed |= dict.fromkeys(served, str(error))
+        asked = {name: batch for name, batch in batches.items() if batch.wants}
+        trips = [self._ask(name, batch, categories, deadline) for name, batch in asked.items()]
         if len(trips) == 1:
             await trips[0]
         else:
@@ -321,20 +182,20 @@ class Sources:
                 for task in tasks:
                     task.cancel()
                 raise
-        for plan in asked.values():
-            plan.share()
+        for batch in asked.values():
+            batch.share()
         return outcomes
 
-    async def _ask(self, name: str, plan: _Plan, categories: Categories, deadline: float | None) -> None:
-        watch = nullcontext() if self._watch is None else self._watch(name, len(plan.wants))
+    async def _ask(self, name: str, batch: Batch, categories: Categories, deadline: float | None) -> None:
+        watch = nullcontext() if self._watch is None else self._watch(name, len(batch.wants))
         with watch as end:
-            await self._trips[name].fetch(plan.wants, plan.outcomes, categories, deadline)
+            await self._trips[name].fetch(batch.wants, batch.outcomes, categories, deadline)
             if end is not None:
-                end(sum(not plan.outcomes[key].failed.keys().isdisjoint(names) for key, names in plan.wants.items()))
+                end(batch.count_failed())
 
     def _by_lookup(self, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         names = dict.fromkeys(self._served[feature] for feature in features)
-        return {name: tuple(each for each in features if self._served[each] == name) for name in names}
+        return {name: tuple(feature for feature in features if self._served[feature] == name) for name in names}
 
     def open(self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any) -> Self:
         """Open the connections for the sync drivers, and make a model ready; see `aopen`."""
@@ -370,8 +231,7 @@ class Sources:
             await self.connect(self._served)
             return self
         model = as_predictor(predictor)
-        prices = CostModel.of(model.costs if costs is None else costs, model.feature_names)
-        row_terms = RowTerms(model, prices, policies=self.policies, **terms)
+        row_terms = RowTerms.of(model, costs, policies=self.policies, **terms)
         self.check_serves(row_terms.asked)
         await self.warm(row_terms)
         return self
@@ -388,7 +248,7 @@ class Sources:
         """Connect the lookups of some features, side by side, and check their places."""
         await self._bind()
         opened = self._by_lookup(tuple(features)).items()
-        trips = [self._trips[name].connect(mine) for name, mine in opened]
+        trips = [self._trips[name].connect(served) for name, served in opened]
         errors = await asyncio.gather(*trips, return_exceptions=True)
         for (name, _), error in zip(opened, errors, strict=True):
             if isinstance(error, CostframeError):
@@ -441,29 +301,3 @@ class Sources:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class _Plan:
-    """What the rows of a round want of one lookup; rows with one key are one want."""
-
-    def __init__(self) -> None:
-        self.wants: dict[Hashable, tuple[str, ...]] = {}
-        self.outcomes: dict[Hashable, Outcome] = {}  # of the row itself, unless rows share the key
-        self._sharing: dict[Hashable, list[tuple[Outcome, tuple[str, ...]]]] = {}
-
-    def add(self, key: Hashable, features: tuple[str, ...], outcome: Outcome) -> None:
-        if key not in self.wants:
-            self.wants[key], self.outcomes[key] = features, outcome
-            return
-        before = self.wants[key]
-        if key not in self._sharing:
-            self._sharing[key] = [(self.outcomes[key], before)]
-            self.outcomes[key] = Outcome()
-        self._sharing[key].append((outcome, features))
-        self.wants[key] = tuple(dict.fromkeys(before + features))
-
-    def share(self) -> None:
-        """Give the outcomes of shared keys to their rows."""
-        for key, rows in self._sharing.items():
-            for outcome, features in rows:
-                outcome.join(self.outcomes[key], features)

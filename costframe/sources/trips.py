@@ -1,51 +1,30 @@
-"""Trips to a lookup's source, with time limits, retries and parts, within its policy."""
+"""Trips to a lookup's source, with retries and parts, within its policy."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-import traceback
-from collections import Counter
-from collections.abc import Collection, Coroutine, Hashable, Mapping
-from typing import Any, TypeVar
-
-from attrs import define, evolve, field
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any
 
 from costframe.core.checks import needed
-from costframe.core.errors import CostframeError, InquiryError, ParameterError, shown
+from costframe.core.errors import CostframeError, InquiryError, ParameterError
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.unknown_values import Coverage
-from costframe.sources.code_errors import Broken, describe_code_error, is_code_error
+from costframe.sources.code_errors import CodeTrial, describe_code_error, is_code_error
 from costframe.sources.failures import describe_failure, explain
-from costframe.sources.fields import as_plain
-from costframe.sources.lookups import Lookup
+from costframe.sources.lookup import Lookup
+from costframe.sources.readings import Reader
+from costframe.sources.rounds import Outcome
 from costframe.sources.source import KeyRefusedError, TripError, Wanted, may_pass
+from costframe.sources.time_limits import TimeLimits
 
-T = TypeVar("T")
+Wants = Mapping[Hashable, tuple[str, ...]]
+"""Features by key."""
 
 _OPENING = 10.0  # seconds that a source has to connect, which may import
 _CLOSING = 5.0  # seconds that a source has to close
-_PATIENCE = 0.5  # seconds between cancellations of a trip
 _MOST_PARTS = 200  # trips for parts of one that failed
-Wants = Mapping[Hashable, tuple[str, ...]]  # features by key
-
-
-@define
-class Outcome:
-    """What trips brought for one key, or for one row of a round."""
-
-    values: dict[str, float] = field(factory=dict)  # by feature
-    failed: dict[str, str] = field(factory=dict)  # why a feature did not come
-    lost: tuple[tuple[str, ...], ...] = ()  # features of each trip that failed or was given up, in vain
-    broken: set[str] = field(factory=set)  # features whose source has code that fails for all keys: no policy helps
-
-    def join(self, other: Outcome, features: tuple[str, ...]) -> None:
-        """Add some features of what trips brought for this row's key and others."""
-        self.values |= {name: other.values[name] for name in features if name in other.values}
-        self.failed |= {name: other.failed[name] for name in features if name in other.failed}
-        self.broken |= other.broken.intersection(features)
-        lost = [tuple(name for name in each if name in features) for each in other.lost]
-        self.lost += tuple(each for each in lost if each)
 
 
 class Trips:
@@ -53,15 +32,15 @@ class Trips:
 
     def __init__(self, name: str, lookup: Lookup) -> None:
         self.name, self.lookup, self.made = name, lookup, 0
-        self.found, self.absent = 0, 0  # keys with a row, and without one
-        self._read_together: dict[tuple[str, ...], int] = {}  # how often features were read, by those of a key
-        # unknown labels of each, and minus the keys for which it could not be read
-        self._lacked: dict[str, Coverage] = {name: Coverage() for name in lookup.features}
-        self._without = set(lookup.features)  # of which no value was known so far
+        self.keys_with_row, self.keys_without_row = 0, 0
         self.failure: str | None = None  # the last one, of a connection or for a key
-        self._broken = Broken()
+        self._reader, self._limits, self._code = Reader(lookup), TimeLimits(), CodeTrial()
         self._retrying = needed("tenacity", "retries") if lookup.policy.retries else None  # a while: before any row
-        self._left_behind: set[asyncio.Task[Any]] = set()
+
+    @property
+    def coverage(self) -> dict[str, Coverage]:
+        """What keys with a row had so far of each feature that was asked for, where it could be read."""
+        return self._reader.coverage
 
     async def fetch(
         self, wants: Wants, outcomes: Mapping[Any, Outcome], categories: Categories, deadline: float | None = None
@@ -112,7 +91,7 @@ class Trips:
         """
         places = tuple(dict.fromkeys(self.lookup.features[name].place for name in features))
         try:
-            await self._wait(self.lookup.source.connect(places), _OPENING)
+            await self._limits.run(self.lookup.source.connect(places), _OPENING)
         except Exception as error:
             if isinstance(error, CostframeError) and not isinstance(error, TripError):
                 raise
@@ -124,12 +103,8 @@ class Trips:
             self.failure = failure.text
 
     async def close(self) -> None:
-        """End trips that were left behind, and close the source."""
-        left = [task for task in self._left_behind if not task.get_loop().is_closed()]
-        for task in left:
-            task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=_CLOSING)
+        """End trips whose time was over, and close the source."""
+        await self._limits.close()
         async with asyncio.timeout(_CLOSING):
             await self.lookup.source.close()
 
@@ -139,10 +114,10 @@ class Trips:
         """Make one trip and write down its outcomes; return what may be tried again, and after how many seconds."""
         clock, timeout = asyncio.get_running_loop().time, self.lookup.policy.timeout
         if end <= (now := clock()):
-            self._fail(wants, outcomes, "the deadline passed", lost=False)
+            self._fail(wants, outcomes, "the deadline passed", is_paid=False)
             return {}, 0.0
         replies = await self._replies(wants, min(timeout, end - now))
-        if (why := self._broken.judge(replies)) is not None:
+        if not self._code.has_worked and (why := self._code.judge(replies)) is not None:
             self._fail(wants, outcomes, why)
             for key, names in wants.items():
                 outcomes[key].broken.update(names)
@@ -151,10 +126,10 @@ class Trips:
         pause, longest = 0.0, min(timeout, end - clock())
         for key, names in wants.items():
             reply = replies[key]
-            self.absent += reply is None or isinstance(reply, KeyRefusedError)
-            self.found += not (reply is None or isinstance(reply, BaseException))
+            self.keys_without_row += reply is None or isinstance(reply, KeyRefusedError)
+            self.keys_with_row += not (reply is None or isinstance(reply, BaseException))
             if not isinstance(reply, BaseException):
-                self._read(reply, names, outcomes[key], categories)
+                self.failure = self._reader.read(reply, names, outcomes[key], categories) or self.failure
                 continue
             why = describe_failure(reply)
             if isinstance(reply, TripError) and reply.wait > max(longest, 0.0):
@@ -162,7 +137,7 @@ class Trips:
                 why += f", but {limit} {max(longest, 0.0):.3g} s"
             elif may_pass(reply):
                 again[key], pause = names, max(pause, getattr(reply, "wait", 0.0))
-            self._fail({key: names}, outcomes, why, lost=not isinstance(reply, KeyRefusedError))
+            self._fail({key: names}, outcomes, why, is_paid=not isinstance(reply, KeyRefusedError))
         return again, pause
 
     async def _replies(self, wants: Wants, seconds: float) -> dict[Hashable, Any]:
@@ -180,8 +155,8 @@ class Trips:
             if error is None:
                 continue
             if is_shared or clock() >= end:
-                for each in (part, *parts):
-                    replies |= dict.fromkeys(each, error)
+                for unasked in (part, *parts):
+                    replies |= dict.fromkeys(unasked, error)
                 break
             if len(part) > 1 and more >= 2:
                 keys, more = list(part), more - 2
@@ -197,7 +172,7 @@ class Trips:
         """Make one trip, and add its replies; return why it failed, and whether that is so whatever is asked for."""
         self.made += 1
         try:
-            raw = await self._wait(self.lookup.source.fetch(self._places(wants)), seconds)
+            raw = await self._limits.run(self.lookup.source.fetch(self._places(wants)), seconds)
             if not isinstance(raw, Mapping):
                 return TripError(f"expected a mapping of keys, got {type(raw).__name__}"), True
             replies |= {key: raw.get(key) for key in wants}
@@ -216,93 +191,7 @@ class Trips:
                 places[names] = tuple(dict.fromkeys(fields[name].place for name in names))
         return {key: places[names] for key, names in wants.items()}
 
-    async def _wait(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
-        """Wait so long for a trip or a connection; then it is cancelled, and not waited for again."""
-        task = asyncio.ensure_future(work)
-        try:
-            done, _ = await asyncio.wait({task}, timeout=seconds)
-        except asyncio.CancelledError:
-            self._leave(task)
-            raise
-        if not done:
-            self._leave(task)
-            raise TripError(f"no answer within {seconds:.3g} s")
-        if task.cancelled():
-            raise TripError("the trip was cancelled")
-        return task.result()
-
-    def _leave(self, task: asyncio.Task[Any]) -> None:
-        def forget(ended: asyncio.Task[Any]) -> None:
-            self._left_behind.discard(ended)
-            try:
-                error: BaseException | None = ended.exception()
-            except asyncio.CancelledError as cancelled:
-                error = cancelled
-            while error is not None:  # its frames are in cycles with it, and may hold the only reference to a socket
-                traceback.clear_frames(error.__traceback__)
-                error = error.__context__
-
-        def cancel(due: float) -> None:
-            """Cancel again and again: a driver may wait for a server that is gone to confirm the first time."""
-            if task.done():
-                return
-            if (now := loop.time()) - due < _PATIENCE:  # else the loop stood still, and the driver had no time to end
-                task.cancel()
-            loop.call_at(now + _PATIENCE, cancel, now + _PATIENCE)
-
-        loop = asyncio.get_running_loop()
-        self._left_behind.add(task)
-        task.add_done_callback(forget)
-        cancel(loop.time())
-
-    def _read(self, reply: Any, names: tuple[str, ...], outcome: Outcome, categories: Categories) -> None:
-        """Read one key's reply, value by value."""
-        if outcome.failed:  # at an earlier trip
-            for name in names:
-                outcome.failed.pop(name, None)
-        if reply is None and self.lookup.policy.absent == "missing":
-            outcome.values.update(dict.fromkeys(names, math.nan))
-            return
-        if type(reply) is not dict and not isinstance(reply, Mapping):
-            what = (
-                "no row for the key" if reply is None else f"expected a mapping of values, got {type(reply).__name__}"
-            )
-            self._fail({None: names}, {None: outcome}, what)
-            return
-        fields, failed = self.lookup.features, []
-        for name in names:
-            field = fields[name]
-            try:
-                outcome.values[name] = value = field.read(raw := reply[field.place], categories.get(name))
-                if value != value:  # noqa: PLR0124 - NaN
-                    is_label = isinstance(categories.get(name), tuple) and not field.is_missing(raw)
-                    self._lacked[name].note([str(as_plain(raw))] if is_label else ())
-                elif self._without:
-                    self._without.discard(name)
-            except Exception as error:  # noqa: BLE001 - a mapping of a source's own may raise anything
-                is_absent = isinstance(error, KeyError)
-                why = f"no value at {shown(field.place)}" if is_absent else describe_failure(error)
-                outcome.failed[name] = self.failure = why
-                failed.append(name)
-                self._lacked[name].rows -= 1
-        if failed:
-            outcome.lost += (tuple(failed),)
-        self._read_together[names] = self._read_together.get(names, 0) + 1
-
-    @property
-    def coverage(self) -> dict[str, Coverage]:
-        """What keys with a row had so far of each feature that was asked for, where it could be read."""
-        rows = Counter({name: each.rows for name, each in self._lacked.items()})
-        for names, times in self._read_together.items():
-            rows.update(dict.fromkeys(names, times))
-        found = {name: each for name, each in self._lacked.items() if rows[name]}
-        return {
-            name: evolve(each, rows=rows[name], has_known=name not in self._without) for name, each in found.items()
-        }
-
-    def _fail(self, wants: Wants, outcomes: Mapping[Any, Outcome], why: str, *, lost: bool = True) -> None:
+    def _fail(self, wants: Wants, outcomes: Mapping[Any, Outcome], why: str, *, is_paid: bool = True) -> None:
         self.failure = why
         for key, names in wants.items():
-            outcomes[key].failed |= dict.fromkeys(names, why)
-            if lost:
-                outcomes[key].lost += (names,)
+            outcomes[key].fail(names, why, is_paid=is_paid)

@@ -15,7 +15,7 @@ from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.storage.saving import load, save
-from costframe.sources.drivers import predict_many
+from costframe.sources.many_rows import predict_many
 from costframe.testing.case import Case, expect, law
 
 SOME = 20  # rows to step through one by one

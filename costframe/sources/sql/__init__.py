@@ -13,6 +13,8 @@ from costframe.core.errors import InquiryError, ParameterError, quote_names, sho
 from costframe.sources.failures import explain
 from costframe.sources.source import KeyRefusedError, LackingError, Reply, Source, Wanted
 from costframe.sources.sql.database import Database, Question
+from costframe.sources.sql.postgresql import PostgreSQL
+from costframe.sources.sql.sqlite import SQLite
 
 
 @define(eq=False, repr=False)
@@ -76,7 +78,7 @@ class SQLSource(Source):
         asked: list[tuple[Hashable, Any]] = []  # each key, with a spelling of it
         for key in wanted:
             try:
-                asked += [(key, each) for each in database.spell(key)]
+                asked += [(key, spelled) for spelled in database.spell(key)]
             except KeyRefusedError as error:
                 reply[key] = error
         if not asked:
@@ -102,12 +104,8 @@ class SQLSource(Source):
         """Make what opens the table; an error has no text of the address, which may hold a password."""
         kind = self.url.partition(":")[0].partition("+")[0]
         if kind == "sqlite":
-            from costframe.sources.sql.sqlite import SQLite
-
             return SQLite.of(self.url, self.table, self.key, self.schema, self.connections)
         if kind in {"postgresql", "postgres"}:
-            from costframe.sources.sql.postgresql import PostgreSQL
-
             return PostgreSQL.of(self.url, self.table, self.key, self.schema, self.connections)
         if "://" in self.url and kind.isidentifier():
             raise ParameterError(f"url: expected sqlite or postgresql, got {shown(kind)}")

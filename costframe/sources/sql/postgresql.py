@@ -1,52 +1,28 @@
-"""A table in PostgreSQL: its columns, statements, and keys and values as PostgreSQL prints them."""
+"""A table in PostgreSQL: its columns and statements."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from attrs import define, field, frozen
 
 from costframe.core.checks import needed
-from costframe.core.errors import InquiryError, ParameterError, quote_names, shown
-from costframe.sources.documents import read_json, scalar
-from costframe.sources.source import (
-    MOST_BYTES,
-    KeyRefusedError,
-    LackingError,
-    OddValueError,
-    as_text,
-    as_type,
-)
+from costframe.core.errors import ParameterError, quote_names, shown
+from costframe.sources.source import MOST_BYTES, LackingError
 from costframe.sources.sql.connections import Connections
 from costframe.sources.sql.database import Database, Question, Rows, quote_name, too_long
-
-# Types by their numbers, which are the same in every PostgreSQL.
-_BOOL, _BYTEA, _CHAR, _NAME, _TEXT, _JSON, _MONEY, _BPCHAR, _BIT = 16, 17, 18, 19, 25, 114, 790, 1042, 1560
-_INT8, _INT2, _INT4, _OID, _FLOAT4, _FLOAT8, _NUMERIC = 20, 21, 23, 26, 700, 701, 1700
-_DATE, _TIME, _TIMESTAMP, _TIMESTAMPTZ, _INTERVAL, _TIMETZ, _UUID, _JSONB = (
-    1082,
-    1083,
-    1114,
-    1184,
-    1186,
-    1266,
-    2950,
-    3802,
+from costframe.sources.sql.postgresql_types import (
+    BIT,
+    BPCHAR,
+    BYTEA,
+    CHAR,
+    MONEY,
+    NAME,
+    SHORT,
+    TEXT,
+    reader_of,
+    spell_key,
 )
-
-_INTEGERS = {_INT2: 1 << 15, _INT4: 1 << 31, _INT8: 1 << 63, _OID: 1 << 32}
-_FLOATS = {_FLOAT4, _FLOAT8}
-_SHORT = {
-    *_INTEGERS, *_FLOATS, _BOOL, _CHAR, _NAME, _MONEY, _NUMERIC, _DATE, _TIME, _TIMESTAMP, _TIMESTAMPTZ, _INTERVAL,
-    _TIMETZ, _UUID,
-}  # fmt: skip
-
-_OFFSET = re.compile(r"(?<=:\d\d)((?:\.\d+)?[+-]\d\d)(\d\d)?\Z")
 
 _COLUMNS = """
 SELECT n.nspname, a.attname, a.atttypid, y.typtype, has_column_privilege(c.oid, a.attnum, 'SELECT')
@@ -86,7 +62,7 @@ class PostgreSQL(Database):
     columns: dict[str, _Column] = field(factory=dict, init=False)
     _statements: dict[Any, Any] = field(factory=dict, init=False)
     _source: str = field(default="", init=False)  # the table with its schema, quoted
-    _key_oid: int = field(default=_TEXT, init=False)  # of a domain, that of its base
+    _key_oid: int = field(default=TEXT, init=False)  # of a domain, that of its base
     _compared: tuple[str, str] = field(default=("", ""), init=False)  # what is compared, and the type that it has
 
     @classmethod
@@ -105,7 +81,7 @@ class PostgreSQL(Database):
     async def open(self) -> None:
         """Connect, and read the table's columns."""
         for schema, table in self.names():
-            name = ".".join(quote_name(each) for each in (schema, table) if each is not None)
+            name = ".".join(quote_name(part) for part in (schema, table) if part is not None)
             rows = await self._texts(_COLUMNS, name, table)
             if rows:
                 self._source = f"{_quote(rows[0][0])}.{_quote(table)}"
@@ -123,34 +99,16 @@ class PostgreSQL(Database):
         result = await self.connections.run(statement.encode(), ["0"])
         self._key_oid = result.ftype(0)
         ((name, kind),) = await self._texts(_KEY_TYPE, str(self._key_oid))
-        as_texts = kind == "e" or self._key_oid in {_CHAR, _NAME, _BIT}  # casts to these would cut a key short
+        as_texts = kind == "e" or self._key_oid in {CHAR, NAME, BIT}  # casts to these would cut a key short
         if as_texts:
-            self._key_oid = _TEXT
-        if self._key_oid == _BPCHAR:
+            self._key_oid = TEXT
+        if self._key_oid == BPCHAR:
             name = "bpchar"  # "character" is one letter
         self._compared = (f"{column}::text", "text") if as_texts else (column, name.replace("%", "%%"))
 
     def spell(self, key: Any) -> list[str]:
         """Return a key as PostgreSQL reads it in the type of its column."""
-        oid = self._key_oid
-        if oid in _INTEGERS:
-            return [str(as_type(key, int, _INTEGERS[oid]))]
-        if oid in _FLOATS:
-            return [repr(as_type(key, float))]
-        if oid == _BOOL:
-            if key not in {0, 1, "t", "f", "true", "false"}:
-                raise KeyRefusedError(f"expected a key of type bool, got {shown(key)}")
-            return [as_text(key)]
-        if oid == _BYTEA:
-            return ["\\x" + as_type(key, bytes).hex()]
-        if oid in {_TIMESTAMP, _TIMESTAMPTZ}:
-            moment = as_type(_OFFSET.sub(_as_offset, key) if isinstance(key, str) else key, datetime)
-            if (moment.tzinfo is None) == (oid == _TIMESTAMPTZ):  # PostgreSQL would take its own zone, or drop this one
-                kind = "with a time zone" if oid == _TIMESTAMPTZ else "without a time zone"
-                raise KeyRefusedError(f"expected a time {kind}, got {shown(key)}")
-            return [moment.isoformat(" ")]
-        kinds = {_NUMERIC: Decimal, _DATE: date, _UUID: UUID}
-        return [str(as_type(key, kinds[oid]))] if oid in kinds else [as_text(key)]
+        return [spell_key(key, self._key_oid)]
 
     async def select(self, question: Question) -> Rows:
         """Return the rows of a question's keys."""
@@ -160,10 +118,10 @@ class PostgreSQL(Database):
             given = [question.keys[0]]
         else:
             keys = _as_array(question.keys)
-            given = [keys, *(_as_array("f" if not each else "t" for each in mask) for mask in question.masks), keys]
+            given = [keys, *(_as_array("t" if wants else "f" for wants in mask) for mask in question.masks), keys]
         result = await self.connections.run(statement, [*given, str(question.most)])
         places = range(1, len(question.places) + 1)
-        readers = [_READERS.get(result.ftype(j), _text) for j in places]
+        readers = [reader_of(result.ftype(j)) for j in places]
         flags = {place - 1: j for j, place in enumerate(long, len(places) + 1)}
         get, rows = result.get_value, []
         for i in range(result.ntuples):
@@ -194,23 +152,23 @@ class PostgreSQL(Database):
         for j, place in enumerate(question.places, 1):
             column, kind = f"t.{_quote(place)}", self.columns[place]
             conditions = [f"p.w{question.mask_of[place]}"] if place in question.mask_of else []
-            if not (kind.oid in _SHORT or kind.is_enum):
-                measured = column if kind.oid == _BYTEA else f"{column}::text"
+            if not (kind.oid in SHORT or kind.is_enum):
+                measured = column if kind.oid == BYTEA else f"{column}::text"
                 flags.append(f"octet_length({measured}) > {MOST_BYTES}")
                 conditions.append(f"NOT ({flags[-1]})")
                 long.append(j)
-            if kind.oid == _MONEY:  # printed as the server's country does
+            if kind.oid == MONEY:  # printed as the server's country does
                 column += "::numeric"
             columns.append(f"CASE WHEN {' AND '.join(conditions)} THEN {column} END" if conditions else column)
         compared, kind_of_key = self._compared
         if len(question.keys) == 1:
-            found, origin, condition = "1", "", f"{compared} = %s::{kind_of_key}"
+            number, origin, condition = "1", "", f"{compared} = %s::{kind_of_key}"
         else:  # the database says which key a row has, and can look for all of them below a view
             given = ", ".join([f"%s::{kind_of_key}[]", *("%s::bool[]" for _ in question.masks)])
             names = ", ".join(["k", *(f"w{i}" for i in range(len(question.masks))), "i"])
-            found, origin = "p.i", f" JOIN unnest({given}) WITH ORDINALITY AS p({names}) ON {compared} = p.k"
+            number, origin = "p.i", f" JOIN unnest({given}) WITH ORDINALITY AS p({names}) ON {compared} = p.k"
             condition = f"{compared} = ANY(%s::{kind_of_key}[])"
-        listed = ", ".join([found, *columns, *flags])
+        listed = ", ".join([number, *columns, *flags])
         statement = f"SELECT {listed} FROM {self._source} AS t{origin} WHERE {condition} LIMIT %s"  # noqa: S608 - quoted
         return statement.encode(), long
 
@@ -220,77 +178,7 @@ def _quote(name: str) -> str:
     return quote_name(name).replace("%", "%%")
 
 
-def _as_offset(found: re.Match[str]) -> str:
-    """Return the offset of a time, of which PostgreSQL prints whole hours alone, as Python prints it."""
-    return f"{found[1]}:{found[2] or '00'}"
-
-
 def _as_array(texts: Any) -> str:
     """Return texts as PostgreSQL reads an array of any type."""
-    quoted = ('"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in texts)
+    quoted = ('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts)
     return "{" + ",".join(quoted) + "}"
-
-
-def _text(raw: bytes) -> str | bytes:
-    """Return a text; bytes that are none are told by their reader."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
-def _padded(raw: bytes) -> str | bytes:
-    return _text(raw.rstrip(b" "))
-
-
-def _number(raw: bytes) -> Decimal | float | int:
-    """Return a decimal number, whole ones as such."""
-    if raw.lstrip(b"-").isdigit() and len(raw) < 1000:
-        return int(raw)
-    number = Decimal(raw.decode())
-    return number if number.is_finite() else float(number)
-
-
-def _bytes(raw: bytes) -> bytes:
-    return bytes.fromhex(raw[2:].decode())
-
-
-def _json(raw: bytes) -> Any:
-    try:
-        return scalar(read_json(raw))
-    except (ValueError, RecursionError):
-        return OddValueError(f"expected a value, got {shown(_text(raw))}", "")
-
-
-def _moment(raw: bytes) -> object:
-    """Return a date or time, in UTC where it has a zone; years beyond Python's are odd."""
-    text = raw.decode()
-    try:
-        if len(text) <= 10:
-            return date.fromisoformat(text)
-        moment = datetime.fromisoformat(text)
-        return moment if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return OddValueError(f"expected a date of the years 1 to 9999, got {shown(text)}", text)
-
-
-def _interval(raw: bytes) -> InquiryError:
-    text = raw.decode()
-    what = "expected a number, a text or a date, got the interval"
-    return OddValueError(f"{what} {shown(text)}; a view may give its seconds", text)
-
-
-_READERS: dict[int, Callable[[bytes], Any]] = {
-    _BOOL: b"t".__eq__,
-    _BYTEA: _bytes,
-    _BPCHAR: _padded,
-    _NUMERIC: _number,
-    _JSON: _json,
-    _JSONB: _json,
-    _DATE: _moment,
-    _TIMESTAMP: _moment,
-    _TIMESTAMPTZ: _moment,
-    _INTERVAL: _interval,
-    **dict.fromkeys(_INTEGERS, int),
-    **dict.fromkeys(_FLOATS, float),
-}

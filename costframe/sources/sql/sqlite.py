@@ -1,36 +1,27 @@
-"""A table in a file of SQLite, asked in threads: its columns, statements, and keys and values as SQLite stores them."""
+"""A table in a file of SQLite: its columns, statements, and keys as SQLite compares them."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import re
 import sqlite3
-from collections.abc import Callable
-from contextlib import suppress
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from threading import Lock
-from typing import Any, TypeVar
-from urllib.parse import quote, unquote
+from typing import Any
+from urllib.parse import unquote
 
 from attrs import define, field
 
 from costframe.core.errors import ParameterError, shown
-from costframe.sources.documents import read_json, scalar
-from costframe.sources.source import MOST_BYTES, KeyRefusedError, LackingError, as_text, as_type
+from costframe.sources.keys import as_text, as_type
+from costframe.sources.source import MOST_BYTES, KeyRefusedError
 from costframe.sources.sql.database import Database, Question, Rows, quote_name, too_long
-from costframe.sources.threads import Threads
+from costframe.sources.sql.sqlite_file import SQLiteFile
+from costframe.sources.sql.sqlite_values import reader_of
 
-T = TypeVar("T")
-
-_LOCKED = 2.0  # seconds that SQLite waits for a lock, which nothing can interrupt
-_MOST_LENGTH = 50_000_000  # bytes, also of the keys of one trip
 _MOST_INTEGER = 1 << 63
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)  # what SQLite takes for one
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?", re.ASCII)
 
 
 @define(eq=False)
@@ -39,12 +30,12 @@ class SQLite(Database):
 
     Parameters
     ----------
-    file : _File
+    file : SQLiteFile
     table, key : str
     schema : str, optional
     """
 
-    file: _File
+    file: SQLiteFile
     table: str
     key: str
     schema: str | None
@@ -63,15 +54,15 @@ class SQLite(Database):
             path = unquote(path.removeprefix("file:"))
         if not slashes or path in {"", ":memory:"}:
             raise ParameterError("url: expected the file of a SQLite database")
-        return cls(_File(path, connections), table, key, schema)
+        return cls(SQLiteFile(path, connections), table, key, schema)
 
     async def open(self) -> None:
         """Read the table's columns."""
         for schema, table in self.names():
-            found = await self.file.call(partial(_columns, schema=schema or "main", table=table))
-            if found:
-                self._source = ".".join(quote_name(each) for each in (schema, table) if each is not None)
-                self.columns = {name: declared.upper() for name, declared in found}
+            listed = await self.file.call(partial(_columns, schema=schema or "main", table=table))
+            if listed:
+                self._source = ".".join(quote_name(part) for part in (schema, table) if part is not None)
+                self.columns = {name: declared.upper() for name, declared in listed}
                 return
         raise self.lacking()
 
@@ -110,8 +101,8 @@ class SQLite(Database):
         for number, key in enumerate(question.keys):
             places = [place for place in question.places if question.wants(number, place)]
             for _, values in await self.select(Question([key], places)):
-                found = dict(zip(places, values, strict=True))
-                rows.append((number, [found.get(place) for place in question.places]))
+                by_place = dict(zip(places, values, strict=True))
+                rows.append((number, [by_place.get(place) for place in question.places]))
         return rows
 
     async def close(self) -> None:
@@ -123,13 +114,13 @@ class SQLite(Database):
             given = [question.keys[0]]
         else:
             wanting = [[i for i, wants in enumerate(mask) if wants] for mask in question.masks]
-            given = [json.dumps(each) for each in (question.keys, *wanting)]
-        found = raw.execute(statement, [*given, question.most])
-        readers = [(j, reader) for j, place in enumerate(question.places) if (reader := _reader(self.columns[place]))]
+            given = [*map(json.dumps, (question.keys, *wanting))]
+        selected = raw.execute(statement, [*given, question.most])
+        readers = [(j, reader) for j, place in enumerate(question.places) if (reader := reader_of(self.columns[place]))]
         if not (readers or long):
-            return [(number, values) for number, *values in found]
+            return [(number, values) for number, *values in selected]
         places, rows = len(question.places), []
-        for number, *values in found:
+        for number, *values in selected:
             row = values[:places]
             for j, reader in readers:
                 row[j] = reader(row[j])
@@ -154,82 +145,19 @@ class SQLite(Database):
                 conditions.append(f"NOT ({flags[-1]})")
                 long.append(j)
             columns.append(f"CASE WHEN {' AND '.join(conditions)} THEN {column} END" if conditions else column)
-        one = len(question.keys) == 1
-        listed = ", ".join(["0" if one else "p.key", *columns, *flags])
-        if one:
+        is_single = len(question.keys) == 1
+        listed = ", ".join(["0" if is_single else "p.key", *columns, *flags])
+        if is_single:
             return f"SELECT {listed} FROM {self._source} AS t WHERE {key} = ? LIMIT ?", long  # noqa: S608 - quoted
         source, limit = self._source, f"LIMIT ?{2 + len(question.masks)}"
         if (
             not self._is_indexed
         ):  # look for all keys in one pass, and below a view; then SQLite says which key a row has
-            needed = ", ".join(f"t.{quote_name(each)}" for each in {self.key: 0} | dict.fromkeys(question.places))
+            needed = ", ".join(f"t.{quote_name(name)}" for name in {self.key: 0} | dict.fromkeys(question.places))
             among = "(SELECT value FROM json_each(?1))"
             source = f"(SELECT {needed} FROM {source} AS t WHERE {key} IN {among} {limit})"  # noqa: S608 - quoted
         origin = f"json_each(?1) AS p CROSS JOIN {source} AS t ON {key} = p.value"
         return f"SELECT {listed} FROM {origin} {limit}", long  # noqa: S608 - quoted
-
-
-class _File:
-    """At most `most` connections to a file, each in a thread: one hop there and back is a whole trip."""
-
-    def __init__(self, path: str, most: int) -> None:
-        self.path, self._threads = path, Threads(most)
-        self._idle: list[tuple[sqlite3.Connection, object]] = []  # with the file that each has open
-
-    async def call(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what a function makes of a connection; cancelled, it interrupts that connection."""
-        busy: list[sqlite3.Connection] = []
-        ending = Lock()  # or an interrupt could meet the next trip that has the connection
-
-        def connected() -> T:
-            raw, file = self._take()
-            busy.append(raw)
-            try:
-                found = work(raw)
-            except BaseException:
-                with ending:
-                    busy.clear()
-                raw.close()
-                raise
-            with ending:
-                busy.clear()
-            self._idle.append((raw, file))
-            return found
-
-        try:
-            return await self._threads.call(connected)  # type: ignore[no-any-return]
-        except asyncio.CancelledError:
-            with ending:
-                for raw in busy:
-                    raw.interrupt()
-            raise
-
-    async def close(self) -> None:
-        """Close the connections, when all calls have ended: a lock is waited for some seconds."""
-        await self._threads.end()
-        self._threads.close()
-        while self._idle:
-            self._idle.pop()[0].close()
-
-    def _take(self) -> tuple[sqlite3.Connection, object]:
-        """Return a connection to the file that is there now; another may have taken its place."""
-        with suppress(OSError):
-            there = os.stat(self.path)  # noqa: PTH116 - quicker, at every trip
-            file = there.st_dev, there.st_ino
-            while self._idle:
-                raw, opened = self._idle.pop()
-                if opened == file:
-                    return raw, file
-                raw.close()
-            return self._connect(), file
-        raise LackingError("no file is at the address of the database")
-
-    def _connect(self) -> sqlite3.Connection:
-        address = f"file:{quote(self.path)}?mode=ro"  # or a wrong name would make an empty database
-        raw = sqlite3.connect(address, timeout=_LOCKED, isolation_level=None, check_same_thread=False, uri=True)
-        raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_LENGTH)  # a column of numbers may hold a text, too
-        raw.text_factory = _text
-        return raw
 
 
 def _columns(raw: sqlite3.Connection, schema: str, table: str) -> list[tuple[str, str]]:
@@ -254,39 +182,3 @@ def _whole(text: str) -> list[int]:
         return [as_type(text, int, _MOST_INTEGER)]
     except KeyRefusedError:
         return []
-
-
-def _text(raw: bytes) -> str | bytes:
-    """Return a text; bytes that are none are told by their reader."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
-def _reader(declared: str) -> Callable[[Any], Any] | None:
-    """Return what reads values of a declared type that SQLite itself does not have; None leaves them as stored."""
-    if "BOOL" in declared:
-        return _truth
-    if "DATE" in declared or "TIMESTAMP" in declared:
-        return _moment
-    return _json if "JSON" in declared else None
-
-
-def _truth(value: Any) -> Any:
-    return bool(value) if value in (0, 1) else value
-
-
-def _moment(value: Any) -> Any:
-    """Return the date or time of a text that is one in ISO's form; other values as they are."""
-    if isinstance(value, str) and _MOMENT.fullmatch(value):
-        with suppress(ValueError):
-            return date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
-    return value
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, str):
-        with suppress(ValueError, RecursionError):
-            return scalar(read_json(value))
-    return value

@@ -1,4 +1,4 @@
-"""What sources tell when a run has ended, here or in parts of it elsewhere: of their keys, failures and features."""
+"""What sources tell of a run that has ended, here or in parts of it elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from costframe.sources.sources import Sources
 
 
 @define
-class SourcesEnd:
+class SourcesSummary:
     """What sources have told of a run so far."""
 
     without_keys: dict[str, bool] = field(factory=dict)  # by lookup, whether it has none of the keys
@@ -17,15 +17,15 @@ class SourcesEnd:
     coverage: dict[str, Coverage] = field(factory=dict)  # by feature
 
     @classmethod
-    def of(cls, sources: Sources) -> SourcesEnd:
+    def of(cls, sources: Sources) -> SourcesSummary:
         """Return what sources tell."""
         return cls(sources.without_keys, sources.failures, sources.coverage)
 
-    def add(self, other: SourcesEnd) -> None:
-        """Add what was told of other rows of the same run."""
-        for name, found_none in other.without_keys.items():
-            self.without_keys[name] = found_none and self.without_keys.get(name, True)
+    def add(self, other: SourcesSummary) -> None:
+        """Add what sources have told of other rows of the same run."""
+        for name, has_none in other.without_keys.items():
+            self.without_keys[name] = has_none and self.without_keys.get(name, True)
         self.failures |= other.failures
-        for feature, each in other.coverage.items():
-            held = self.coverage.get(feature)
-            self.coverage[feature] = each if held is None else held.joined(each)
+        for feature, coverage in other.coverage.items():
+            before = self.coverage.get(feature)
+            self.coverage[feature] = coverage if before is None else before.joined(coverage)

@@ -1,10 +1,10 @@
-"""Lookups: a source with the features that it serves, and the policy for its failures."""
+"""A lookup: a source with the features that it serves, and the policy for its failures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import field, fields, frozen
+from attrs import field, frozen
 
 from costframe.core.checks import check_choice, check_number
 from costframe.core.errors import ParameterError, printable, quote_names, shown
@@ -50,9 +50,6 @@ class Policy:
         check_number("timeout", self.timeout, strict=True)
         check_number("retries", self.retries, whole=True, high=1000)
         check_number("backoff", self.backoff)
-
-
-POLICY_NAMES = tuple(each.name for each in fields(Policy))
 
 
 @frozen
