@@ -40,16 +40,14 @@ def many_by_partition(driver: F) -> F:
             rows = whole_rows(source, predictor.feature_names)
             driver(predictor, one_row(rows)[:0], keys, costs, **terms)  # refuses what is wrong in any partition
             parts = blocks(rows)[0]
-            given = [(part, None) for part in parts]
+            arguments = [(part, None) for part in parts]
         elif callable(source):
             driver(predictor, source, (), costs, **terms)
-            given = [(source, part) for part in _key_partitions(keys)]
+            arguments = [(source, part) for part in _key_partitions(keys)]
         else:
             raise ParameterError(f"keys: those of dask need a function of keys as the source, got {shown(source)}")
         predict, model = dask.delayed(_predict_part, pure=False), delayed_model(predictor)
-        tasks = [
-            predict(predict_many, model, *arguments, costs, terms, number) for number, arguments in enumerate(given)
-        ]
+        tasks = [predict(predict_many, model, *part, costs, terms, i) for i, part in enumerate(arguments)]
         ended = [part for _, part in sorted(results_of(tasks), key=itemgetter(0))]
         if not is_dask(source):
             return Predictions.merge(ended)

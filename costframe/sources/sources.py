@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Self
@@ -159,8 +159,18 @@ class Sources:
             For each row; failures are part of it.
         """
         await self._bind()
-        batches = {name: Batch() for name in self._lookups}
         outcomes = {row: Outcome() for row in wants}
+        batches = self._batch(wants, outcomes)
+        await _run_together([self._ask(name, batch, categories, deadline) for name, batch in batches.items()])
+        for batch in batches.values():
+            batch.share()
+        return outcomes
+
+    def _batch(
+        self, wants: Mapping[int, tuple[Any, tuple[str, ...]]], outcomes: Mapping[int, Outcome]
+    ) -> dict[str, Batch]:
+        """Return what rows want of each lookup that any of them asks; refused keys fail at once."""
+        batches = {name: Batch() for name in self._lookups}
         by_lookup: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}  # many rows want the same
         for row, (key, features) in wants.items():
             if features not in by_lookup:
@@ -169,22 +179,8 @@ class Sources:
                 try:
                     batches[name].add(as_key(key, self._lookups[name].key), served, outcomes[row])
                 except InquiryError as error:
-                    outcomes[row].failed |= dict.fromkeys(served, str(error))
-        asked = {name: batch for name, batch in batches.items() if batch.wants}
-        trips = [self._ask(name, batch, categories, deadline) for name, batch in asked.items()]
-        if len(trips) == 1:
-            await trips[0]
-        else:
-            tasks = [*map(asyncio.ensure_future, trips)]
-            try:
-                await asyncio.gather(*tasks)
-            except BaseException:  # of `watch`, or an interrupt: nobody reads what the others bring
-                for task in tasks:
-                    task.cancel()
-                raise
-        for batch in asked.values():
-            batch.share()
-        return outcomes
+                    outcomes[row].fail(served, str(error), is_paid=False)
+        return {name: batch for name, batch in batches.items() if batch.wants}
 
     async def _ask(self, name: str, batch: Batch, categories: Categories, deadline: float | None) -> None:
         watch = nullcontext() if self._watch is None else self._watch(name, len(batch.wants))
@@ -301,3 +297,17 @@ class Sources:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+async def _run_together(trips: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Await trips, side by side if there are several; an error that is nobody's policy ends them all."""
+    if len(trips) == 1:
+        await trips[0]
+        return
+    tasks = [*map(asyncio.ensure_future, trips)]
+    try:
+        await asyncio.gather(*tasks)
+    except BaseException:  # of `watch`, or an interrupt: nobody reads what the others bring
+        for task in tasks:
+            task.cancel()
+        raise
