@@ -87,6 +87,8 @@ from costframe.training.dominated import dominated_duplicates as dominated_dupli
 from costframe.training.estimator import CostAwareClassifier as CostAwareClassifier
 from costframe.training.estimator import CostAwareRanker as CostAwareRanker
 from costframe.training.estimator import CostAwareRegressor as CostAwareRegressor
+from costframe.training.influences import influence as influence
+from costframe.training.influences import standard_error as standard_error
 from costframe.training.model_path import DeferredPath as DeferredPath
 from costframe.training.model_path import MeasuredPath as MeasuredPath
 from costframe.training.model_path import PathCollector as PathCollector
@@ -103,11 +105,9 @@ from costframe.training.sampling import row_numbers as row_numbers
 from costframe.training.sampling import sample_by_hash as sample_by_hash
 from costframe.training.sampling import sampling_keys as sampling_keys
 from costframe.training.sampling import split_off as split_off
-from costframe.training.scoring import influence as influence
 from costframe.training.scoring import ndcg_at_5 as ndcg_at_5
 from costframe.training.scoring import resolve_score as resolve_score
 from costframe.training.scoring import score_named as score_named
-from costframe.training.scoring import standard_error as standard_error
 from costframe.training.scoring import with_labels as with_labels
 from costframe.training.shell import CostAwareEstimator as CostAwareEstimator
 from costframe.training.shell import restore_on_error as restore_on_error

@@ -33,7 +33,8 @@ from costframe.choices.budget_search import UselessBudgetWarning
 from costframe.datasets import Dataset
 from costframe.plugin import DataError, ParameterError, influence, resolve_score, score_named, with_labels
 from costframe.study.score_choice import choose_score
-from costframe.training.scoring import SCORES, best_value
+from costframe.training.basic_scores import SCORES
+from costframe.training.scoring import best_value
 
 N = 240
 RNG = np.random.default_rng(0)

@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from costframe.plugin import DataError, ParameterError, ndcg_at_5, score_named
-from costframe.training.scoring import (
-    SCORES,
-    SHORT_NAMES,
-    accuracy,
-    average_precision,
-    default_score,
-    refuse_unfit_score,
-    roc_auc,
-    task_scores,
-)
+from costframe.training.basic_scores import SCORES, accuracy, average_precision, roc_auc
+from costframe.training.scoring import SHORT_NAMES, default_score, refuse_unfit_score, task_scores
 
 seeds, ks = st.integers(0, 10_000), st.integers(1, 12)
 

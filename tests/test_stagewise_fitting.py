@@ -12,7 +12,8 @@ from stagewise_cases import outputs_of
 from costframe.plugin import PricedGroups, SampledPrices
 from costframe.stagewise import NormalEquations, fit_at_price, fitting
 from costframe.stagewise.calibration import calibrate
-from costframe.stagewise.fitting import ShrinkingInverse, forward_select, prune, solve_scaled
+from costframe.stagewise.fitting import forward_select, prune
+from costframe.stagewise.linear_systems import ShrinkingInverse, solve_scaled
 
 seeds = st.integers(0, 10_000)
 

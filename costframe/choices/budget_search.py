@@ -92,7 +92,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         follow if these promise more within the budget.
     scoring : str or callable, optional
         A score of the task: "accuracy", "roc_auc", "average_precision", "f1", "log_loss"; "r2", "rmse"; "ndcg@k",
-        "precision@k", "average_precision@k" for any k (`costframe.training.library_scores.QueryScore`); or another name
+        "precision@k", "average_precision@k" for any k (`costframe.training.query_scores.QueryScore`); or another name
         in `sklearn.metrics.get_scorer_names()` that needs only labels and predictions. Higher is better, so log loss
         and RMSE are negative. Also a scorer of scikit-learn (`make_scorer`), a metric function of (y_true, y_pred), or
         a function of (estimator, X, y) that only asks for predictions; not for rankings. By default ROC AUC for two

@@ -60,7 +60,7 @@ class Frontier(Choices):
     ----------
     points : tuple of Point
     score_name : str
-        A name in `costframe.training.scoring.SCORES`.
+        A name in `costframe.training.basic_scores.SCORES`.
     unit : str
         Unit of costs.
     full_cost : float

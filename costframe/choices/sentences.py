@@ -15,7 +15,7 @@ from costframe.core.errors import format_count, printable, shown
 from costframe.study.estimates import NINE_OF_TEN
 from costframe.study.points import CONSTANT, Point, plus_minus
 from costframe.study.references import describe_reference
-from costframe.training.library_scores import QueryScore
+from costframe.training.query_scores import QueryScore
 
 NEAR = 0.01  # share of the best score
 FEW_OF_A_CLASS = 50

@@ -1,24 +1,24 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
-from costframe.gates.composite import CHEAP as CHEAP
-from costframe.gates.composite import EXPENSIVE as EXPENSIVE
-from costframe.gates.composite import SURE as SURE
 from costframe.gates.composite import Candidate as Candidate
 from costframe.gates.composite import ExpensiveModel as ExpensiveModel
-from costframe.gates.composite import GateCurve as GateCurve
-from costframe.gates.composite import GatedPair as GatedPair
-from costframe.gates.composite import OperatingPoint as OperatingPoint
 from costframe.gates.composite import Scores as Scores
-from costframe.gates.composite import cheap_losses as cheap_losses
 from costframe.gates.composite import compose as compose
-from costframe.gates.composite import hold_out as hold_out
 from costframe.gates.composite import stack as stack
+from costframe.gates.curve import CHEAP as CHEAP
+from costframe.gates.curve import EXPENSIVE as EXPENSIVE
+from costframe.gates.curve import SURE as SURE
+from costframe.gates.curve import GateCurve as GateCurve
+from costframe.gates.curve import OperatingPoint as OperatingPoint
 from costframe.gates.estimator import GatedClassifier as GatedClassifier
 from costframe.gates.estimator import GatePoint as GatePoint
 from costframe.gates.estimator import GatePoints as GatePoints
 from costframe.gates.estimator import default_tradeoffs as default_tradeoffs
 from costframe.gates.estimator import read_several as read_several
 from costframe.gates.estimator import read_tradeoffs as read_tradeoffs
+from costframe.gates.held_rows import hold_out as hold_out
+from costframe.gates.pair import GatedPair as GatedPair
+from costframe.gates.pair import cheap_losses as cheap_losses
 from costframe.gates.penalized import REFIT as REFIT
 from costframe.gates.penalized import RIDGE as RIDGE
 from costframe.gates.penalized import ROUGH as ROUGH

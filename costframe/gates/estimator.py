@@ -23,7 +23,9 @@ from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import log_odds
 from costframe.core.tables.frames import by_partition, is_dask
 from costframe.core.tables.rows import check_weights
-from costframe.gates.composite import Candidate, ExpensiveModel, ModelOutputs, compose, fit_default, mix_predictions
+from costframe.gates.composite import Candidate, ExpensiveModel, compose, mix_predictions
+from costframe.gates.curve import ModelOutputs
+from costframe.gates.default_model import fit_default
 from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier

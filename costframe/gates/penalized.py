@@ -15,7 +15,7 @@ from costframe import engine
 from costframe.core.arrays import F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import exact_sum, product, sum_over_rows, sum_products
-from costframe.gates.composite import cheap_losses
+from costframe.gates.pair import cheap_losses
 
 RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 REFIT = 1e-3  # ridge that takes the place of the penalty

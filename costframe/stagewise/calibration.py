@@ -9,10 +9,12 @@ from attrs import evolve
 from scipy.special import expit, log_softmax, softmax
 
 from costframe.core.arrays import F8, I8
-from costframe.stagewise.banks import Logistic, Squared, as_counts
+from costframe.stagewise.bank_rows import as_counts
+from costframe.stagewise.blas import minimize_smooth
 from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.fitting import minimize_smooth
-from costframe.stagewise.soft_tree import Flow, SoftTree
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.losses import Logistic, Squared
+from costframe.stagewise.soft_tree import SoftTree
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss

@@ -17,8 +17,9 @@ from attrs import evolve, frozen
 
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.sums import exact_sum, sum_over_rows
-from costframe.stagewise.banks import BankRows, Loss
-from costframe.stagewise.fitting import minimize_smooth
+from costframe.stagewise.bank_rows import BankRows
+from costframe.stagewise.blas import minimize_smooth
+from costframe.stagewise.losses import Loss
 from costframe.stagewise.objective import Outcome, RelaxedObjective, Slopes, slopes_at
 from costframe.stagewise.soft_tree import SoftTree
 

@@ -18,9 +18,11 @@ from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
 from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.fitting import USUAL_RIDGE, NormalEquations, fit_at_ridges, groups_in_loss, in_loss
+from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, in_loss
+from costframe.stagewise.normal_equations import NormalEquations
 from costframe.stagewise.relaxed import as_log_odds, drop_zeros, fit_relaxed
-from costframe.stagewise.soft_tree import SoftTree, WeightedSum, as_stage_tree
+from costframe.stagewise.soft_tree import SoftTree, WeightedSum
+from costframe.stagewise.stage_tree import as_stage_tree
 from costframe.training.data import Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier, CostAwareRanker
 from costframe.training.progress import track

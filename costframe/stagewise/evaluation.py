@@ -20,8 +20,12 @@ from costframe.core.learners.outputs import BankOutputs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.tables.row_draws import RowDraw, draw_rows
 from costframe.core.tables.row_hashes import hash_rows
-from costframe.stagewise.banks import BankRows, Loss, Squared, as_counts, outputs_on, targets_of
-from costframe.stagewise.soft_tree import Flow, SoftTree, Topology, as_stage_tree, stage_numbers
+from costframe.stagewise.bank_rows import BankRows, as_counts, outputs_on, targets_of
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.losses import Loss, Squared
+from costframe.stagewise.soft_tree import SoftTree
+from costframe.stagewise.stage_tree import as_stage_tree, stage_numbers
+from costframe.stagewise.topology import Topology
 from costframe.training.data import Rows, TrainingData
 
 _NEARLY = 1e-15

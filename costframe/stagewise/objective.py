@@ -16,9 +16,12 @@ from attrs import frozen
 from costframe.core.arrays import F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import sum_over_rows
-from costframe.stagewise.banks import BankRows, Loss
+from costframe.stagewise.bank_rows import BankRows
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.losses import Loss
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
-from costframe.stagewise.soft_tree import Flow, SoftTree, Topology
+from costframe.stagewise.soft_tree import SoftTree
+from costframe.stagewise.topology import Topology
 
 FLOOR = 1e-6  # of auxiliaries
 

@@ -12,8 +12,9 @@ from attrs import Factory, evolve, frozen
 
 from costframe.core.arrays import B1, F8
 from costframe.core.cost.groups import PricedGroups
-from costframe.stagewise.banks import BankRows
-from costframe.stagewise.fitting import NormalEquations, solve_scaled
+from costframe.stagewise.bank_rows import BankRows
+from costframe.stagewise.linear_systems import solve_scaled
+from costframe.stagewise.normal_equations import NormalEquations
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class

@@ -19,8 +19,9 @@ from costframe.core.errors import DataError
 from costframe.study.folds import LEAST
 from costframe.study.mistakes import count_mistakes
 from costframe.study.rows import Rows
+from costframe.training.influences import influence, standard_error
 from costframe.training.library_scores import LibraryScore
-from costframe.training.scoring import influence, score_named, standard_error, with_labels
+from costframe.training.scoring import score_named, with_labels
 
 NINE_OF_TEN = 1.645  # standard errors on both sides
 

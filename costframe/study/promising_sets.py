@@ -7,10 +7,12 @@ import math
 from attrs import define, field, frozen
 
 from costframe.core.machine import thread_count
-from costframe.sets.archive import choose_spread, search_quickly
+from costframe.sets.choose import choose_spread
+from costframe.sets.quick_search import search_quickly
 from costframe.study.rows import Rows
+from costframe.training.influences import influence, standard_error
 from costframe.training.library_scores import LibraryScore
-from costframe.training.scoring import influence, score_named, standard_error, with_labels
+from costframe.training.scoring import score_named, with_labels
 from costframe.training.shell import CostAwareEstimator
 
 _SETS = 12  # sets of the archive's front, with the empty set and all features

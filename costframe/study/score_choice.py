@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from costframe.core.errors import DataError
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import Dataset
-from costframe.training.library_scores import LibraryScore, QueryScore
+from costframe.training.library_scores import LibraryScore
+from costframe.training.query_scores import QueryScore
 from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score, error_cost, resolve_score
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from costframe.study.rows import Rows, optional_arguments
 from costframe.study.store import Store
 from costframe.training.data import Traits
 from costframe.training.error_costs import ERROR_COST
+from costframe.training.influences import of_repeats
 from costframe.training.library_scores import LibraryScore
-from costframe.training.scoring import of_repeats
 
 STOPPING = 0.25  # share of training rows that stop a fit early where valid must not
 ROWS_REPLAYED = 50  # rounds step through rows one by one, which is slow

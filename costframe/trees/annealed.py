@@ -12,11 +12,15 @@ from attrs import frozen
 from costframe.core.arrays import F8
 from costframe.core.machine import run_parallel
 from costframe.training.data import TrainingData
-from costframe.trees.annealer import AnnealedPath, Annealer, EnsembleRun, bundles, falling_tradeoffs
+from costframe.trees.annealed_path import AnnealedPath
+from costframe.trees.annealer import Annealer
 from costframe.trees.boost import Boosted, GrowAt
+from costframe.trees.bundles import bundles
+from costframe.trees.ensemble_run import EnsembleRun
 from costframe.trees.losses import Loss
 from costframe.trees.monitor import Running
 from costframe.trees.prices import SplitPrices
+from costframe.trees.tradeoffs import falling_tradeoffs
 
 _CLEARLY = 0.95  # of the loss of the trees before them: other trees replace them with a smaller loss
 _NEARLY = 0.95  # of the cost of a run without prices: a run at prices with this cost hardly differs from it

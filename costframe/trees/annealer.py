@@ -16,218 +16,20 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 import numpy as np
-from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
+from attrs import define, evolve, field
 
-from costframe.core.arrays import B1, F8
-from costframe.core.checks import as_items
-from costframe.core.errors import ParameterError, shown
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import PriceArrays
-from costframe.core.tables.categories import Categories
-from costframe.training.data import Rows
-from costframe.training.model_path import MeasuredPath, best_first
-from costframe.trees.boost import Boosted, Ensemble, GrowAt
-from costframe.trees.losses import RowLoss
+from costframe.core.arrays import F8
+from costframe.trees.annealed_path import AnnealedPoint
+from costframe.trees.boost import Ensemble
+from costframe.trees.bundles import GIVEN_UP, Bundle, WaitingBundles
+from costframe.trees.ensemble_run import EnsembleRun
 from costframe.trees.monitor import Running
-from costframe.trees.prices import SplitPrices
-from costframe.trees.room import GrownTree
 
-
-@frozen
-class AnnealedPoint:
-    """A model on the way: the first rounds of a branch.
-
-    Attributes
-    ----------
-    branch, n_rounds : int
-        The constant model has no rounds.
-    tradeoff : float
-        lambda of its last round.
-    loss, cost : float
-        Mean validation loss, and exact mean validation cost per row.
-    score : float
-        The given score of points, higher is better, or minus the loss.
-    """
-
-    branch: int
-    n_rounds: int
-    tradeoff: float
-    loss: float
-    cost: float
-    score: float
-
-
-@frozen(eq=False)
-class AnnealedPath(MeasuredPath[AnnealedPoint]):
-    """All models of an annealed fit; any of them becomes a predictor without refitting.
-
-    Attributes
-    ----------
-    points : tuple of AnnealedPoint
-        In the order of training; the constant model first.
-    branches : tuple of Ensemble
-        A branch begins with the rounds of the model that it left.
-    unpriced : frozenset of int
-        Branches of trees without prices.
-    """
-
-    points: tuple[AnnealedPoint, ...]
-    branches: tuple[Ensemble, ...]
-    costs: CostModel
-    feature_names: tuple[str, ...]
-    categories: Categories = field(factory=dict)
-    unpriced: frozenset[int] = frozenset()
-
-    def predictor(self, point: AnnealedPoint) -> StageTree:
-        """Return the model of a point."""
-        if not (0 <= point.branch < len(self.branches) and 0 <= point.n_rounds <= self._length(point.branch)):
-            raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
-        model = self.branches[point.branch].finish(self.feature_names, point.n_rounds)
-        return model.with_categories(self.categories).with_costs(self.costs)
-
-    def plain(self) -> AnnealedPoint:
-        """Return the point with the best score among those without prices; of several, the cheapest."""
-        unpriced = [point for point in self.points if point.branch in self.unpriced]
-        if not unpriced:
-            raise ParameterError("plain: this path has no trees without prices")
-        return max(unpriced, key=best_first)
-
-    def _length(self, branch: int) -> int:
-        return len(self.branches[branch].rounds)
-
-
-_LEVELS = 24  # at most; a level is half of the one before if that gives no more
 _PATIENCE, _LAST_PATIENCE = 10, 30  # rounds without an improvement at a level, and at the last
 _LEVEL_ROUNDS = 100  # most rounds of a level
 _FORK_PATIENCE, _FORK_ROUNDS = 5, 30  # the same for forks, which need only show their worth
 _FIRST_ROUNDS = 8  # of a fork, with about half of its final gain; a fork that repays far too little ends then
 _FRESH, _FRESH_ROUNDS = 3, 400  # every third level also tries a new start, with these rounds
-_GIVEN_UP = 4  # a fork that would pay only at a tradeoff this many times lower, or at an unknown one, waits until then
-_CONCEIVABLE = 1e-150, 1e150  # tradeoffs with finite products with prices and weights
-_NEAR = 1.5  # a fork grows again from this many times the tradeoff at which it would pay
-
-
-@frozen(eq=False)
-class Bundle:
-    """A joint purchase: a resource, the other resources that its features need, and perhaps the features."""
-
-    features: B1  # (d,)
-    resources: B1  # (R,)
-
-    def is_part_of(self, other: Bundle) -> bool:
-        """Return whether another bundle contains this one."""
-        return not ((self.features & ~other.features).any() or (self.resources & ~other.resources).any())
-
-
-def bundles(prices: PriceArrays) -> list[Bundle]:
-    """List, for each resource that a feature needs, the resource alone and, if they have prices, with its features."""
-    found = []
-    for needed in prices.needs.T:
-        if not needed.any():
-            continue
-        resources = prices.needs[needed].all(axis=0)
-        found.append(Bundle(np.zeros(len(needed), np.bool_), resources))
-        if prices.cost[needed].any():
-            found.append(Bundle(needed, resources))
-    return found
-
-
-def falling_tradeoffs(loss: float, full: float, prices: PriceArrays, limits: tuple[float, float] | None) -> F8:
-    """Return geometrically falling tradeoffs, float64 (levels,), by default from almost no purchases down to 0.
-
-    `loss` is that of the best constant minus that of the best model, the largest possible gain; `full` is the cost per
-    row of the model without prices, or of all features if that is more; `limits` are the first and the last tradeoff.
-    """
-    if limits is not None:
-        return _levels(*limits)
-    if not (full > 0 and loss > 0):
-        return np.zeros(1)
-    each = prices.alone
-    with np.errstate(over="ignore", under="ignore"):
-        high = loss / min(full, each[each > 0].min(initial=np.inf))
-        low = 1e-3 * loss / full
-    return np.append(_levels(*np.clip([high, low], *_CONCEIVABLE).tolist()), 0.0)
-
-
-def check_limits(limits: object) -> tuple[float, float]:
-    """Check the first and the last of falling tradeoffs."""
-    items = as_items(limits)
-    given = np.empty(0) if items is None else np.asarray(items)
-    if given.shape != (2,) or given.dtype.kind not in "iuf" or not np.inf > given[0] >= given[1] > 0:
-        raise ParameterError(f"tradeoffs: expected two falling numbers > 0, got {shown(limits)}")
-    return float(given[0]), float(given[1])
-
-
-def _levels(high: float, low: float) -> F8:
-    halvings = np.log2(high) - np.log2(low)
-    return np.geomspace(high, low, min(_LEVELS, 1 + int(np.ceil(halvings))))
-
-
-@define(eq=False)
-class EnsembleRun:
-    """One ensemble while it grows.
-
-    Attributes
-    ----------
-    rows : Rows
-        Training rows.
-    loss : RowLoss
-        Of the training rows.
-    grow : callable
-        (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
-    boosted : Boosted
-    prices : SplitPrices
-        Prices of splits for the training rows.
-    running : Running
-        Loss and exact cost on validation rows.
-    random : Generator or None
-        None if growth draws nothing.
-    n_threads : int
-        Does not change the result.
-    """
-
-    rows: Rows
-    loss: RowLoss
-    grow: GrowAt
-    boosted: Boosted
-    prices: SplitPrices
-    running: Running
-    random: np.random.Generator | None
-    n_threads: int
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of boosting."""
-        return len(self.boosted.ensemble.rounds)
-
-    def fork(self) -> EnsembleRun:
-        """Return an independent copy."""
-        own = self.boosted.fork(), self.prices.fork(), self.running.fork(), _copied(self.random)
-        return EnsembleRun(self.rows, self.loss, self.grow, *own, self.n_threads)
-
-    def add_round(self, tradeoff: float) -> bool:
-        """Grow a round at this tradeoff; return False if no tree splits, and then add no tree."""
-        self.prices.tradeoff = tradeoff
-
-        def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
-            return self.grow(gradients, hessians, self.prices, self.random)
-
-        added = self.boosted.grow_round(self.rows, self.loss, grow, n_threads=self.n_threads)
-        if added:
-            self.boosted.ensemble.append(added)
-            self.running.add(added, self.boosted.ensemble.step)
-        return bool(added)
-
-
-def _copied(random: np.random.Generator | None) -> np.random.Generator | None:
-    """Return a generator with the same draws; a deep copy takes as long as a small tree."""
-    if random is None:
-        return None
-    copy = np.random.default_rng(0)
-    copy.bit_generator.state = random.bit_generator.state
-    return copy
 
 
 @define(eq=False)
@@ -285,7 +87,7 @@ class Annealer:
         it, has no such trees, and is often better if rows pay one by one. After a new start with a cost of `dear` there
         is no other, as it would differ little from a run without prices.
         """
-        waiting, start = _Waiting(ahead), run
+        waiting, start = WaitingBundles(ahead), run
         for number, tradeoff in enumerate(tradeoffs[:-1].tolist()):
             run = self._look_ahead(self.train_at(run, tradeoff), tradeoff, waiting)
             if number % _FRESH == 0 and run.n_rounds and dear > 0:
@@ -298,7 +100,7 @@ class Annealer:
             run = self._look_ahead(self.train_at(run, last), last, waiting)
         self.train_at(run, last, patience=_LAST_PATIENCE, rounds=self.most_rounds)
 
-    def _look_ahead(self, run: EnsembleRun, tradeoff: float, waiting: _Waiting) -> EnsembleRun:
+    def _look_ahead(self, run: EnsembleRun, tradeoff: float, waiting: WaitingBundles) -> EnsembleRun:
         """Continue from the best fork with a free bundle, while a fork is better at its true cost."""
         while True:
             best, best_place = run, -1
@@ -317,7 +119,7 @@ class Annealer:
         fork = run.fork()
         fork.prices.mark_paid(bundle.features, bundle.resources)
         fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FIRST_ROUNDS)
-        if (pays := _gain_per_cost(run, fork)) < tradeoff / _GIVEN_UP:
+        if (pays := _gain_per_cost(run, fork)) < tradeoff / GIVEN_UP:
             return fork, 2 * pays
         fork = self._extend(fork, tradeoff, 0.0, _FORK_PATIENCE, _FORK_ROUNDS - _FIRST_ROUNDS)
         return fork, _gain_per_cost(run, fork)
@@ -368,38 +170,6 @@ class Annealer:
         begin = at - 1 if at and self._costs[at - 1] == cost else at
         self._costs[begin:end], self._losses[begin:end] = [cost], [loss]
         return True
-
-
-@define(eq=False)
-class _Waiting:
-    """Bundles not bought, and the tradeoff below which each may pay: the gain per cost of its last fork."""
-
-    ahead: list[Bundle]
-    pays: list[float] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.pays = [np.inf] * len(self.ahead)
-
-    def due(self, tradeoff: float) -> list[int]:
-        """Return the places of the bundles that are worth a fork now."""
-        return [place for place, pays in enumerate(self.pays) if tradeoff <= _NEAR * pays]
-
-    def tried(self, place: int, tradeoff: float, pays: float) -> None:
-        """Note the tradeoff below which a fork, grown at a higher one, would pay."""
-        self.pays[place] = pays if pays > 0 else tradeoff / _GIVEN_UP
-
-    def mark_taken(self, run: EnsembleRun) -> None:
-        """Mark the bought bundles as paid in another run."""
-        for bundle, pays in zip(self.ahead, self.pays, strict=True):
-            if pays < 0:
-                run.prices.mark_paid(bundle.features, bundle.resources)
-
-    def taken(self, place: int, tradeoff: float) -> None:
-        """Note the purchase of a bundle and its parts; other bundles with some gain may pay together with it."""
-        self.pays = [max(pays, tradeoff) if pays > tradeoff / _GIVEN_UP else pays for pays in self.pays]
-        for other, bundle in enumerate(self.ahead):
-            if bundle.is_part_of(self.ahead[place]):
-                self.pays[other] = -1.0
 
 
 def _gain_per_cost(run: EnsembleRun, fork: EnsembleRun) -> float:

@@ -16,7 +16,8 @@ from costframe.core.prices.price_arrays import PriceArrays
 from costframe.training.data import Rows
 from costframe.trees.boost import bin_rows, boost, tree_grower
 from costframe.trees.losses import Loss, loss_for
-from costframe.trees.prices import LazyPrices, NoPrices, SplitPrices
+from costframe.trees.paid_by_row import LazyPrices
+from costframe.trees.prices import NoPrices, SplitPrices
 from costframe.trees.room import GrownTree
 from costframe.trees.settings import TreeSettings
 

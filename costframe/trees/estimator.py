@@ -16,12 +16,13 @@ from costframe.training.estimator import CostAwareRanker
 from costframe.training.model_path import MeasuredPath
 from costframe.training.shell import CostAwareEstimator, restore_on_error
 from costframe.trees.annealed import Annealing
-from costframe.trees.annealer import Annealer, check_limits
+from costframe.trees.annealer import Annealer
 from costframe.trees.losses import Loss, loss_for
 from costframe.trees.monitor import Monitor, scorer
 from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes
 from costframe.trees.settings import TreeSettings
+from costframe.trees.tradeoffs import check_limits
 
 _PATH_ROUNDS = 1000
 _PATIENCE = 30

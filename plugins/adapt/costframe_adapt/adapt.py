@@ -13,9 +13,13 @@ from costframe.gates import CHEAP, Candidate, ExpensiveModel, GatedPair, GatePoi
 from costframe.plugin import F8, DeferredPath, StageTree, TrainingData, track
 from costframe.stagewise import blas_for
 from costframe.trees import AnnealedPath, Ensemble, Predicted, bin_rows
-from costframe_adapt.boosting import anneal_cheap, boost_cheap, boost_pair, fit_boosted_stage
-from costframe_adapt.judge import AdaptSettings, AdaptTrees, Judge
-from costframe_adapt.linear import LinearPair, fit_linear_stage, train_linear_alone
+from costframe_adapt.boosted_stage import fit_boosted_stage
+from costframe_adapt.boosting import boost_pair
+from costframe_adapt.cheap_model import anneal_cheap, boost_cheap
+from costframe_adapt.judge import Judge
+from costframe_adapt.linear import LinearPair
+from costframe_adapt.linear_stage import fit_linear_stage, train_linear_alone
+from costframe_adapt.settings import AdaptSettings, AdaptTrees
 
 
 @frozen(eq=False)

@@ -12,7 +12,8 @@ from costframe.gates import GatedClassifier, GatePoint, default_tradeoffs
 from costframe.plugin import F8, DeferredPath, StageTree, TrainingData
 from costframe.trees import scorer
 from costframe_adapt.adapt import sweep_grid, train_adapt, train_without_gate
-from costframe_adapt.judge import AdaptSettings, Judge, read_grid, read_settings
+from costframe_adapt.judge import Judge
+from costframe_adapt.settings import AdaptSettings, read_grid, read_settings
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

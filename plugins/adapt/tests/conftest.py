@@ -3,15 +3,16 @@
 import pytest
 
 from costframe.adoption.given import model as given_model
-from costframe_adapt import boosting, linear
+from costframe_adapt import boosted_stage, boosting, linear_stage
 
 
 @pytest.fixture(scope="module")
 def few_rounds():
     """Alternate for a few rounds, and ask models in two folds, where it does not matter how good the models are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boosting, "_ROUNDS", 2)
-        patch.setattr(linear, "_ROUNDS", 4)
-        patch.setattr(linear, "_ROUNDS_TRIED", 2)
+        for module in (boosting, boosted_stage):
+            patch.setattr(module, "MOST_TURNS", 2)
+        patch.setattr(linear_stage, "_ROUNDS", 4)
+        patch.setattr(linear_stage, "_ROUNDS_TRIED", 2)
         patch.setattr(given_model, "FOLDS", 2)
         yield

@@ -12,7 +12,9 @@ from scipy.special import expit, logit
 from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
 from costframe.gates import SURE, GroupNorms
 from costframe_adapt.judge import solve_shares
-from costframe_adapt.linear import Problem, best_start, fit_linear, refit
+from costframe_adapt.linear import fit_linear, refit
+from costframe_adapt.linear_objective import Problem
+from costframe_adapt.linear_starts import best_start
 
 SEEDS = st.integers(0, 2**32 - 1)
 

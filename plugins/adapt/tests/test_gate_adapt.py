@@ -10,11 +10,11 @@ from scipy.special import expit
 
 import costframe as cf
 from costframe.gates import CHEAP, EXPENSIVE, SURE, GateCurve, GatedPair
-from costframe.gates.composite import BOTH, ModelOutputs
+from costframe.gates.curve import BOTH, ModelOutputs
 from costframe.plugin import Account, Rows
 from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
 from costframe_adapt import AdaptClassifier
-from costframe_adapt.boosting import GateLoss
+from costframe_adapt.growing_pair import GateLoss
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 

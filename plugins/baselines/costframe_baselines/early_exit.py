@@ -32,7 +32,9 @@ from costframe.plugin import (
 )
 from costframe.trees import Annealing, BoostedRanker, LambdaRankLoss, Predictions, TreeSettings
 from costframe_baselines.boosting import PlainBoosting
-from costframe_baselines.exits import EVERY_ROW, ConfidenceExits, ExitPredictor, ProximityExits
+from costframe_baselines.confidence_exits import ConfidenceExits
+from costframe_baselines.exits import EVERY_ROW, ExitPredictor
+from costframe_baselines.proximity_exits import ProximityExits
 
 _EVERY = 10
 _TRIED = 40  # thresholds

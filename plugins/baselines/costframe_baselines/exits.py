@@ -1,14 +1,12 @@
-"""Early exit: the model of rows that leave a sum of learners before its end, by one of two rules.
+"""Early exit: the model of rows that leave a sum of learners before its end.
 
-Classes leave by confidence, rows of a query by their distance to its fifth best. All pay for the learners before their
-exit.
+All rows pay for the learners before their exit; the rule by which they leave is a class of its own.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, Self
 
@@ -25,34 +23,19 @@ from costframe.plugin import (
     Categories,
     Charges,
     CostModel,
-    CostReport,
     ExpectedCost,
-    FallbackRows,
-    Gains,
     ParameterError,
     Predictor,
-    PriceArrays,
-    Route,
-    RowRequest,
-    Stage,
-    StageStepper,
     StageTree,
-    apply_link,
     as_cap,
     as_rows,
-    check_queries,
     format_count,
-    gains_of_answers,
-    mean_outputs,
     names_of,
-    squeeze,
     sum_charges,
 )
 
 ScoresAt = Callable[[int, I8], F8]
-
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
-_PLACE = 5  # of the row to which all others of a query are compared
 
 
 @define(eq=False, frozen=True, slots=False, repr=False)
@@ -193,216 +176,3 @@ class ExitPredictor(Alike):
         for name, given in (("max_cost", as_cap(max_cost) is not None), ("unavailable", bool(names_of(unavailable)))):
             if given:
                 raise ParameterError(f"{name}: {self._no_limits}")
-
-
-@define(eq=False, frozen=True, slots=False, repr=False)
-class ConfidenceExits(ExitPredictor):
-    """Rows leave when the log odds of their likeliest class exceed the threshold; it has no limits."""
-
-    _no_limits = "a model with early exits for more than two classes has no limits"
-
-    def leave(self, number: int, scores: F8, rows: I8) -> B1:
-        """Return which rows leave."""
-        del number, rows
-        return self.confidence(scores) > self.threshold
-
-    @staticmethod
-    def confidence(scores: F8) -> F8:
-        """Return the log odds of the likeliest class: float64 (..., n) for scores (..., n, K), K = 1 for two."""
-        if scores.shape[-1] == 1:
-            return np.abs(scores[..., 0])
-        best = np.sort(scores, axis=-1)
-        return np.asarray(best[..., -1] - np.logaddexp.reduce(best[..., :-1], axis=-1))
-
-    def thresholds(self, scores: F8) -> F8:
-        """Return the confidences of all rows at exits, and 0."""
-        found = self.confidence(scores[1:-1])
-        return np.unique(np.append(found[np.isfinite(found)], 0.0))
-
-    def answers(self, scores: F8, exits: I8) -> F8:
-        """Return probabilities: float64 (n,) of the second of two classes, or (n, K)."""
-        del exits
-        return squeeze(apply_link(self.answer.link, scores))
-
-    def decision_function(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
-        """Return the scores of each row at its exit: float64 (rows, K)."""
-        self._refuse_limits(max_cost, unavailable)
-        return self.walk_rows(as_rows(X, self.feature_names, self.categories))[0]
-
-    def begin(self, request: RowRequest) -> _ExitWalker:
-        """Return a walker for one row; see `Predictor.begin`."""
-        self._refuse_limits(request.max_cost, request.unavailable)
-        return _ExitWalker(self, request.prices, request.values, by_path=request.by_path)
-
-    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
-        """Return the gains of columns, at the exits of rows; see `Predictor.gains`."""
-        del costs
-        answers = {number: self.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
-        exits = self.walk_rows(rows.X)[1]
-        return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
-
-    def simplest(self) -> Predictor:
-        """Return a stage tree for two classes, or if all rows take one exit: a chain with two sides.
-
-        The second route of an exit has the learners of the first one, which are free by then.
-        """
-        link, last = self.answer.link, len(self.ends) - 1
-        if self.threshold == EVERY_ROW:
-            return self.prefix(0, link)
-        if len(self.answer.intercept) > 1 and self.threshold < np.inf:
-            return self
-        stages: list[Stage] = []
-        for number in range(1, last) if self.threshold < np.inf else ():
-            answer = self.prefix_answer(number, link)
-            for sign in (1.0, -1.0):
-                place, weights, constant = len(stages), sign * answer.weights, sign * answer.intercept
-                route = Route(answer.learners, weights, constant, self.threshold, 1.0, place + 2, place + 1)
-                stages += [route, answer]
-        return StageTree(self.bank, (*stages, self.prefix_answer(last, link)), costs=self.costs)
-
-
-class _ExitWalker:
-    """One row on its way from exit to exit; later learners know the values of features acquired before."""
-
-    reason = "complete"
-
-    def __init__(
-        self,
-        model: ConfidenceExits,
-        prices: PriceArrays,
-        values: Mapping[int, float],
-        *,
-        by_path: bool,
-        number: int = 1,
-        stepper: StageStepper | None = None,
-    ) -> None:
-        self._model, self._prices, self._values, self._by_path = model, prices, values, by_path
-        nobody = np.zeros(0, np.int64)
-        self._stepper = self._begin(number) if stepper is None else stepper
-        while not self._stepper.needs and number < len(model.prefixes) - 1:
-            if model.leave(number, self._scores(), nobody)[0]:
-                break
-            number += 1
-            self._stepper = self._begin(number)
-        self._number = number
-
-    @property
-    def needs(self) -> tuple[int, ...]:
-        """Features needed for the learners before the next exit."""
-        return self._stepper.needs
-
-    @property
-    def answer(self) -> tuple[F8, int]:
-        """Probabilities, and the number of the exit."""
-        return apply_link(self._model.answer.link, self._scores())[0], self._number - 1
-
-    place = None  # predictions tell the class
-
-    @property
-    def evaluated(self) -> Fraction:
-        """As of the stepper of the last exit, which evaluated all learners before it."""
-        return self._stepper.evaluated
-
-    def after(self, values: Sequence[float]) -> _ExitWalker:
-        """Return the row with the values of all features in `needs` too, at the next exit that needs others."""
-        known, stepper = {**self._values, **dict(zip(self.needs, values, strict=True))}, self._stepper.after(values)
-        return _ExitWalker(
-            self._model, self._prices, known, by_path=self._by_path, number=self._number, stepper=stepper
-        )
-
-    def _begin(self, number: int) -> StageStepper:
-        tree = self._model.prefixes[number]
-        return StageStepper.begin(tree, self._prices, by_path=self._by_path, known_values=self._values)
-
-    def _scores(self) -> F8:
-        return np.reshape(self._stepper.answer[0], (1, -1))
-
-
-@define(eq=False, frozen=True, slots=False, repr=False)
-class ProximityExits(ExitPredictor):
-    """Rows of a query leave when their score is too far below the fifth best among those of the query still there.
-
-    At exit i of E, these are at least (E - i) s / (E - 1) below it, with s the threshold; in a query of fewer rows all
-    stay. Without queries, every row is a query of its own, and stays: the model is that of all learners. A score f is
-    predicted as level + f / (2 (1 + |f|)), with level 0 for rows that stay to the end, and a lower level for each exit
-    before: rows rank below all that left later. Sample weights have no effect, as predictions know none.
-    """
-
-    # (rows,): numbers of the queries of the rows to predict, from 0; see `of_queries`
-    queries: I8 | None = None
-
-    _no_limits = "is for rows without queries; leave out qid"
-
-    def of_queries(self, qid: ArrayLike | None) -> ProximityExits:
-        """Return the model for rows of these queries, for evaluators that know no queries."""
-        return self if qid is None else evolve(self, queries=check_queries(qid, len(np.asarray(qid)), "qid"))
-
-    def leave(self, number: int, scores: F8, rows: I8) -> B1:
-        """Return which rows leave."""
-        assert self.queries is not None  # noqa: S101 - only rows of queries leave
-        gap, last = _below_fifth_best(scores[:, 0], self.queries[rows]), len(self.ends) - 1
-        return (gap > 0) & (gap >= (last - number) / (last - 1) * self.threshold)
-
-    def simplest(self) -> Predictor:
-        """Return a constant, if all rows leave before the first learner."""
-        return self.prefix(0) if self.threshold == EVERY_ROW else self
-
-    def thresholds(self, scores: F8) -> F8:
-        """Return each s at which a row of the queries would be the first to leave at an exit."""
-        assert self.queries is not None  # noqa: S101 - only rows of queries leave
-        last, found = len(scores) - 1, [np.empty(0)]
-        for number in range(1, last):
-            gap = _below_fifth_best(scores[number, :, 0], self.queries)
-            found.append(gap[(gap > 0) & (gap < np.inf)] * (last - 1) / (last - number))
-        return np.unique(np.concatenate(found))
-
-    def answers(self, scores: F8, exits: I8) -> F8:
-        """Rank rows by their exit, then by their score: float64 (n,)."""
-        return np.asarray((exits - (len(self.ends) - 1)) + apply_link("ranked", scores[:, 0]))
-
-    def walk_rows(self, X: F8) -> tuple[F8, I8]:
-        """Return the scores and the exit of each row of a table."""
-        check_queries(self.queries, len(X), "qid")  # type: ignore[arg-type] # only walks of queries come here
-        return super().walk_rows(X)
-
-    @cached_property
-    def whole(self) -> StageTree:
-        """The model of a row alone."""
-        return self.prefix(len(self.ends) - 1, "ranked")
-
-    def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> F8:
-        """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
-        model = self.of_queries(qid)
-        if model.queries is None:
-            return self.whole.predict(X, **limits)
-        return super(ProximityExits, model).predict(X, **limits)
-
-    decision_function = predict
-
-    def begin(self, request: RowRequest) -> Any:
-        """Return a walker for one row without others of its query, which evaluates all learners."""
-        if self.queries is not None:
-            raise ParameterError("qid: an inquiry is for one row, and rows of a query leave together")
-        return self.whole.begin(request)
-
-    def cost(self, X: Any, y_or_costs: Any = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
-        """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
-        return super(ProximityExits, self.of_queries(qid)).cost(X, y_or_costs, **how)
-
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
-        """Charge rows with the engine; see `Predictor.charges`."""
-        if self.queries is None:
-            return self.whole.charges(X, costs, weight, how, n_jobs)
-        return super().charges(X, costs, weight, how, n_jobs)
-
-
-def _below_fifth_best(scores: F8, qid: I8) -> F8:
-    """Return how far each score is below the fifth best of its query, minus infinity in queries of fewer rows.
-
-    Queries are numbers from 0; some may have no row.
-    """
-    size = np.bincount(qid)
-    best = scores[np.lexsort((-scores, qid))]
-    fifth, enough = np.full(len(size), -np.inf), size >= _PLACE
-    fifth[enough] = best[(np.cumsum(size) - size)[enough] + _PLACE - 1]
-    return np.asarray(fifth[qid] - scores)

@@ -13,7 +13,7 @@ from costframe.choices import Frontier
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
 from costframe_baselines import BoostingClassifier, BoostingRanker, EarlyExitClassifier, EarlyExitRanker
-from costframe_baselines.exits import ConfidenceExits
+from costframe_baselines.confidence_exits import ConfidenceExits
 
 COSTS = cf.CostModel.from_dict(
     {

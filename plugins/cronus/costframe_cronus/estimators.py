@@ -25,7 +25,8 @@ from costframe.stagewise import (
     ensemble_weights,
     train_reweighted,
 )
-from costframe_cronus.cronus import CHOICES, PAPER_CHOICES, CascadeSettings, train_cronus
+from costframe_cronus.cronus import train_cronus
+from costframe_cronus.settings import CHOICES, PAPER_CHOICES, CascadeSettings
 
 
 class _Reweighted(WithRecipe):

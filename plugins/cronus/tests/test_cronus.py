@@ -14,7 +14,9 @@ from costframe.stagewise import Flow, NormalEquations, calibrate_at_exits, ensem
 from costframe.testing.check import checks
 from costframe_cronus import CronusClassifier, ReweightedClassifier
 from costframe_cronus import cronus as training
-from costframe_cronus.cronus import CascadeSettings, as_cascade, exact_stages, initialize
+from costframe_cronus.improve import as_cascade
+from costframe_cronus.settings import CascadeSettings
+from costframe_cronus.start import exact_stages, initialize
 
 BANK = boosted(40, 800)
 GROUPS = PricedGroups.of_bank(BANK, COSTS.select(NAMES))

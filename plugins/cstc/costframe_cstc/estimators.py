@@ -19,7 +19,8 @@ from costframe.plugin import (
     split_off,
 )
 from costframe.stagewise import Step, WithRecipe, blas_for, blas_threads, train_reweighted
-from costframe_cstc.cstc import CHOICES, CSTCSettings, train_cstc
+from costframe_cstc.cstc import train_cstc
+from costframe_cstc.settings import CHOICES, CSTCSettings
 
 LOSSES = ("logistic", "squared")
 

@@ -12,7 +12,8 @@ import costframe as cf
 from costframe.plugin import PricedGroups
 from costframe.stagewise import RelaxedObjective, SoftTree, Topology, cycle
 from costframe_cstc import CSTCClassifier, CSTCRegressor
-from costframe_cstc.cstc import CSTCSettings, fine_tune, initialize, prune_by_loss
+from costframe_cstc.printed import fine_tune, initialize, prune_by_loss
+from costframe_cstc.settings import CSTCSettings
 
 SIGNS = np.array([[int(bit) * 2.0 - 1 for bit in f"{i:03b}"] for i in range(8)])  # orthogonal columns of variance one
 SLOPES = np.array([0.9, 0.5, 0.4])

@@ -14,8 +14,10 @@ from costframe.plugin import ParameterError
 from costframe.testing.check import checks
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRegressor
-from costframe_cstc.cstc import move_routes
-from costframe_cstc.grow import Fitter, divide, grow
+from costframe_cstc.divide import divide
+from costframe_cstc.grow import grow
+from costframe_cstc.moves import move_routes
+from costframe_cstc.node_fits import Fitter
 
 BANK = boosted(30, 600)
 COLUMNS = cf.WeakLearnerBank.columns(tuple("abcdefgh"))

@@ -23,10 +23,11 @@ from costframe.plugin import (
     track_share,
 )
 from costframe.trees import TreeSettings, check_limits, scorer
+from costframe_planner.base import Base
 from costframe_planner.path import PlannedPath, measure_path
 from costframe_planner.planner import train_plain, train_planner
 from costframe_planner.predictor import KeptPlan, make_single
-from costframe_planner.problem import Base, Problem, Settings
+from costframe_planner.problem import Problem, Settings
 
 _OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
 _TRADEOFF = 1e-3  # without prices of errors

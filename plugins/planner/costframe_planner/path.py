@@ -20,8 +20,8 @@ from costframe.plugin import (
     standard_error,
 )
 from costframe.trees import ManyFolds, Scorer
-from costframe_planner.planner import follow
 from costframe_planner.predictor import KeptPlan, make_planned, make_single
+from costframe_planner.routes import follow
 from costframe_planner.stakes import Stakes
 
 _TRADEOFFS = 36  # number of tradeoffs on the path

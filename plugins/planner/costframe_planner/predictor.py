@@ -28,8 +28,10 @@ from costframe.plugin import (
     least_rows,
 )
 from costframe.trees import ManyFolds
-from costframe_planner.planner import SetModel, Trained, follow
 from costframe_planner.problem import Problem
+from costframe_planner.routes import follow
+from costframe_planner.set_models import SetModel
+from costframe_planner.trained import Trained
 
 Gains = Sequence[F8]
 

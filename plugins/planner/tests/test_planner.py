@@ -178,8 +178,8 @@ def test_the_cost_of_a_point_is_what_reports_call_the_mean():
 def test_the_order_of_rows_has_no_effect_to_the_last_bit(kind, sampled, monkeypatch):
     """Some of them are there twice, and some many times; quick fits may draw some rows."""
     if sampled:
-        monkeypatch.setattr("costframe_planner.planner._QUICK_ROWS", 90)
-        monkeypatch.setattr("costframe_planner.planner._ROWS_TO_TRY", 70)
+        monkeypatch.setattr("costframe_planner.search._QUICK_ROWS", 90)
+        monkeypatch.setattr("costframe_planner.set_models._ROWS_TO_TRY", 70)
     rng, n, d = np.random.default_rng(0), 260, 5
     X = np.where(rng.random((n, d)) < 0.05, np.nan, rng.normal(size=(n, d)))
     X[:, 1] = rng.integers(0, 4, n)

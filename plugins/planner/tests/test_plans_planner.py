@@ -15,9 +15,10 @@ from costframe.core.stages.stops import check_ladder
 from costframe.plugin import Rung
 from costframe.sets import SetPrices
 from costframe.trees import ManyFolds
-from costframe_planner import planner
+from costframe_planner import trained as induction
 from costframe_planner.path import PlanPoint, ladder_around
-from costframe_planner.planner import Routes, follow
+from costframe_planner.routes import Routes, follow
+from costframe_planner.trained import Trained, induce
 
 STOPS = [(), (0,), (0, 1), (0, 1, 2)]
 COSTS = cf.CostModel.from_dict(
@@ -92,14 +93,14 @@ def trained_exactly(problem, monkeypatch):
     def regress(_problem, seen, targets, **_):
         return ManyFolds(problem.mean_given(seen, targets), targets.mean(axis=0), None)
 
-    monkeypatch.setattr(planner, "regress", regress)
+    monkeypatch.setattr(induction, "regress", regress)
     models = [Model(stop, problem.losses[k]) for k, stop in enumerate(STOPS)]
     gains = [
         regress(None, model.features, np.stack([later.losses - model.losses for later in models[k + 1 :]], axis=1))
         for k, model in enumerate(models[:-1])
     ]
     routes = Routes(SetPrices.of(COSTS.select(COSTS.names), 1.0), tuple(frozenset(stop) for stop in STOPS))
-    return planner.Trained(models, list(STOPS), gains, routes)
+    return Trained(models, list(STOPS), gains, routes)
 
 
 def value(problem, trained, gains, tradeoff):
@@ -114,7 +115,7 @@ def test_induction_is_the_optimum_on_nested_sets_and_loss_to_go_the_open_loop_pl
         problem = Problem.drawn(seed)
         trained = trained_exactly(problem, monkeypatch)
         for tradeoff in (0.01, 0.05, 0.1, 0.2):
-            induced = planner.induce(SimpleNamespace(n_threads=1), trained, tradeoff)
+            induced = induce(SimpleNamespace(n_threads=1), trained, tradeoff)
             best, to_go = (value(problem, trained, gains, tradeoff) for gains in (induced, trained.gains))
             assert best == pytest.approx(problem.plan(tradeoff, optimal=True), abs=1e-12)
             assert to_go == pytest.approx(problem.plan(tradeoff, optimal=False), abs=1e-12)

@@ -1,0 +1,82 @@
+"""Ways of rows from stop to stop, and their prices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.plugin import B1, F8, I8
+from costframe.sets import SetPrices
+
+
+@frozen(eq=False, slots=False)
+class Routes:
+    """Prices of the ways between stops."""
+
+    prices: SetPrices
+    sets: tuple[frozenset[int], ...]  # features of each stop
+    _steps: dict[int, F8] = field(factory=dict, init=False, repr=False)
+
+    @cached_property
+    def _members(self) -> B1:
+        """Features of each stop: bool (m, d)."""
+        members = np.zeros((len(self.sets), len(self.prices.cost)), np.bool_)
+        for own, features in zip(members, self.sets, strict=True):
+            own[list(features)] = True
+        return members
+
+    def _bought(self, visited: I8) -> B1:
+        """Return the features bought by rows that visited these stops, one bit each: bool (v, d)."""
+        return (visited[:, np.newaxis] >> np.arange(len(self.sets)) & 1).astype(np.bool_) @ self._members
+
+    def steps(self, visited: I8) -> F8:
+        """Return the further price of each stop for rows that visited these stops: float64 (v, m)."""
+        fresh = np.array([each for each in visited.tolist() if each not in self._steps], np.int64)
+        if len(fresh):
+            have = self._bought(fresh)
+            either = (have[:, np.newaxis] | self._members).reshape(-1, have.shape[1])
+            further = self.prices.of_sets(either).reshape(len(fresh), -1) - self.prices.of_sets(have)[:, np.newaxis]
+            self._steps.update(zip(fresh.tolist(), further, strict=True))
+        return np.stack([self._steps[each] for each in visited.tolist()])
+
+    def worth(self, visited: I8, tradeoff: float) -> F8:
+        """Return the further price of each stop times the tradeoff, in units of loss: float64 (v, m)."""
+        with np.errstate(over="ignore"):  # rows never choose an infinite price
+            return tradeoff * self.steps(visited)
+
+    def cost(self, visited: I8) -> F8:
+        """Return the price that each row has paid: float64 (n,)."""
+        every, place = np.unique(visited, return_inverse=True)
+        return self.prices.of_sets(self._bought(every))[place]
+
+
+def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8]:
+    """Send rows from stop to stop, each time to the j with the least gains_kj + tradeoff * price.
+
+    Parameters
+    ----------
+    routes : Routes
+    gains : sequence of float64 (n, m - 1 - k)
+        For each stop k except the last: expected loss at each later stop minus that at k.
+    tradeoff : float
+
+    Returns
+    -------
+    int64 (n,), int64 (n,)
+        Stop that answers each row, and the stops it visited, one bit each.
+    """
+    m, n = len(routes.sets), len(gains[0]) if gains else 0
+    at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)
+    for k in range(m - 1):
+        if not len(here := np.flatnonzero(at == k)):
+            continue
+        every, place = np.unique(visited[here], return_inverse=True)
+        values = gains[k][here] + routes.worth(every, tradeoff)[place, k + 1 :]
+        best = values.argmin(axis=1)
+        go = values[np.arange(len(here)), best] < 0
+        at[here[go]] = k + 1 + best[go]
+        visited[here[go]] |= np.int64(1) << (k + 1 + best[go])
+    return at, visited

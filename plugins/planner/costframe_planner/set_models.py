@@ -1,0 +1,132 @@
+"""The model of each set of features: boosted trees, or copies of a base model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.plugin import F8, I8, Answer, DataError, TreeTable, run_parallel
+from costframe.trees import BinnedData, BoostedFolds, TreeSettings, boost_folds
+from costframe_planner.base import Base
+from costframe_planner.problem import Problem
+
+_SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
+_ROWS_TO_TRY = 12_000
+_STEP, _LONG_STEP = 0.08, 0.2
+_SMALL = 5_000, 500  # largest numbers of rows and features for short steps; rankings always have these
+_PATIENCE = 20
+_LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
+_MANY = 150  # models of more features use fewer bins
+CALM_ROWS = 10_000  # up to here trees may begin at linear scores, and sets are tried with all free features too
+_FEWEST_ROWS = 100
+_CALM_ROUNDS, _CALM_LEAVES = 60, 3  # fewer rounds ask for smaller trees
+
+
+@frozen(eq=False)
+class SetModel:
+    """The model of a set."""
+
+    features: tuple[int, ...]  # features that it reads, ascending
+    # trees over all columns, or a function of rows of `features` that returns scores; trained on all rows
+    learners: TreeTable | Callable[[F8], F8]
+    answer: Answer  # their sum, if they are the first learners of a bank
+    scores: F8  # (n, K): out-of-fold scores
+    losses: F8  # (n,): losses of these
+
+
+def choose_trees(problem: Problem) -> TreeSettings:
+    """Choose the size of trees by the out-of-fold loss of a model on all features and a sample of rows."""
+    settings, n, d = problem.settings, problem.n_rows, problem.data.bins.shape[1]
+    short = problem.rows.qid is not None or (n <= _SMALL[0] and d <= _SMALL[1])
+    step = settings.learning_rate or (_STEP if short else _LONG_STEP)
+    sizes = next(sizes for most, sizes in _SIZES if n <= most)
+    sizes_tried = [problem.trees(size, step, settings.trees.n_estimators, _PATIENCE) for size in sizes]
+    if settings.max_leaves is not None:
+        return evolve(sizes_tried[0], max_leaves=settings.max_leaves)
+    data, rows, fold, *_ = problem.sample(_ROWS_TO_TRY)
+    judged = np.unique(fold)[: 2 if len(rows) > 2_000 else None].tolist()
+
+    def loss(trees: TreeSettings) -> float:
+        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged).loss
+
+    losses = run_parallel(loss, sizes_tried, problem.n_threads)
+    return sizes_tried[int(np.argmin(losses))]
+
+
+def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
+    """Return settings with smaller trees and steps for few features."""
+    most, step = _LEAVES_PER_FEATURE * n_features, trees.learning_rate
+    leaves = most if trees.max_leaves is None else min(trees.max_leaves, most)
+    return evolve(
+        trees, max_leaves=max(leaves, 2), learning_rate=min(step, _SMALL_STEP) if n_features <= _FEW else step
+    )
+
+
+def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> BoostedFolds:
+    """Boost from a constant, from linear scores, and with tiny trees if few rounds pay; keep the least held-out loss.
+
+    Weak signals in few rows are lost in larger trees.
+    """
+
+    def boost(settings: TreeSettings, *, linear: bool) -> BoostedFolds:
+        return boost_folds(data, problem.rows, problem.loss, problem.fold, settings, linear=linear)
+
+    best = boost(trees, linear=False)
+    enough = problem.n_rows >= max(_FEWEST_ROWS, 2 * trees.min_samples_leaf)
+    if not enough or problem.n_rows > CALM_ROWS or not data.splittable.any():
+        return best
+    linear = (other := boost(trees, linear=True)).loss < best.loss
+    best = other if linear else best
+    if best.n_rounds < _CALM_ROUNDS and (trees.max_leaves or np.inf) > _CALM_LEAVES:
+        other = boost(evolve(trees, max_leaves=_CALM_LEAVES), linear=linear)
+        best = other if other.loss < best.loss else best
+    return best
+
+
+def _train_copies(problem: Problem, base: Base, columns: I8) -> SetModel:
+    """Train copies of the base model on a set's columns: one on all rows, and one without each fold."""
+    rows, fold, n_outputs = problem.rows, problem.fold, problem.loss.n_outputs
+    scores = np.empty((len(rows), n_outputs))
+    for number in np.unique(fold).tolist():
+        out = fold == number
+        scores[out] = base.fit(rows.take(~out), columns)(rows.X[np.ix_(out, columns)]).reshape(-1, n_outputs)
+    answer = Answer(np.arange(1), np.eye(n_outputs), np.zeros(n_outputs), problem.loss.link)
+    with np.errstate(over="ignore"):
+        losses = problem.losses(scores)
+    if not np.isfinite(losses).all():
+        raise DataError(
+            f"base: {type(base.model).__name__}: expected predictions that have a square, got {np.abs(scores).max():g}"
+        )
+    return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses)
+
+
+def train_models(
+    problem: Problem, sets: Sequence[frozenset[int]], selectors: Sequence[frozenset[int]] = ()
+) -> list[SetModel]:
+    """Train the model of each set, on all rows and without each fold: boosted trees, or copies of the base model.
+
+    Sets with a selector read it even if their trees do not: it tells what to buy next.
+    """
+    base, price = problem.base, problem.prices.added_prices(())
+    chosen = choose_trees(problem) if base is None else problem.trees(2, 1.0, 0, None)
+
+    def train(features: frozenset[int]) -> SetModel:
+        columns = np.array(sorted(features), np.int64)
+        varied = columns[problem.data.splittable[columns]]
+        if base is not None and len(varied):
+            return _train_copies(problem, base, varied)
+        columns = columns[np.argsort(price[columns], kind="stable")]  # of equal splits, the first column's is made
+        data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
+        fitted = _boost_calmly(problem, data, _trees_for(chosen, len(columns)))
+        trees, answer = fitted.whole(columns)
+        read = np.setdiff1d(trees.feature, [-1]).tolist()
+        if problem.stakes is not None and base is None:
+            read = sorted({*read, *problem.stakes.columns})
+        read = sorted({*read, *(f for each in selectors if each <= features for f in each)})
+        return SetModel(tuple(read), trees, answer, fitted.scores, problem.losses(fitted.scores))
+
+    largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
+    made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)
+    return [made[largest_first.index(place)] for place in range(len(sets))]

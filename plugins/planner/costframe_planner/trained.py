@@ -1,0 +1,72 @@
+"""All trained models and regressions of a planner, and plans by backward induction."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from costframe.plugin import F8
+from costframe.trees import BinnedData, ManyFolds
+from costframe_planner.gains import regress
+from costframe_planner.problem import Problem
+from costframe_planner.routes import Routes
+from costframe_planner.set_models import SetModel
+
+
+@frozen(eq=False)
+class Trained:
+    """All trained models; only the choice of sets depends on prices."""
+
+    models: list[SetModel]  # models of the stops, by ascending cost
+    seen: list[BinnedData]  # data known at each stop
+    gains: list[ManyFolds]  # regressions of each stop except the last
+    routes: Routes
+    parted: bool = False  # whether some sets are for parts of the rows
+    singles: list[SetModel] = field(factory=list)  # further models that answer all rows, and are no stops
+    _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)
+
+    @property
+    def all_models(self) -> list[SetModel]:
+        """The models of the stops, and the further ones."""
+        return [*self.models, *self.singles]
+
+    def induced(self, problem: Problem, tradeoff: float) -> list[ManyFolds]:
+        """Return the regressions of backward induction at a tradeoff; see `induce`."""
+        if tradeoff not in self._induced:
+            self._induced[tradeoff] = induce(problem, self, tradeoff)
+        return self._induced[tradeoff]
+
+
+def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFolds]:
+    """Plan by backward induction at one tradeoff: regress, from the last stop to the first, the values of later stops.
+
+    V_k(i) is the loss and price of row i from stop k on, under out-of-fold regressions: l_k(i) if it stays, else
+    tradeoff * price(k -> j) + V_j(i) for the j with the least Q_kj(i) + tradeoff * price(k -> j) < 0, where Q_kj
+    regresses V_j - l_k.
+    """
+    models, routes = trained.models, trained.routes
+    found: list[ManyFolds] = []
+    values = [model.losses for model in models]
+    for k in range(len(models) - 2, -1, -1):
+        here = models[k].losses
+        targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
+        found.append(regress(problem, trained.seen[k], targets, n_threads=problem.n_threads))
+        price = routes.worth(np.array([1 << k]), tradeoff)[0, k + 1 :]
+        asked = found[-1].predictions + price
+        if trained.parted and k == 0 and (asked >= 0).all():
+            found[-1] = _set_out(found[-1], asked)
+            asked = found[-1].predictions + price
+        best, rows = asked.argmin(axis=1), np.arange(len(here))
+        onwards = here + targets[rows, best] + price[best]
+        values[k] = np.where(asked[rows, best] < 0, onwards, here)
+    return found[::-1]
+
+
+def _set_out(regression: ManyFolds, asked: F8) -> ManyFolds:
+    """Return the regression, lower by a constant, so that all rows buy something.
+
+    The first features of a part gain more per price than the selector with one of them, so no plan of least loss and
+    price alone buys few: these plans serve small budgets.
+    """
+    shift = 4 * np.max(asked, where=np.isfinite(asked), initial=1e-300)
+    return evolve(regression, predictions=regression.predictions - shift, intercept=regression.intercept - shift)
